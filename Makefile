@@ -14,6 +14,9 @@ FUZZ_SECONDS ?= 60
 PYTHON  := $(firstword $(wildcard /usr/bin/python3) python3)
 RUN     := $(PYTHON) tools/run_tests.py
 
+# One line per compiled file is for people who watch; a log gets only warnings and errors.
+QUIET   := $(if $(MAKE_TERMOUT),,--quiet)
+
 # bench/<name>/run.sh for each name; also reachable alone as `make bench-<name>`.
 BENCHES := $(sort $(patsubst bench/%/run.sh,%,$(wildcard bench/*/run.sh)))
 
