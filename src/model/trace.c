@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/trace.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SHARED_LAST_IDX ((uint16_t)(UINT16_MAX - 1))
+
+sl_trace *sl_trace_new(const char *path, sl_source_kind source) {
+    sl_trace *trace = calloc(1, sizeof *trace);
+    if (!trace)
+        return NULL;
+    trace->source = source;
+    trace->path = sl_arena_copy(&trace->arena, path, strlen(path));
+    bool ok = trace->path && sl_strtab_intern(&trace->strings, "", 0) == 0 &&
+              sl_stacks_intern(&trace->stacks, NULL, 0) == SL_STACK_EMPTY &&
+              sl_vec_push(&trace->pools, ((sl_pool){0, 0}));
+    if (!ok) {
+        sl_trace_free(trace);
+        return NULL;
+    }
+    return trace;
+}
+
+static void free_device(sl_device_trace *device) {
+    sl_events_fini(&device->events);
+    sl_vec_free(&device->segments);
+    sl_vec_free(&device->blocks);
+    free(device);
+}
+
+void sl_trace_free(sl_trace *trace) {
+    if (!trace)
+        return;
+    for (size_t i = 0; i < trace->devices.cnt; i++)
+        free_device(trace->devices.at[i]);
+    sl_vec_free(&trace->devices);
+    sl_vec_free(&trace->streams);
+    sl_vec_free(&trace->pools);
+    sl_vec_free(&trace->marks);
+    sl_vec_free(&trace->notes);
+    sl_stacks_fini(&trace->stacks);
+    sl_strtab_fini(&trace->strings);
+    sl_arena_fini(&trace->arena);
+    free(trace);
+}
+
+const sl_device_trace *sl_trace_find_device(const sl_trace *trace, int device) {
+    for (size_t i = 0; i < trace->devices.cnt; i++)
+        if (trace->devices.at[i]->device == device)
+            return trace->devices.at[i];
+    return NULL;
+}
+
+sl_device_trace *sl_trace_device(sl_trace *trace, int device) {
+    size_t at = 0;
+    while (at < trace->devices.cnt && trace->devices.at[at]->device < device)
+        at++;
+    if (at < trace->devices.cnt && trace->devices.at[at]->device == device)
+        return trace->devices.at[at];
+    sl_device_trace *made = calloc(1, sizeof *made);
+    if (!made || !sl_vec_push(&trace->devices, made)) {
+        free(made);
+        return NULL;
+    }
+    made->device = device;
+    memmove(trace->devices.at + at + 1, trace->devices.at + at,
+            (trace->devices.cnt - 1 - at) * sizeof *trace->devices.at);
+    trace->devices.at[at] = made;
+    return made;
+}
+
+/* Streams and pools are few, so a backward linear search wins: the newest is the likeliest. */
+uint16_t sl_trace_stream(sl_trace *trace, uint64_t handle) {
+    for (size_t i = trace->streams.cnt; i-- > 0;)
+        if (trace->streams.at[i] == handle)
+            return (uint16_t)i;
+    if (trace->streams.cnt >= SHARED_LAST_IDX || !sl_vec_push(&trace->streams, handle))
+        return SHARED_LAST_IDX;
+    return (uint16_t)(trace->streams.cnt - 1);
+}
+
+uint16_t sl_trace_pool(sl_trace *trace, int64_t capture_id, int64_t user_id) {
+    for (size_t i = trace->pools.cnt; i-- > 0;)
+        if (trace->pools.at[i].capture_id == capture_id && trace->pools.at[i].user_id == user_id)
+            return (uint16_t)i;
+    if (trace->pools.cnt >= SHARED_LAST_IDX ||
+        !sl_vec_push(&trace->pools, ((sl_pool){capture_id, user_id})))
+        return SHARED_LAST_IDX;
+    return (uint16_t)(trace->pools.cnt - 1);
+}
+
+void sl_trace_note(sl_trace *trace, const char *fmt, ...) {
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    const char *copy = sl_arena_copy(&trace->arena, text, strlen(text));
+    if (copy)
+        (void)sl_vec_push(&trace->notes, ((sl_note){copy}));
+}
+
+/* The columns, once: growth, release and sorting loop over this table. */
+typedef struct column {
+    size_t offset; /* of the pointer within sl_events */
+    size_t elem_size;
+} column;
+
+static const column columns[] = {
+    {offsetof(sl_events, time_us), sizeof(int64_t)},
+    {offsetof(sl_events, addr), sizeof(uint64_t)},
+    {offsetof(sl_events, size_bytes), sizeof(uint64_t)},
+    {offsetof(sl_events, stack_id), sizeof(uint32_t)},
+    {offsetof(sl_events, stream_idx), sizeof(uint16_t)},
+    {offsetof(sl_events, pool_idx), sizeof(uint16_t)},
+    {offsetof(sl_events, kind), sizeof(uint8_t)},
+};
+
+static void **column_at(sl_events *events, size_t i) {
+    return (void **)((char *)events + columns[i].offset);
+}
+
+bool sl_events_reserve(sl_events *events, size_t more) {
+    size_t want;
+    if (sl_add_overflows(events->cnt, more, &want))
+        return false;
+    if (want <= events->cap)
+        return true;
+    size_t cap = events->cap;
+    for (size_t i = 0; i < SL_COUNT_OF(columns); i++) {
+        cap = events->cap;
+        if (!sl_vec_grow(column_at(events, i), &cap, events->cnt, more, columns[i].elem_size))
+            return false;
+    }
+    events->cap = cap;
+    return true;
+}
+
+bool sl_events_push(sl_events *events, const sl_event *event) {
+    if (SL_UNLIKELY(events->cnt == events->cap) && !sl_events_reserve(events, 1))
+        return false;
+    size_t i = events->cnt++;
+    events->time_us[i] = event->time_us;
+    events->addr[i] = event->addr;
+    events->size_bytes[i] = event->size_bytes;
+    events->stack_id[i] = event->stack_id;
+    events->stream_idx[i] = event->stream_idx;
+    events->pool_idx[i] = event->pool_idx;
+    events->kind[i] = (uint8_t)event->kind;
+    return true;
+}
+
+sl_event sl_events_get(const sl_events *events, size_t i) {
+    return (sl_event){events->time_us[i],
+                      events->addr[i],
+                      events->size_bytes[i],
+                      events->stack_id[i],
+                      events->stream_idx[i],
+                      events->pool_idx[i],
+                      (sl_event_kind)events->kind[i]};
+}
+
+typedef struct sort_key {
+    int64_t time_us;
+    size_t i;
+} sort_key;
+
+static int compare_keys(const void *a, const void *b) {
+    const sort_key *x = a, *y = b;
+    if (x->time_us != y->time_us)
+        return x->time_us < y->time_us ? -1 : 1;
+    return x->i < y->i ? -1 : x->i > y->i;
+}
+
+static int64_t count_disorder(const sl_events *events) {
+    int64_t disorder = 0;
+    for (size_t i = 1; i < events->cnt; i++)
+        disorder += events->time_us[i] < events->time_us[i - 1];
+    return disorder;
+}
+
+static bool permute(void *column_data, size_t elem_size, const sort_key *keys, size_t cnt) {
+    char *copy = malloc(cnt * elem_size);
+    if (!copy)
+        return false;
+    memcpy(copy, column_data, cnt * elem_size);
+    for (size_t i = 0; i < cnt; i++)
+        memcpy((char *)column_data + i * elem_size, copy + keys[i].i * elem_size, elem_size);
+    free(copy);
+    return true;
+}
+
+int64_t sl_events_sort(sl_events *events) {
+    int64_t disorder = count_disorder(events);
+    if (disorder == 0)
+        return 0;
+    sort_key *keys = malloc(events->cnt * sizeof *keys);
+    if (!keys)
+        return -1;
+    for (size_t i = 0; i < events->cnt; i++)
+        keys[i] = (sort_key){events->time_us[i], i};
+    qsort(keys, events->cnt, sizeof *keys, compare_keys);
+    bool ok = true;
+    for (size_t i = 0; i < SL_COUNT_OF(columns) && ok; i++)
+        ok = permute(*column_at(events, i), columns[i].elem_size, keys, events->cnt);
+    free(keys);
+    return ok ? disorder : -1;
+}
+
+void sl_events_fini(sl_events *events) {
+    for (size_t i = 0; i < SL_COUNT_OF(columns); i++)
+        free(*column_at(events, i));
+    *events = (sl_events){0};
+}
