@@ -3,6 +3,7 @@
 #include "base/json_out.h"
 #include "export/report_format.h"
 #include "export/report_words.h"
+#include "export/site_json.h"
 #include "stormlog/version.h"
 
 static void key_u64(sl_json_out *json, const char *key, uint64_t value) {
@@ -30,38 +31,9 @@ static void key_cstr(sl_json_out *json, const char *key, const char *value) {
     sl_json_cstr(json, value);
 }
 
-static void write_frame_fields(sl_json_out *json, const sl_trace *trace, sl_frame frame) {
-    sl_json_key(json, "file");
-    sl_json_str(json, sl_strtab_get(&trace->strings, frame.file));
-    sl_json_key(json, "line");
-    sl_json_maybe_u64(json, (sl_maybe_u64){frame.line, frame.line != 0});
-    sl_json_key(json, "function");
-    sl_json_str(json, sl_strtab_get(&trace->strings, frame.function));
-}
-
-static void write_site(sl_json_out *json, sl_site site) {
-    sl_frame frame;
-    if (!sl_site_frame(site, &frame)) {
-        sl_json_null(json);
-        return;
-    }
-    sl_json_begin_object(json);
-    write_frame_fields(json, site.trace, frame);
-    sl_json_key(json, "stack");
-    sl_json_begin_array(json);
-    size_t depth = sl_stack_depth(&site.trace->stacks, site.stack_id);
-    for (size_t i = 0; i < depth; i++) {
-        sl_json_begin_object(json);
-        write_frame_fields(json, site.trace, sl_stack_frame(&site.trace->stacks, site.stack_id, i));
-        sl_json_end_object(json);
-    }
-    sl_json_end_array(json);
-    sl_json_end_object(json);
-}
-
 static void key_site(sl_json_out *json, const char *key, sl_site site) {
     sl_json_key(json, key);
-    write_site(json, site);
+    sl_site_json(json, site);
 }
 
 static void key_holdings(sl_json_out *json, const char *key, const sl_holdings *holdings,
