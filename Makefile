@@ -14,6 +14,9 @@ FUZZ_SECONDS ?= 60
 PYTHON  := $(firstword $(wildcard /usr/bin/python3) python3)
 RUN     := $(PYTHON) tools/run_tests.py
 
+# One line per compiled file is for people who watch; a log gets only warnings and errors.
+QUIET   := $(if $(MAKE_TERMOUT),,--quiet)
+
 # bench/<name>/run.sh for each name; also reachable alone as `make bench-<name>`.
 BENCHES := $(sort $(patsubst bench/%/run.sh,%,$(wildcard bench/*/run.sh)))
 
@@ -25,7 +28,7 @@ SANITIZE_tsan  := thread
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test demo lint bench soak fuzz check-gpu check-asan check-ubsan check-tsan check-minimal \
+.PHONY: build test demo lint bench soak fuzz check-gpu check-asan check-ubsan check-tsan \
 	golden-update install clean help setup format
 
 build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
@@ -35,7 +38,8 @@ test: setup  ## set up, build, and run every test; last line: N passed, N failed
 	@$(MAKE) --no-print-directory test-build build-asan-tests
 	@$(RUN) --exclude-suite soak $(BUILD) asan=build-asan -- $(T)
 
-demo: setup build  ## set up, build, and show what it does
+demo: setup  ## set up, build, and show what it does
+	@$(MAKE) --no-print-directory build
 	@tools/demo.sh $(BUILD)
 
 lint: test-build  ## formatting, static analysis, layers, headers, sizes
@@ -44,7 +48,8 @@ lint: test-build  ## formatting, static analysis, layers, headers, sizes
 
 bench: $(addprefix bench-,$(BENCHES))  ## run all benchmarks (bench-<name> for one)
 
-bench-%: build
+bench-%: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) $(QUIET) all bench-programs
 	@bench/$*/run.sh $(BUILD)
 
 soak: test-build  ## the long tests: thousands of kills, hours of events
@@ -74,11 +79,11 @@ format:  ## rewrite the C sources with clang-format
 
 install: build  ## install below PREFIX (DESTDIR is put in front)
 	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
-	@ninja -C $(BUILD) $(QUIET)
+	@ninja -C $(BUILD) $(QUIET) >/dev/null
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet
 
 clean:  ## remove everything that was built
-	rm -rf build build-asan build-ubsan build-tsan build-fuzz build-minimal
+	rm -rf build build-asan build-ubsan build-tsan build-fuzz
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
