@@ -64,6 +64,17 @@ static void paths_lose_their_front(void **state) {
     assert_string_equal(out, ".../train.py");
 }
 
+static void nothing_reaches_the_terminal_as_a_command(void **state) {
+    SL_UNUSED(state);
+    char *out = wrap(&(sl_wrap){0}, "a\x1b[2Jb \xc2\x9b"
+                                    "31m \x7f\r");
+    assert_string_equal(out, "a?[2Jb ?31m ??\n");
+    free(out);
+    char path[64];
+    sl_term_fit_path(path, sizeof path, "x\x1b]0;y\x07\xff.py", 40);
+    assert_string_equal(path, "x?]0;y??.py");
+}
+
 static void colour_needs_a_terminal_and_consent(void **state) {
     SL_UNUSED(state);
     FILE *file = tmpfile();
@@ -79,6 +90,7 @@ int main(void) {
         cmocka_unit_test(no_line_is_too_wide_whatever_comes),
         cmocka_unit_test(widths_count_columns),
         cmocka_unit_test(paths_lose_their_front),
+        cmocka_unit_test(nothing_reaches_the_terminal_as_a_command),
         cmocka_unit_test(colour_needs_a_terminal_and_consent),
     };
     return cmocka_run_group_tests_name("term", tests, NULL, NULL);
