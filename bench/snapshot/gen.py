@@ -68,7 +68,8 @@ class Heap:
         return slots.pop(), is_new
 
     def grow(self, rounded, slots):
-        cnt = max(1, 20 * MIB // rounded)
+        # As torch does: small blocks share 2 MiB, larger ones 20 MiB, and the largest have segments of their own.
+        cnt = max(1, (2 if rounded < MIB else 20) * MIB // rounded)
         segment = {"addr": self.next_addr, "size": cnt * rounded, "slots": []}
         self.next_addr += (segment["size"] + 4 * MIB - 1) // (2 * MIB) * (2 * MIB)
         segment["slots"] = [[segment["addr"] + i * rounded, rounded, 0, None, segment] for i in range(cnt)]

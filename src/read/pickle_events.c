@@ -115,7 +115,12 @@ static inline bool take_text(attempt *a) {
     size_t len = a->at[1];
     if ((size_t)(a->end - a->at) < FIXED_BYTES + len)
         return false;
-    uint32_t id = sl_strtab_intern(&a->vm->build->trace->strings, (const char *)a->at + 2, len);
+    /* "N/A" in every event, each time as a new object: the last one is nearly always the same. */
+    sl_torch_build *build = a->vm->build;
+    sl_str last = sl_strtab_get(&build->trace->strings, a->vm->last_text);
+    if (last.len != len || memcmp(last.ptr, a->at + 2, len) != 0)
+        a->vm->last_text = sl_strtab_intern(&build->trace->strings, (const char *)a->at + 2, len);
+    uint32_t id = a->vm->last_text;
     a->at += 2 + len;
     return id <= SL_MEMO_PAYLOAD_MAX && take_memoize(a, sl_memo_entry(SL_MEMO_STR, id));
 }

@@ -33,6 +33,7 @@ typedef struct sl_pickle_vm {
     size_t mark; /* index of the newest mark, SL_NO_IDX without one; a mark's id is the older one */
     sl_memo memo;
     sl_run_table runs;
+    uint32_t last_text; /* string id of the newest text of an event */
     sl_pickle_open open[SL_ROLE_LIMIT];
     uint64_t op_at; /* position of the opcode at hand */
     bool is_stopped;
