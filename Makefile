@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+#
+# The front door. Meson does the building; this file names what a person wants to do and does the set-up.
+# A "## text" after a target is its line in `make help`.
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+# One name or part of a name each: make test T='test_status golden'.
+T       ?=
+FUZZ_SECONDS ?= 60
+
+# Debian's own interpreter first: another python3 earlier on PATH would not see Debian's torch.
+PYTHON  := $(firstword $(wildcard /usr/bin/python3) python3)
+RUN     := $(PYTHON) tools/run_tests.py
+
+# bench/<name>/run.sh for each name; also reachable alone as `make bench-<name>`.
+BENCHES := $(sort $(patsubst bench/%/run.sh,%,$(wildcard bench/*/run.sh)))
+
+# Sanitizer builds report through the runner; the plain build is the one that judges warnings, because the
+# sanitizers' own instrumentation makes gcc warn about code nobody wrote.
+SANITIZE_asan  := address,undefined
+SANITIZE_ubsan := undefined
+SANITIZE_tsan  := thread
+
+.DEFAULT_GOAL := build
+.DELETE_ON_ERROR:
+.PHONY: build test demo lint bench soak fuzz check-gpu check-asan check-ubsan check-tsan check-minimal \
+	golden-update install clean help setup format
+
+build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
+	@ninja -C $(BUILD) $(QUIET)
+
+test: setup  ## set up, build, and run every test; last line: N passed, N failed, N skipped
+	@$(MAKE) --no-print-directory test-build build-asan-tests
+	@$(RUN) --exclude-suite soak $(BUILD) asan=build-asan -- $(T)
+
+demo: setup build  ## set up, build, and show what it does
+	@tools/demo.sh $(BUILD)
+
+lint: test-build  ## formatting, static analysis, layers, headers, sizes
+	@$(RUN) --suite lint $(BUILD) -- $(T)
+	@$(PYTHON) tools/size_report.py --build $(BUILD)
+
+bench: $(addprefix bench-,$(BENCHES))  ## run all benchmarks (bench-<name> for one)
+
+bench-%: build
+	@bench/$*/run.sh $(BUILD)
+
+soak: test-build  ## the long tests: thousands of kills, hours of events
+	@$(RUN) --suite soak $(BUILD) -- $(T)
+
+fuzz:  ## fuzz every reader with libFuzzer for FUZZ_SECONDS each
+	@tools/fuzz.sh $(FUZZ_SECONDS) $(T)
+
+check-gpu: test-build  ## the tests that need a real device
+	@$(RUN) --suite gpu $(BUILD) -- $(T)
+
+check-asan: build-asan-tests  ## all tests under AddressSanitizer and UBSan
+	@$(RUN) --exclude-suite soak asan=build-asan -- $(T)
+
+check-ubsan: build-ubsan-tests  ## all tests under UBSan alone
+	@$(RUN) --exclude-suite soak ubsan=build-ubsan -- $(T)
+
+check-tsan: build-tsan-tests  ## all tests under ThreadSanitizer
+	@$(RUN) --exclude-suite soak tsan=build-tsan -- $(T)
+
+golden-update: test-build  ## record the golden outputs and symbol lists anew; review with git diff
+	@$(PYTHON) tests/golden/run.py --update --stormlog $(BUILD)/stormlog $(T)
+	@$(PYTHON) tests/abi/check_symbols.py --update $(BUILD)
+
+format:  ## rewrite the C sources with clang-format
+	@$(PYTHON) tools/check_format.py --fix
+
+install: build  ## install below PREFIX (DESTDIR is put in front)
+	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	@ninja -C $(BUILD) $(QUIET)
+	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet
+
+clean:  ## remove everything that was built
+	rm -rf build build-asan build-ubsan build-tsan build-fuzz build-minimal
+
+help:  ## this list
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+
+setup:
+	@tools/setup.sh
+
+# --- Build folders ---------------------------------------------------------------------------------------------
+
+# A package that came or went since the folder was configured changes what meson finds, and meson does not notice.
+DPKG_STATUS := $(wildcard /var/lib/dpkg/status)
+
+define configure
+	@mkdir -p $(@D)
+	@if [ -f $@ ]; then \
+	    meson configure $(@D) --clearcache && meson setup --reconfigure $(@D) $(1); \
+	else \
+	    meson setup $(@D) $(1); \
+	fi >$(@D)/configure.log 2>&1 || { cat $(@D)/configure.log; exit 1; }
+	@touch $@
+endef
+
+$(BUILD)/build.ninja: $(DPKG_STATUS)
+	$(call configure)
+
+.PRECIOUS: build-%/build.ninja
+build-%/build.ninja: $(DPKG_STATUS)
+	$(call configure,-Db_sanitize=$(SANITIZE_$*) -Db_lundef=false -Dwerror=false)
+
+.PHONY: test-build
+test-build: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) $(QUIET) all meson-test-prereq
+
+build-%-tests: build-%/build.ninja
+	@ninja -C build-$* $(QUIET) all meson-test-prereq

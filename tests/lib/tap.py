@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""A test library of one page for Python tests; prints TAP for tools/run_tests.py.
+
+    import tap
+
+    @tap.test("an empty file is refused")
+    def _():
+        result = tap.run([stormlog, "fsck", path])
+        tap.equal(result.returncode, 3, "exit code")
+        tap.contains(result.stderr, "empty")
+
+    tap.main()
+
+Arguments of the program are parts of test names; without any, all tests run.
+"""
+
+import difflib
+import inspect
+import subprocess
+import sys
+import tempfile
+import traceback
+
+_tests = []
+
+
+class Skip(Exception):
+    """Raised through skip()."""
+
+
+def test(name):
+    """Registers the decorated function. It may take one parameter: a temporary folder of its own."""
+
+    def register(function):
+        _tests.append((name, function))
+        return function
+
+    return register
+
+
+def skip(reason):
+    raise Skip(reason)
+
+
+def run(command, **options):
+    """subprocess.run with text output captured; a limit of 60 s unless told otherwise."""
+    return subprocess.run(command, **{"capture_output": True, "text": True, "timeout": 60, **options})
+
+
+def equal(found, expected, what="value"):
+    if found == expected:
+        return
+    if isinstance(found, str) and isinstance(expected, str) and "\n" in found + expected:
+        raise AssertionError(f"{what} differs:\n{text_diff(expected, found)}")
+    raise AssertionError(f"{what}\nexpected {expected!r}\nfound    {found!r}")
+
+
+def contains(text, part, what="text"):
+    if part not in text:
+        raise AssertionError(f"{what}\nexpected to contain {part!r}\nfound {text!r}")
+
+
+def true(condition, what):
+    if not condition:
+        raise AssertionError(f"expected: {what}")
+
+
+def text_diff(expected, found):
+    lines = difflib.unified_diff(expected.splitlines(), found.splitlines(), "expected", "found", lineterm="")
+    return "\n".join(lines)
+
+
+def _call(function):
+    if not inspect.signature(function).parameters:
+        function()
+        return
+    with tempfile.TemporaryDirectory(prefix="stormlog-test-") as folder:
+        function(folder)
+
+
+def _place(error):
+    """The line of the test that did not hold: the innermost one outside this file."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    return f"at {frames[-1].filename}:{frames[-1].lineno}"
+
+
+def _comment(text):
+    for line in text.splitlines():
+        print(f"# {line}")
+
+
+def main():
+    wanted = sys.argv[1:]
+    chosen = [(name, function) for name, function in _tests if not wanted or any(part in name for part in wanted)]
+    print(f"1..{len(chosen)}" if chosen else "1..0 # SKIP there is no such test yet")
+    failed_cnt = 0
+    for number, (name, function) in enumerate(chosen, 1):
+        try:
+            _call(function)
+            print(f"ok {number} - {name}", flush=True)
+        except Skip as reason:
+            print(f"ok {number} - {name} # SKIP {reason}", flush=True)
+        except AssertionError as error:
+            failed_cnt += 1
+            print(f"not ok {number} - {name}")
+            _comment(f"{error}\n{_place(error)}")
+        except Exception:  # a test that breaks is a failed test; the others still run
+            failed_cnt += 1
+            print(f"not ok {number} - {name}")
+            _comment(traceback.format_exc())
+    sys.exit(1 if failed_cnt else 0)

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Installs the Debian packages that `make test` and `make demo` need. Asking dpkg costs a few
+# milliseconds, so both targets call this first every time; nothing happens when nothing is missing.
+# The build alone needs only a C compiler, meson and ninja and never comes here.
+#
+#   STORMLOG_NO_SETUP=1   skip: go on with what is installed (tests then skip aloud what they miss)
+#
+# Exit status: 0 everything is there (or skipped), 1 something is missing and could not be installed.
+set -euo pipefail
+
+# package               the one thing it is needed for
+PACKAGES='
+gcc                     compiler
+g++                     header-tests
+libc6-dev               libc
+make                    front-door
+meson                   build
+ninja-build             build
+pkg-config              build
+zlib1g-dev              gzip-input
+libzstd-dev             zstd-input
+libcmocka-dev           unit-tests
+python3                 test-runner
+python3-numpy           torch
+python3-torch           recorder-tests
+clang                   fuzzing
+libclang-rt-14-dev      fuzzing
+clang-format            lint
+cppcheck                lint
+binutils                symbol-tests
+zstd                    test-data
+xz-utils                test-data
+'
+
+# Prints the packages of the table that are not fully installed, in one dpkg-query call.
+missing_packages() {
+    local wanted installed
+    wanted=$(awk 'NF { print $1 }' <<<"$PACKAGES" | sort)
+    # dpkg-query fails when it does not know one of the names; the names it knows are still printed.
+    # shellcheck disable=SC2086
+    installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
+        awk '$1 == "installed" { print $2 }' | sort -u || true)
+    comm -23 <(echo "$wanted") <(echo "$installed")
+}
+
+# The one explanation for every way of not being able to install.
+refuse() {
+    local reason=$1
+    {
+        echo "setup: cannot install the missing packages: $reason."
+        echo "setup: missing: $(describe)"
+        echo "setup: ask someone who may, to run:"
+        echo "setup:   apt-get update && apt-get install --no-install-recommends ${missing[*]}"
+        echo "setup: or go on without them: STORMLOG_NO_SETUP=1 make test (what needs them is skipped and named)"
+    } >&2
+    exit 1
+}
+
+# "meson (build), libcmocka-dev (unit-tests)"
+describe() {
+    local package text=''
+    for package in "${missing[@]}"; do
+        text+="${text:+, }$package ($(awk -v p="$package" '$1 == p { print $2 }' <<<"$PACKAGES"))"
+    done
+    echo "$text"
+}
+
+apt() {
+    # Two checkouts may be set up at the same moment: wait for the other one's lock instead of failing.
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get -q -y -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 "$@"
+}
+
+if [ "${STORMLOG_NO_SETUP:-0}" = 1 ]; then
+    exit 0
+fi
+if ! command -v dpkg-query >/dev/null; then
+    mapfile -t missing < <(awk 'NF { print $1 }' <<<"$PACKAGES")
+    refuse "this is not a Debian system, so this script cannot tell what is missing"
+fi
+
+mapfile -t missing < <(missing_packages)
+if [ "${#missing[@]}" -eq 0 ]; then
+    exit 0
+fi
+
+if [ "$(id -u)" -eq 0 ]; then
+    as_root=()
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+    as_root=(sudo)
+else
+    refuse "not root, and sudo would ask for a password or is not there"
+fi
+
+echo "setup: installing $(describe)"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# Package lists on a machine that has been up for a while are good enough; on a bare one there are none, and
+# on an old one they name files that are gone. Hence: try, refresh, try again.
+if ! apt install --no-install-recommends "${missing[@]}" >"$log" 2>&1; then
+    if ! apt update >"$log" 2>&1 || ! apt install --no-install-recommends "${missing[@]}" >"$log" 2>&1; then
+        tail -n 15 "$log" >&2
+        refuse "apt-get failed, its last lines are above"
+    fi
+fi
+
+mapfile -t missing < <(missing_packages)
+[ "${#missing[@]}" -eq 0 ] || refuse "apt-get reported success, yet they are still not installed"
+echo "setup: done"
