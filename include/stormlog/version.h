@@ -4,9 +4,9 @@
 #ifndef SL_VERSION_H
 #define SL_VERSION_H
 
-#define SL_VERSION_MAJOR 0
-#define SL_VERSION_MINOR 1
-#define SL_VERSION_PATCH 0
+#define SL_VERSION_MAJOR  0
+#define SL_VERSION_MINOR  1
+#define SL_VERSION_PATCH  0
 #define SL_VERSION_STRING "0.1.0"
 
 /* Raised when a function of the public headers changes its meaning or goes away. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARENA_ALIGN 16
+#define ARENA_ALIGN       16
 #define ARENA_CHUNK_BYTES ((size_t)64 * 1024)
 
 struct sl_arena_chunk {

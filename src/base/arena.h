@@ -12,7 +12,8 @@ typedef struct sl_arena {
     sl_arena_chunk *newest; /* owned list of chunks */
 } sl_arena;
 
-#define SL_ARENA_INIT {NULL}
+#define SL_ARENA_INIT \
+    { NULL }
 
 /* Zeroed, aligned to 16 bytes; NULL when memory ran out. */
 void *sl_arena_alloc(sl_arena *arena, size_t size);

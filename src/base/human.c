@@ -79,9 +79,9 @@ typedef struct unit_row {
 } unit_row;
 
 static const unit_row parse_units[] = {
-    {"", 1},           {"b", 1},          {"k", 0x1p10},  {"kib", 0x1p10}, {"kb", 1e3},
-    {"m", 0x1p20},     {"mib", 0x1p20},   {"mb", 1e6},    {"g", 0x1p30},   {"gib", 0x1p30},
-    {"gb", 1e9},       {"t", 0x1p40},     {"tib", 0x1p40}, {"tb", 1e12},
+    {"", 1},       {"b", 1},        {"k", 0x1p10},   {"kib", 0x1p10}, {"kb", 1e3},
+    {"m", 0x1p20}, {"mib", 0x1p20}, {"mb", 1e6},     {"g", 0x1p30},   {"gib", 0x1p30},
+    {"gb", 1e9},   {"t", 0x1p40},   {"tib", 0x1p40}, {"tb", 1e12},
 };
 
 sl_status sl_human_parse_bytes(const char *text, uint64_t *bytes, sl_error *err) {
@@ -100,6 +100,6 @@ sl_status sl_human_parse_bytes(const char *text, uint64_t *bytes, sl_error *err)
         *bytes = (uint64_t)scaled;
         return SL_OK;
     }
-    return sl_fail(err, SL_E_USAGE, "'%s' has the unknown unit '%s'; expected B, KiB, MiB, GiB or TiB",
-                   text, unit);
+    return sl_fail(err, SL_E_USAGE,
+                   "'%s' has the unknown unit '%s'; expected B, KiB, MiB, GiB or TiB", text, unit);
 }

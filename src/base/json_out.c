@@ -67,18 +67,12 @@ void sl_json_end_array(sl_json_out *json) {
 /* The escape of an ASCII character, or NULL when it stands for itself. */
 static const char *escape_of(unsigned char c, unsigned char before, char buf[8]) {
     switch (c) {
-    case '"':
-        return "\\\"";
-    case '\\':
-        return "\\\\";
-    case '\n':
-        return "\\n";
-    case '\t':
-        return "\\t";
-    case '\r':
-        return "\\r";
-    case '/':
-        return before == '<' ? "\\/" : NULL;
+    case '"': return "\\\"";
+    case '\\': return "\\\\";
+    case '\n': return "\\n";
+    case '\t': return "\\t";
+    case '\r': return "\\r";
+    case '/': return before == '<' ? "\\/" : NULL;
     default:
         if (c >= 0x20 && c != 0x7f)
             return NULL;

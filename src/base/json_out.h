@@ -12,8 +12,8 @@
 #define SL_JSON_DEPTH_MAX 64
 
 typedef struct sl_json_out {
-    FILE *to;     /* borrowed */
-    int indent;   /* spaces per level, 0 = everything on one line */
+    FILE *to;   /* borrowed */
+    int indent; /* spaces per level, 0 = everything on one line */
     int depth;
     bool has_item[SL_JSON_DEPTH_MAX];
     bool after_key;

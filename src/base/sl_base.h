@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SL_API __attribute__((visibility("default")))
+#define SL_API                      __attribute__((visibility("default")))
 #define SL_PRINTF(fmt_idx, arg_idx) __attribute__((format(printf, fmt_idx, arg_idx)))
-#define SL_LIKELY(x) __builtin_expect(!!(x), 1)
-#define SL_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define SL_UNUSED(x) ((void)(x))
-#define SL_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define SL_LIKELY(x)                __builtin_expect(!!(x), 1)
+#define SL_UNLIKELY(x)              __builtin_expect(!!(x), 0)
+#define SL_UNUSED(x)                ((void)(x))
+#define SL_COUNT_OF(array)          (sizeof(array) / sizeof((array)[0]))
 
 /* A byte string that is borrowed, not terminated. */
 typedef struct sl_str {

@@ -70,16 +70,12 @@ static sl_status code_of_errno(int sys_errno, sl_status otherwise) {
     switch (sys_errno) {
     case ENOSPC:
     case EDQUOT:
-    case EFBIG:
-        return SL_E_NOSPACE;
+    case EFBIG: return SL_E_NOSPACE;
     case EACCES:
     case EPERM:
-    case EROFS:
-        return SL_E_PERMISSION;
-    case ENOMEM:
-        return SL_E_NOMEM;
-    default:
-        return otherwise;
+    case EROFS: return SL_E_PERMISSION;
+    case ENOMEM: return SL_E_NOMEM;
+    default: return otherwise;
     }
 }
 

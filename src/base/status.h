@@ -47,7 +47,12 @@ typedef struct sl_error {
     char text[SL_ERROR_TEXT_CAP];
 } sl_error;
 
-#define SL_ERROR_INIT {SL_OK, 0, -1, {0}}
+#define SL_ERROR_INIT   \
+    {                   \
+        SL_OK, 0, -1, { \
+            0           \
+        }               \
+    }
 
 /* Records the failure and returns code, so that callers can write `return sl_fail(...)`.
  * err may be NULL. errno is preserved. */

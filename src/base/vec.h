@@ -24,9 +24,9 @@
 #define sl_vec_reserve(vec, more) \
     sl_vec_grow((void **)&(vec)->at, &(vec)->cap, (vec)->cnt, (more), sizeof(*(vec)->at))
 
-#define sl_vec_free(vec)                             \
-    do {                                             \
-        free((vec)->at);                             \
+#define sl_vec_free(vec)                               \
+    do {                                               \
+        free((vec)->at);                               \
         (vec)->at = NULL, (vec)->cnt = (vec)->cap = 0; \
     } while (0)
 

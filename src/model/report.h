@@ -12,15 +12,15 @@
 #define SL_REPORT_SCHEMA "stormlog.report/1"
 
 /* enumerator, outside name, rank of the verdict it leads to (0 = none), one line of help. */
-#define SL_FINDING_KIND_MAP(X)                                                             \
-    X(OOM, "oom", 4, "a request for memory failed")                                        \
-    X(LEAK, "leak", 3, "live memory keeps growing at one place")                           \
-    X(FRAGMENTATION, "fragmentation", 2, "reserved memory that cannot serve a request")    \
-    X(SPIKE, "spike", 1, "a short peak far above the usual one")                           \
-    X(GAP, "gap", 0, "device memory that the framework does not know of")                  \
-    X(PENDING_FREE, "pending-free", 0, "dropped blocks that wait for another stream")      \
-    X(INEFFICIENT, "inefficient", 0, "memory held long before or after its use")           \
-    X(RETRY, "retry", 0, "the allocator emptied its cache to go on")                       \
+#define SL_FINDING_KIND_MAP(X)                                                          \
+    X(OOM, "oom", 4, "a request for memory failed")                                     \
+    X(LEAK, "leak", 3, "live memory keeps growing at one place")                        \
+    X(FRAGMENTATION, "fragmentation", 2, "reserved memory that cannot serve a request") \
+    X(SPIKE, "spike", 1, "a short peak far above the usual one")                        \
+    X(GAP, "gap", 0, "device memory that the framework does not know of")               \
+    X(PENDING_FREE, "pending-free", 0, "dropped blocks that wait for another stream")   \
+    X(INEFFICIENT, "inefficient", 0, "memory held long before or after its use")        \
+    X(RETRY, "retry", 0, "the allocator emptied its cache to go on")                    \
     X(HISTORY, "history", 0, "the input does not hold the whole story")
 
 typedef enum sl_finding_kind {
@@ -103,8 +103,8 @@ typedef struct sl_device_report {
 typedef struct sl_evidence {
     const char *name;
     double value;
-    const char *unit; /* "bytes", "1", "s", … */
-    double threshold; /* NaN when the number is shown, not tested */
+    const char *unit;     /* "bytes", "1", "s", … */
+    double threshold;     /* NaN when the number is shown, not tested */
     const char *relation; /* ">=", "<", … ; NULL when not tested */
 } sl_evidence;
 
@@ -113,7 +113,7 @@ typedef struct sl_finding {
     sl_severity severity;
     double confidence; /* 0..1 */
     int device;
-    sl_site site; /* site.trace is NULL when there is no single place */
+    sl_site site;        /* site.trace is NULL when there is no single place */
     const char *subkind; /* "graph retention", "growing buffer", … or NULL */
     sl_maybe_u64 bytes, blocks;
     sl_maybe_f64 bytes_per_second, bytes_per_step, r_squared;

@@ -72,8 +72,8 @@ static bool add_span(sl_stacks *stacks, const uint32_t *frame_ids, size_t depth)
 static bool span_equals(const sl_stacks *stacks, uint32_t id, const uint32_t *frame_ids,
                         size_t depth) {
     sl_stack_span span = stacks->spans.at[id];
-    return span.depth == depth && (depth == 0 || memcmp(stacks->frame_ids.at + span.first, frame_ids,
-                                                        depth * sizeof *frame_ids) == 0);
+    return span.depth == depth && (depth == 0 || memcmp(stacks->frame_ids.at + span.first,
+                                                        frame_ids, depth * sizeof *frame_ids) == 0);
 }
 
 uint32_t sl_stacks_intern(sl_stacks *stacks, const uint32_t *frame_ids, size_t depth) {

@@ -18,15 +18,15 @@ typedef struct sl_stack_span {
 } sl_stack_span;
 
 #define SL_STACK_EMPTY 0u
-#define SL_STACK_NONE UINT32_MAX /* returned when memory ran out */
+#define SL_STACK_NONE  UINT32_MAX /* returned when memory ran out */
 
 typedef struct sl_stacks {
     SL_VEC(sl_frame) frames;
-    SL_VEC(uint32_t) frame_ids;    /* all stacks behind each other */
-    SL_VEC(sl_stack_span) spans;   /* stack id -> frame_ids */
-    uint32_t *frame_slots;         /* owned; open addressing, id + 1 */
+    SL_VEC(uint32_t) frame_ids;  /* all stacks behind each other */
+    SL_VEC(sl_stack_span) spans; /* stack id -> frame_ids */
+    uint32_t *frame_slots;       /* owned; open addressing, id + 1 */
     size_t frame_slot_cnt;
-    uint32_t *stack_slots;         /* owned; open addressing, id + 1 */
+    uint32_t *stack_slots; /* owned; open addressing, id + 1 */
     size_t stack_slot_cnt;
 } sl_stacks;
 

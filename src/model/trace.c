@@ -153,8 +153,12 @@ bool sl_events_push(sl_events *events, const sl_event *event) {
 }
 
 sl_event sl_events_get(const sl_events *events, size_t i) {
-    return (sl_event){events->time_us[i],    events->addr[i],     events->size_bytes[i],
-                      events->stack_id[i],   events->stream_idx[i], events->pool_idx[i],
+    return (sl_event){events->time_us[i],
+                      events->addr[i],
+                      events->size_bytes[i],
+                      events->stack_id[i],
+                      events->stream_idx[i],
+                      events->pool_idx[i],
                       (sl_event_kind)events->kind[i]};
 }
 

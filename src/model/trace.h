@@ -25,7 +25,7 @@
 #include "model/stack.h"
 
 #define SL_DEVICE_HOST (-1)
-#define SL_IDX_NONE UINT32_MAX
+#define SL_IDX_NONE    UINT32_MAX
 
 /* One device's events as columns (T1). */
 typedef struct sl_events {
@@ -144,7 +144,7 @@ typedef struct sl_trace {
     sl_allocator_settings settings;
     const char *path; /* in the arena; as the user named it */
     sl_source_kind source;
-    const char *oom_message; /* error text found in the input, in the arena, or NULL */
+    const char *oom_message;  /* error text found in the input, in the arena, or NULL */
     bool has_requested_sizes; /* (T2) */
     bool has_time;            /* time_us is a clock, not an index */
     bool has_event_stacks;    /* events carry stacks at all */
