@@ -4,6 +4,7 @@
 #include "record/hook_table.h"
 #include "record/phase_watch.h"
 #include "record/recorder.h"
+#include "record/sampler.h"
 #include "record/stack_cache.h"
 #include "record/torch_profiler.h"
 
@@ -27,7 +28,8 @@ typedef struct torch_report {
     uint64_t device_word;
 } torch_report;
 
-static _Atomic(int64_t) host_total; /* torch's shared-memory allocator reports no total of its own */
+static _Atomic(int64_t)
+    host_total; /* torch's shared-memory allocator reports no total of its own */
 
 static void fill_totals(sl_log_event *event, const torch_report *report, bool is_host) {
     if (is_host) {
@@ -55,6 +57,8 @@ static void record(const torch_report *report) {
         .size = (uint64_t)(is_alloc ? report->size : -report->size),
     };
     fill_totals(&event, report, is_host);
+    if (!is_host)
+        sl_sampler_note_device(device.index);
     if (is_alloc) {
         sl_stack_ref stack = sl_stack_cache_get(capture.log);
         event.stack = stack.id;

@@ -14,6 +14,7 @@
 #include "record/pystack.h"
 #include "record/record_helper.h"
 #include "record/record_identity.h"
+#include "record/sampler.h"
 #include "record/stack_cache.h"
 #include "record/torch_profiler.h"
 
@@ -97,15 +98,22 @@ static void run_maintain(void) {
         sl_log_maintain(log);
 }
 
+static void run_sampler(void) {
+    sl_log *log = atomic_load(&rec.log);
+    if (log)
+        sl_sampler_run(log);
+}
+
 static void run_patch(void) {
     if (rec.settings.is_patching)
         sl_got_patch_if_changed();
 }
 
 static void start_helper(void) {
-    static const sl_helper_task tasks[] = {
+    const sl_helper_task tasks[] = {
         {run_maintain, 20},
         {run_patch, 10},
+        {run_sampler, rec.settings.interval_ms},
     };
     if (sl_helper_start(tasks, SL_COUNT_OF(tasks)))
         return;
@@ -181,6 +189,7 @@ static void after_fork_in_child(void) {
     sl_guard_after_fork_child();
     sl_helper_after_fork_child();
     sl_torch_profiler_after_fork_child();
+    sl_sampler_after_fork_child();
     if (!rec.log)
         return;
     atomic_store(&sl_recorder_current, NULL);
@@ -241,6 +250,7 @@ void sl_recorder_close(void) {
      * the file is left as after a kill, which loses nothing. */
     if (is_helper_gone && sl_guard_wait_empty(EXIT_STOP_MS)) {
         sl_phase_finish(rec.log);
+        sl_sampler_reset();
         sl_log_close(rec.log);
         sl_stack_cache_clear();
     }
