@@ -68,8 +68,9 @@ static void put_inputs(const text_pen *pen) {
     for (size_t i = 0; i < pen->report->inputs.cnt; i++) {
         const sl_report_input *input = &pen->report->inputs.at[i];
         sl_term_fit_path(path, sizeof path, input->trace->path, TEXT_COLUMNS);
-        snprintf(line, sizeof line, "%s (%s, %s events", path,
-                 sl_words_source(input->trace->source), sl_human_count(events, input->events));
+        snprintf(line, sizeof line, "%s (%s, %s event%s", path,
+                 sl_words_source(input->trace->source), sl_human_count(events, input->events),
+                 input->events == 1 ? "" : "s");
         if (input->dropped_events.known && input->dropped_events.value) {
             size_t used = strlen(line);
             snprintf(line + used, sizeof line - used, ", %s lost before",
@@ -263,11 +264,14 @@ static void put_table(const text_pen *pen, const sl_device_report *device) {
     fprintf(pen->to, "%s%*s   requested   in blocks    reserved%s\n", style(pen, SL_STYLE_DIM),
             LABEL_COLUMNS - 2, "", style(pen, SL_STYLE_PLAIN));
     put_totals(pen, "at the end", device->live_requested_bytes, at_end, capacity);
-    put_totals(pen, "peak", device->peak_requested_bytes, at_peak, moment);
+    if (sl_words_has_history(device))
+        put_totals(pen, "peak", device->peak_requested_bytes, at_peak, moment);
 }
 
 static void put_counts(const text_pen *pen, const sl_device_report *device) {
     char line[SL_WORDS_CAP], a[SL_HUMAN_CAP], b[SL_HUMAN_CAP], c[SL_HUMAN_CAP];
+    if (!sl_words_has_history(device))
+        return;
     snprintf(line, sizeof line, "%s (%s allocations, %s frees)", sl_human_count(a, device->events),
              sl_human_count(b, device->allocs), sl_human_count(c, device->frees));
     sl_words_append(line, " in %s",
@@ -294,7 +298,7 @@ static void put_fragmentation(const text_pen *pen, const sl_device_report *devic
     if (frag->largest_free_bytes.known)
         sl_words_append(line, ", largest piece %s",
                         sl_human_bytes(human, frag->largest_free_bytes.value));
-    put_labelled(pen, "free inside", line, SL_STYLE_PLAIN);
+    put_labelled(pen, "unused", line, SL_STYLE_PLAIN);
 }
 
 static void put_base(const text_pen *pen, const sl_device_report *device) {
