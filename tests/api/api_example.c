@@ -2,8 +2,8 @@
 /* What a program outside sees: only the public header and libstormlog.so. Prints TAP. Strict C99.
  * Arguments: a snapshot, and a file that is none. */
 #include <stdio.h>
-#include <string.h>
 #include <stormlog/stormlog.h>
+#include <string.h>
 
 static int number, failures;
 
@@ -29,11 +29,13 @@ static void report(const sl_input *input) {
 
     options.has_device = 0;
     options.filter = "(";
-    check(sl_input_report_json(input, &options, &json, message, sizeof message) < 0, "a bad filter");
+    check(sl_input_report_json(input, &options, &json, message, sizeof message) < 0,
+          "a bad filter");
 
     /* A caller built with an older header: fields behind its struct_size are not looked at. */
     options.struct_size = (uint32_t)offsetof(sl_report_options, filter);
-    check(sl_input_report_json(input, &options, &json, NULL, 0) == 0, "a shorter struct of options");
+    check(sl_input_report_json(input, &options, &json, NULL, 0) == 0,
+          "a shorter struct of options");
     sl_text_free(json);
 }
 
