@@ -200,6 +200,15 @@ static const char *const cause_phrases[] = {
     [SL_CAUSE_CAPACITY] = "because the program needs more than the device has",
 };
 
+/* The line behind a failure, where the findings name one. */
+static const sl_finding *find_leak(const sl_report *report, int device) {
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        if (report->findings.at[i].kind == SL_FINDING_LEAK &&
+            report->findings.at[i].device == device)
+            return &report->findings.at[i];
+    return NULL;
+}
+
 static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
     char place[SL_WORDS_CAP], human[SL_HUMAN_CAP];
     const sl_oom_report *oom = &report->oom;
@@ -212,6 +221,11 @@ static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
         sl_words_append(buf, " at %s", place);
     }
     sl_words_append(buf, ", %s", cause_phrases[oom->cause]);
+    const sl_finding *leak = find_leak(report, oom->device);
+    if (oom->cause != SL_CAUSE_LEAK || !leak)
+        return;
+    sl_words_site(place, leak->site, 48);
+    sl_words_append(buf, " at %s", place);
 }
 
 void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report) {

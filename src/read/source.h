@@ -32,7 +32,9 @@ typedef struct sl_source_ops {
     sl_status (*load)(const sl_source_input *input, sl_trace *trace, sl_error *err);
 } sl_source_ops;
 
+extern const sl_source_ops sl_source_slog;
 extern const sl_source_ops sl_source_torch_pickle;
+extern const sl_source_ops sl_source_torch_json;
 
 /* The table, NULL-terminated. */
 extern const sl_source_ops *const sl_sources[];
