@@ -32,7 +32,7 @@ static const field_row device_fields[] = {
     {SL_COUNTER_POWER, offsetof(sl_device_sample, power_mw), NULL},
 };
 
-static const sl_counters_ops *back_end; /* NULL = not open */
+static const sl_counters_ops *back_end;  /* NULL = not open */
 static sl_error refused = SL_ERROR_INIT; /* why no back end works here; it is asked only once */
 
 static void put(sl_log *log, const field_row *row, int device, const void *sample,
