@@ -15,7 +15,7 @@
 
 /* What the units of one site add up to. */
 typedef struct site_growth {
-    uint32_t mask, best_hits, occasions, calls, layer_calls;
+    uint32_t mask, best_hits, occasions, calls, layer_calls, twin_calls;
     uint64_t kept_bytes, kept_blocks, late_bytes, late_blocks, window_bytes, evicted_bytes;
     uint64_t best_bytes;
     uint32_t best_stack;
@@ -51,7 +51,9 @@ static void add_unit(site_growth *growth, const sl_leak_unit *unit, uint32_t bin
     }
     if (hits * 2 >= bin_cnt) {
         growth->calls++;
-        growth->layer_calls += (unit->roles & SL_ROLE_NN) && !is_parameter(unit->roles);
+        bool is_layer = (unit->roles & SL_ROLE_NN) && !is_parameter(unit->roles);
+        growth->layer_calls += is_layer;
+        growth->twin_calls += is_layer && unit->twins >= unit->occasions;
         growth->roles |= unit->roles;
     }
 }
@@ -78,6 +80,7 @@ static sl_leak leak_from(uint32_t site_idx, const site_growth *growth) {
                      .occasions = growth->occasions,
                      .calls = growth->calls,
                      .layer_calls = growth->layer_calls,
+                     .twin_calls = growth->twin_calls,
                      .roles = growth->roles,
                      .sites = 1,
                      .merged_into = SL_IDX_NONE};
@@ -128,12 +131,22 @@ static bool passes_survivors(const leak_search *search, const site_growth *growt
            growth->best_hits * 2 >= bins;
 }
 
+/* Without steps, one pass through a model looks like growth: its parameters, its gradients and its
+ * optimizer's state all come one after the other. Only the user's own lines are asked then. */
+static bool may_ask(const leak_search *search, uint32_t site_idx, uint8_t roles) {
+    const sl_site_info *info = &search->an->sites->sites.at[site_idx];
+    if (!info->is_shown)
+        return false;
+    return search->scan->window.has_steps ||
+           (info->site.origin == SL_ORIGIN_LINE && !is_parameter(roles));
+}
+
 static bool find_by_survivors(leak_search *search) {
     const sl_sites *sites = search->an->sites;
     bool is_hoard = is_hoarding(search->scan);
     for (uint32_t i = 0; i < sites->sites.cnt; i++) {
         const site_growth *growth = &search->steady[i];
-        if (!sites->sites.at[i].is_shown || !growth->window_bytes)
+        if (!growth->window_bytes || !may_ask(search, i, growth->roles))
             continue;
         if (!passes_survivors(search, growth) ||
             (is_hoard && growth->occasions < SL_T_HOARD_MIN_OCCASIONS)) {
@@ -181,7 +194,7 @@ static bool find_by_valleys(leak_search *search) {
     for (size_t i = 0; i < scan->valleys.cnt; i++) {
         const sl_valley *valley = &scan->valleys.at[i];
         const site_growth *growth = &search->all[valley->site_idx];
-        if (!search->an->sites->sites.at[valley->site_idx].is_shown || !growth->kept_blocks ||
+        if (!growth->kept_blocks || !may_ask(search, valley->site_idx, growth->roles) ||
             is_known(search, valley->site_idx))
             continue;
         sl_trend trend = sl_trend_of(valley->y, cnt);
@@ -226,18 +239,28 @@ static sl_leak *largest_forward(sl_leaks *leaks) {
     return best;
 }
 
-/* Many operations that grow in step are one kept graph: they become one leak. */
-static void merge_graph(leak_search *search) {
-    sl_leak *main = largest_forward(&search->leaks);
-    uint32_t most = 0, layer_calls = 0;
-    for (size_t i = 0; main && i < search->leaks.cnt; i++) {
+/* Whether what grows in step with the largest forward site is an autograd graph. */
+static bool is_graph(const leak_search *search, const sl_leak *main) {
+    uint32_t most = 0, layer_calls = 0, twin_calls = 0;
+    bool has_backward = false;
+    for (size_t i = 0; i < search->leaks.cnt; i++) {
         const sl_leak *leak = &search->leaks.at[i];
         if (!is_in_step(leak, main))
             continue;
         most = leak->layer_calls && leak->calls > most ? leak->calls : most;
         layer_calls += leak->layer_calls;
+        twin_calls += leak->twin_calls;
+        sl_origin origin = search->an->sites->sites.at[leak->site_idx].site.origin;
+        has_backward |= origin == SL_ORIGIN_BACKWARD;
     }
-    if (!main || (most < SL_T_GRAPH_CALLS_ONE_LINE && layer_calls < SL_T_GRAPH_CALLS_ALL))
+    return most >= SL_T_GRAPH_CALLS_ONE_LINE || layer_calls >= SL_T_GRAPH_CALLS_ALL || twin_calls ||
+           has_backward;
+}
+
+/* Many operations that grow in step are one kept graph: they become one leak. */
+static void merge_graph(leak_search *search) {
+    sl_leak *main = largest_forward(&search->leaks);
+    if (!main || !is_graph(search, main))
         return;
     uint32_t main_idx = (uint32_t)(main - search->leaks.at);
     for (uint32_t i = 0; i < search->leaks.cnt; i++) {
@@ -422,6 +445,7 @@ bool sl_an_leak(sl_an *an) {
         explain_no_window(an);
     } else if (ok && is_building(an, &scan)) {
         an->is_building = true;
+        sl_an_device(an)->steps = (sl_maybe_u64){0};
         sl_an_reason(an,
                      "leak: device %d: not looked for; the recurring call makes parameters, so the "
                      "program is building its model",

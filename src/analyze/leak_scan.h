@@ -33,6 +33,8 @@ typedef struct sl_leak_unit {
     uint32_t bin_mask;                /* bins that left survivors */
     uint32_t occasions;               /* parts that left survivors */
     uint32_t last_part_plus_1;
+    uint32_t twins;        /* survivors made in one go with another one of another size */
+    uint64_t largest_kept; /* block, made after warm-up */
     uint8_t roles;
 } sl_leak_unit;
 
