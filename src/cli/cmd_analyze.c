@@ -43,6 +43,7 @@ static int print_report(const sl_opts *opts, const sl_report *report, sl_error *
     const sl_report_format *format = sl_report_format_find(sl_opts_text(opts, "format"));
     sl_report_wishes wishes = {
         .explains = sl_opts_flag(opts, "explain"),
+        .scope = sl_cli_scope(opts),
         .top = list_length(opts, report, format->write == sl_report_write_json),
         .fail_mask = fail_mask(opts),
     };

@@ -7,7 +7,9 @@
 
 extern const sl_cmd sl_cmd_analyze;
 extern const sl_cmd sl_cmd_cat;
+extern const sl_cmd sl_cmd_check;
 extern const sl_cmd sl_cmd_completion;
+extern const sl_cmd sl_cmd_diff;
 extern const sl_cmd sl_cmd_doc;
 extern const sl_cmd sl_cmd_export;
 extern const sl_cmd sl_cmd_fsck;
