@@ -262,6 +262,7 @@ static inline sl_trace *synth_run(synth_habit habit, size_t steps, uint64_t seed
         return NULL;
     s->seed = (seed + 1) * 0x9e3779b97f4a7c15u;
     s->next_addr = (uint64_t)0x7f0000000000;
+    s->now_us = 1700000000000000; /* a clock since 1970, as torch has */
     s->trace = sl_trace_new("synthetic", SL_SOURCE_TORCH_SNAPSHOT);
     s->trace->has_requested_sizes = s->trace->has_time = true;
     s->trace->has_event_stacks = has_stacks;
