@@ -40,8 +40,10 @@ const sl_program sl_programs[] = {
         .name = "stormlog",
         .summary = "says what fills the GPU, what grew, and which line of code holds it",
         .description =
-            "Reads recordings of GPU memory, PyTorch memory snapshots among them, and answers in "
-            "plain words. Nothing in an input is ever executed, nothing leaves the machine.",
+            "Records the memory of a training run from inside, reads such recordings and PyTorch's "
+            "own memory snapshots, and answers in plain words. Nothing in an input is ever "
+            "executed, "
+            "nothing leaves the machine.",
         .cmds = stormlog_cmds,
         .cmd_cnt = SL_COUNT_OF(stormlog_cmds),
     },

@@ -23,7 +23,7 @@ static int64_t total_delta(const sl_diff *diff) {
 
 /* The answer in one sentence. */
 static void say_headline(char buf[SL_WORDS_CAP], const sl_diff *diff) {
-    char change[SL_HUMAN_CAP], before[SL_HUMAN_CAP], after[SL_HUMAN_CAP];
+    char change[SL_HUMAN_CAP], before[SL_HUMAN_CAP], after[SL_HUMAN_CAP], device[SL_WORDS_CAP];
     int64_t delta = total_delta(diff);
     uint64_t size = delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
     buf[0] = '\0';
@@ -35,7 +35,8 @@ static void say_headline(char buf[SL_WORDS_CAP], const sl_diff *diff) {
                         delta > 0 ? "more is live" : "less is live",
                         sl_human_bytes(before, diff->before.live_bytes),
                         sl_human_bytes(after, diff->after.live_bytes));
-    sl_words_append(buf, " (device %d)", diff->after.device);
+    sl_words_device(device, diff->after.device);
+    sl_words_append(buf, " (%s)", device);
 }
 
 static int64_t first_time(const sl_diff_side *side) {
