@@ -131,7 +131,9 @@ sl_dlsym_answer sl_dlsym_find(void *handle, const char *name) {
                              1}; /* NULL, and a dlerror */
 }
 
-#if defined(__x86_64__)
+/* A sanitizer's own start asks dlsym before instrumented code can run; there the name stays libc's. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#elif defined(__x86_64__)
 __asm__(".text\n"
         ".globl dlsym\n"
         ".type dlsym, @function\n"
