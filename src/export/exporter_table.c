@@ -4,8 +4,7 @@
 #include "export/exporter.h"
 
 const sl_exporter sl_exporters[] = {
-#define EXPORTER_ROW(name, extension, help, window, instant, binary, write) \
-    {name, extension, help, window, instant, binary, write},
+#define EXPORTER_ROW(name, extension, help, wants, write) {name, extension, help, wants, write},
     SL_EXPORTER_MAP(EXPORTER_ROW)
 #undef EXPORTER_ROW
 };
