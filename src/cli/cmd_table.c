@@ -12,6 +12,7 @@ static const sl_cmd *const stormlog_cmds[] = {
     &sl_cmd_analyze,
     &sl_cmd_diff,
     &sl_cmd_check,
+    &sl_cmd_plot,
     &sl_cmd_export,
     &sl_cmd_fsck,
     &sl_cmd_cat,
