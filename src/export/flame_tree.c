@@ -18,27 +18,50 @@ static uint32_t child_of(sl_flame_tree *tree, uint32_t parent, uint32_t frame_id
     return idx;
 }
 
+/* A frame of the interpreter or of a library's machine code: it has no line. */
+static bool is_native(const sl_stacks *stacks, uint32_t stack_id, size_t i) {
+    return sl_stack_frame(stacks, stack_id, i).line == 0;
+}
+
+static bool has_lines(const sl_stacks *stacks, uint32_t stack_id) {
+    for (size_t i = 0; i < sl_stack_depth(stacks, stack_id); i++)
+        if (!is_native(stacks, stack_id, i))
+            return true;
+    return false;
+}
+
+static uint32_t add_node(sl_flame_tree *tree, uint32_t parent, uint32_t frame_id, uint64_t bytes) {
+    uint32_t node = child_of(tree, parent, frame_id);
+    if (node != SL_IDX_NONE)
+        tree->nodes.at[node].bytes += bytes;
+    return node;
+}
+
 static bool add_stack(sl_flame_tree *tree, const sl_run_view *view, uint32_t stack_id,
                       uint64_t bytes) {
     const sl_stacks *stacks = &view->trace->stacks;
-    sl_site site = view->sites[view->site_of_stack[stack_id]];
     sl_frame user = {0};
-    bool has_user = sl_site_frame(site, &user);
-    size_t depth = sl_stack_depth(stacks, stack_id);
+    bool has_user = sl_site_frame(view->sites[view->site_of_stack[stack_id]], &user);
+    bool skips_native = has_lines(stacks, stack_id);
+    size_t depth = sl_stack_depth(stacks, stack_id), rows = 0;
     uint32_t node = 0;
     tree->nodes.at[0].bytes += bytes;
-    for (size_t i = depth; i > 0 || (depth == 0 && node == 0); i -= i > 0) {
-        uint32_t frame_id =
-            depth ? stacks->frame_ids.at[stacks->spans.at[stack_id].first + i - 1] : SL_IDX_NONE;
-        node = child_of(tree, node, frame_id);
+    if (depth == 0)
+        return add_node(tree, 0, SL_IDX_NONE, bytes) != SL_IDX_NONE;
+    for (size_t i = depth; i > 0; i--) {
+        sl_frame frame = sl_stack_frame(stacks, stack_id, i - 1);
+        if (skips_native && is_native(stacks, stack_id, i - 1)) {
+            tree->has_skipped = true;
+            continue;
+        }
+        node = add_node(tree, node, stacks->frame_ids.at[stacks->spans.at[stack_id].first + i - 1],
+                        bytes);
         if (node == SL_IDX_NONE)
             return false;
-        tree->nodes.at[node].bytes += bytes;
-        sl_frame frame = depth ? stacks->frames.at[frame_id] : user;
-        if (depth && has_user && frame.file == user.file && frame.line == user.line)
+        if (has_user && frame.file == user.file && frame.line == user.line)
             tree->nodes.at[node].is_user = true;
+        rows++;
     }
-    size_t rows = depth ? depth : 1;
     tree->depth = rows > tree->depth ? rows : tree->depth;
     return true;
 }
@@ -79,7 +102,7 @@ static bool sort_children(sl_flame_tree *tree) {
 
 bool sl_flame_tree_init(sl_flame_tree *tree, const sl_run_view *view, const sl_replay *replay,
                         uint32_t event) {
-    *tree = (sl_flame_tree){0};
+    *tree = (sl_flame_tree){.depth = 1};
     sl_stack_sum *sums = sl_stack_sums_new(view->trace);
     sl_flame_node root = {
         .frame_id = SL_IDX_NONE, .first_child = SL_IDX_NONE, .next_sibling = SL_IDX_NONE};

@@ -10,7 +10,7 @@
 /* Between two ticks this many of the unit; 1024 is the next unit. */
 static const double byte_steps[] = {1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256, 512};
 
-#define BYTE_TICKS 6.0
+#define BYTE_TICKS 7.0
 
 static double byte_step(double max_bytes) {
     double wanted = max_bytes / BYTE_TICKS, unit = 1;
@@ -170,7 +170,7 @@ static void draw_gap(sl_plot *plot, const sl_time_axis *axis, const sl_time_gap 
              sl_human_duration_us(human, (int64_t)(gap->to_us - gap->from_us)));
     double half = sl_canvas_text_width(plot->canvas, text, style) / 2;
     double center = fmax(x + GAP_PIXELS / 2, axis->box.x + half + 4);
-    sl_plot_note(plot, (sl_point){center, axis->box.y + 12}, text, style);
+    sl_plot_note(plot, (sl_point){center, axis->box.y + 28}, text, style);
 }
 
 /* A tick inside a gap is left out, and so is one whose label would touch the one before. */

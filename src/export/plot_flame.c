@@ -7,7 +7,7 @@
 #include "export/flame_tree.h"
 #include "export/plot_frame.h"
 
-#define ROW_MAX   24.0
+#define ROW_MAX   28.0
 #define ROW_MIN   15.0
 #define NARROW    0.7 /* pixels; narrower boxes cannot be seen */
 #define TEXT_FROM 26.0
@@ -36,9 +36,13 @@ static void name_node(const icicle *ice, const sl_flame_node *node, bool is_root
         return;
     }
     sl_frame frame = ice->trace->stacks.frames.at[node->frame_id];
-    snprintf(
-        buf, cap, "%.80s  %.80s:%u, %s", sl_strtab_get(&ice->trace->strings, frame.function).ptr,
-        sl_plot_basename(sl_strtab_get(&ice->trace->strings, frame.file).ptr), frame.line, human);
+    const char *function = sl_strtab_get(&ice->trace->strings, frame.function).ptr;
+    const char *file = sl_strtab_get(&ice->trace->strings, frame.file).ptr;
+    if (frame.line)
+        snprintf(buf, cap, "%.80s  %.80s:%u, %s", function, sl_plot_basename(file), frame.line,
+                 human);
+    else
+        snprintf(buf, cap, "%.160s, %s", function, human);
 }
 
 /* User's lines in full colour, the rest in a tint that only tells one file from the next. */
@@ -89,10 +93,11 @@ static void draw_tree(icicle *ice, uint32_t idx, sl_box box, size_t row) {
 
 static void draw_foot(icicle *ice, sl_box box) {
     double y = box.y + box.h - 2, x = box.x;
-    char text[128];
+    char text[192];
     sl_canvas_rect(ice->plot->canvas, (sl_box){x, y - 9, 10, 10},
                    sl_solid(ice->plot->theme->series[1]));
-    snprintf(text, sizeof text, "your lines; callers above, the allocating call below%s",
+    snprintf(text, sizeof text, "your lines; callers above, the allocating call below%s%s",
+             ice->tree.has_skipped ? "; native frames between lines are left out" : "",
              ice->is_cut ? "; deeper frames do not fit into this height" : "");
     sl_canvas_text_fit(ice->plot->canvas, (sl_point){x + 16, y}, text, box.w - 16,
                        sl_plot_small(ice->plot));

@@ -11,7 +11,7 @@
 #define AXIS_BELOW   42.0
 #define LEGEND_WIDTH 270.0
 #define LEGEND_GAP   24.0
-#define HEADROOM     1.10 /* for the notes above the highest curve */
+#define HEADROOM     1.15 /* for two rows of notes above the highest curve */
 #define CAPACITY_FAR 1.6  /* a card this much larger than the curve would only flatten it */
 
 /* Reserved, lowest, growth; the bands; everything else. */
@@ -144,7 +144,7 @@ static void draw_ooms(timeline *line) {
     char text[80], human[SL_HUMAN_CAP];
     snprintf(text, sizeof text, "out of memory: %s asked",
              sl_human_bytes(human, events->size_bytes[last]));
-    put_note(line, (sl_point){last_x, box->y + 30}, text, rgb);
+    put_note(line, (sl_point){last_x, box->y + 12}, text, rgb);
 }
 
 static void draw_limit(timeline *line) {
@@ -191,6 +191,8 @@ static void name_leak(timeline *line, const sl_finding *leak, sl_point middle) {
     style.align = SL_ALIGN_RIGHT;
     double width = sl_canvas_text_width(line->plot->canvas, text, style);
     double left = line->time.box.x + width + 10;
+    if (left > line->time.box.x + line->time.box.w)
+        return; /* too small a picture; the title says it too */
     sl_plot_note(line->plot, (sl_point){fmax(middle.x - 14, left), middle.y - 8}, text, style);
 }
 
@@ -232,6 +234,14 @@ static const sl_plot_column *highest_column(const timeline *line) {
     return highest;
 }
 
+/* Sites that hold nothing at the peak may well have held something before. */
+static bool has_others(const timeline *line) {
+    for (size_t i = 0; i < line->columns.cnt; i++)
+        if (line->columns.at[i].bands[line->bands.cnt])
+            return true;
+    return false;
+}
+
 static void draw_legend(timeline *line, sl_box box) {
     const sl_plot_column *peak = highest_column(line);
     sl_legend_row *rows = line->rows;
@@ -244,7 +254,7 @@ static void draw_legend(timeline *line, sl_box box) {
     if (find_leak(line))
         add_line_row(&rows[cnt++], "measured growth", leak_stroke(line));
     for (size_t i = 0; i <= line->bands.cnt; i++) {
-        if (i == line->bands.cnt && peak->bands[i] == 0)
+        if (i == line->bands.cnt && !has_others(line))
             break;
         rows[cnt].rgb = band_color(line, i);
         if (i < line->bands.cnt)
