@@ -253,7 +253,8 @@ static void put_marks(perfetto *p) {
 
 static bool put_replay(perfetto *p, const sl_replay *replay, const sl_view_steps *steps) {
     sl_site_bands bands;
-    bool is_done = sl_site_bands_init(&bands, p->options->view, replay, SITE_TRACKS);
+    bool is_done =
+        sl_site_bands_init(&bands, p->options->view, replay, SL_BANDS_BY_HIGHEST, SITE_TRACKS);
     if (is_done && replay->event_cnt) {
         put_tracks(p, &bands, steps);
         put_steps(p, replay, steps);

@@ -153,7 +153,7 @@ static sl_status put_site_families(FILE *to, const replay_list *replays, const s
         for (size_t i = 0; i < replays->cnt; i++) {
             const sl_replay *replay = replays->at[i];
             sl_site_bands bands;
-            bool is_done = sl_site_bands_init(&bands, view, replay, SITE_SERIES);
+            bool is_done = sl_site_bands_init(&bands, view, replay, SL_BANDS_BY_PEAK, SITE_SERIES);
             if (is_done)
                 put_sites_at(to, rows[row].name, &bands,
                              rows[row].is_peak   ? replay->peak_requested.event

@@ -324,7 +324,8 @@ sl_status sl_plot_timeline(sl_plot *plot, sl_error *err) {
                        "sites or flame shows the state",
                        line.input->trace->path);
     sl_status status = SL_OK;
-    if (sl_site_bands_init(&line.bands, line.input->view, line.input->replay, plot->options->top))
+    if (sl_site_bands_init(&line.bands, line.input->view, line.input->replay, SL_BANDS_BY_HIGHEST,
+                           plot->options->top))
         status = draw_timeline(&line, err);
     else
         status = sl_fail(err, SL_E_NOMEM, "out of memory for the sites of the picture");
