@@ -109,6 +109,9 @@ def _(folder):
     tap.equal([(site.alloc_cnt, site.live_bytes) for site in sites], [(30, 30 * LEAK_BYTES)], "the leaking line")
     tap.equal([frame[0] for frame in sites[0].stack], ["train", "case_train", "<module>"], "its stack")
     compare_segments("train", facts, totals)
+    every, mapped = (totals.counters.get((name, -1), (None,))[0] for name in ("backward_bytes", "backward_mapped_bytes"))
+    rows.append(("train", "backward bytes with a forward line", every, mapped))
+    tap.true(every and mapped / every > 0.9, f"backward allocations name their forward line: {mapped} of {every} bytes")
     shown = sum(site.alloc_bytes for site in totals.select(0) if site.stack)
     rows.append(("train", "bytes with a Python stack", totals.sum("alloc_bytes", 0), shown))
 
