@@ -54,8 +54,8 @@ static inline void raise_word(uint64_t *at, uint64_t word, uint64_t value, word_
 }
 
 /* The addition is sequentially consistent: see the top of this file. */
-static inline void update_word(const sl_fmt_bin *bin, uint64_t *at, uint64_t number, uint64_t value,
-                               word_rule rule) {
+static inline __attribute__((always_inline)) void
+update_word(const sl_fmt_bin *bin, uint64_t *at, uint64_t number, uint64_t value, word_rule rule) {
     uint64_t word = sl_get(at), tag = tag_of(number);
     if (SL_UNLIKELY((word & TAG_MASK) != tag)) {
         if (begin_word(bin, at, number, value))
@@ -71,7 +71,7 @@ static inline void update_word(const sl_fmt_bin *bin, uint64_t *at, uint64_t num
 }
 
 /* False when the bin already is of a later time. */
-static bool update_bin(sl_fmt_bin *bin, uint64_t number, const sample *s) {
+static inline bool update_bin(sl_fmt_bin *bin, uint64_t number, const sample *s) {
     uint64_t seen = sl_get_acquire(&bin->bin);
     while (seen < number && !sl_swap(&bin->bin, &seen, number))
         continue;
