@@ -128,7 +128,9 @@ static bool fill_device(sl_an *an) {
     size_t top = an->options->top ? an->options->top : SL_T_TOP_DEFAULT;
     sl_maybe_u64 capacity = an->device->capacity_bytes;
     sl_device_report d = {
+        .trace = an->trace,
         .device = an->device->device,
+        .has_history = replay->has_history,
         .events = is_whole ? an->device->events.cnt : an->to - an->from,
         .allocs = peaks.allocs,
         .frees = peaks.frees,

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""Where output goes: full disks, readers that leave, terminals and colour."""
+
+import os
+import pty
+import re
+
+import tap
+from cli import H200, STORMLOG, stormlog
+
+
+def to_full_disk(*arguments):
+    with open("/dev/full", "w") as full:
+        return tap.run([STORMLOG, *map(str, arguments)], stdout=full, stderr=-1, capture_output=False)
+
+
+@tap.test("a full disk is exit 4 with its reason")
+def _():
+    for arguments in (("info",), ("--help",), ("export", H200[0], "--to", "folded"), ("completion", "bash")):
+        done = to_full_disk(*arguments)
+        tap.equal(done.returncode, 4, f"{arguments}")
+        tap.contains(done.stderr, "No space left on device")
+        tap.equal(len(done.stderr.splitlines()), 1, "lines of standard error")
+
+
+@tap.test("a reader that leaves is no error worth a word")
+def _():
+    for ignore in ("", "trap '' PIPE; "):
+        done = tap.run(["bash", "-c", f"{ignore}'{STORMLOG}' export '{H200[0]}' --to events-json | head -c 10"])
+        tap.equal(done.stderr, "", "standard error")
+        tap.equal(done.stdout, '{"schema":', "standard output")
+
+
+def on_terminal(arguments, env):
+    """Standard output of the program on a terminal of its own."""
+    master, slave = pty.openpty()
+    process = tap.subprocess.Popen([STORMLOG, *map(str, arguments)], stdout=slave, stderr=slave, stdin=slave,
+                                   env={**os.environ, "TERM": "xterm", **env})
+    os.close(slave)
+    text = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        text += part
+    os.close(master)
+    process.wait()
+    return text.decode()
+
+
+@tap.test("colour on a terminal, none with NO_COLOR, in a pipe or on a dumb one")
+def _():
+    arguments = ["analyze", H200[0]]
+    plain = stormlog(*arguments, env={"NO_COLOR": ""}).stdout
+    tap.true("\x1b" not in plain, "no colour in a pipe")
+    colored = on_terminal(arguments, {"NO_COLOR": ""}).replace("\r\n", "\n")
+    tap.contains(colored, "\x1b[1;31mLeak")
+    tap.equal(re.sub("\x1b\\[[0-9;]*m", "", colored), plain, "colour changes no letter")
+    tap.equal(on_terminal(arguments, {"NO_COLOR": "1"}).replace("\r\n", "\n"), plain, "NO_COLOR")
+    tap.equal(on_terminal(arguments, {"NO_COLOR": "", "TERM": "dumb"}).replace("\r\n", "\n"), plain, "a dumb terminal")
+
+
+@tap.test("a slow input shows its progress on a terminal and takes it away again")
+def _(folder):
+    fifo = os.path.join(folder, "slow.pickle")
+    os.mkfifo(fifo)
+    script = "import gzip, sys, time\ndata = gzip.open(sys.argv[1]).read()\nout = open(sys.argv[2], 'wb', 0)\nparts = 16\n" \
+             "for i in range(parts):\n    out.write(data[i * len(data) // parts:(i + 1) * len(data) // parts])\n    time.sleep(0.12)\n"
+    feeder = tap.subprocess.Popen(["/usr/bin/python3", "-c", script, str(H200[0]), fifo])
+    text = on_terminal(["analyze", fifo], {"NO_COLOR": "1"})
+    feeder.wait()
+    tap.contains(text, "\rreading ")
+    tap.contains(text, "\r\x1b[KLeak: ")
+
+
+@tap.test("a pickle does not go to a terminal")
+def _():
+    tap.contains(on_terminal(["export", H200[0]], {}), "not for a terminal")
+
+
+@tap.test("output to a folder or a missing place is told")
+def _(folder):
+    done = stormlog("export", H200[0], "-o", folder)
+    tap.equal(done.returncode, 2, done.stderr)
+    done = stormlog("export", H200[0], "-o", os.path.join(folder, "none", "x"))
+    tap.equal(done.returncode, 4, done.stderr)
+    tap.equal(os.listdir(folder), [], "files left behind")
+
+
+tap.main()
