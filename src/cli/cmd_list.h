@@ -17,5 +17,6 @@ extern const sl_cmd sl_cmd_help;
 extern const sl_cmd sl_cmd_info;
 extern const sl_cmd sl_cmd_man;
 extern const sl_cmd sl_cmd_run;
+extern const sl_cmd sl_cmd_top;
 
 #endif

@@ -53,6 +53,7 @@ def stats():
         "free_bytes": values["allocated_bytes.all.freed"],
         "live_bytes": values["allocated_bytes.all.current"],
         "peak_bytes": values["allocated_bytes.all.peak"],
+        "reserved_bytes": values["reserved_bytes.all.current"],
         "reserved_peak_bytes": values["reserved_bytes.all.peak"],
         "ooms": values["num_ooms"],
         "torch": torch.__version__,
