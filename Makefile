@@ -14,6 +14,9 @@ FUZZ_SECONDS ?= 60
 PYTHON  := $(firstword $(wildcard /usr/bin/python3) python3)
 RUN     := $(PYTHON) tools/run_tests.py
 
+# One line per compiled file is for people who watch; a log gets only warnings and errors.
+QUIET   := $(if $(MAKE_TERMOUT),,--quiet)
+
 # bench/<name>/run.sh for each name; also reachable alone as `make bench-<name>`.
 BENCHES := $(sort $(patsubst bench/%/run.sh,%,$(wildcard bench/*/run.sh)))
 
@@ -25,7 +28,7 @@ SANITIZE_tsan  := thread
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test demo lint bench soak fuzz check-gpu check-asan check-ubsan check-tsan check-minimal \
+.PHONY: build test demo lint bench soak fuzz check-gpu check-asan check-ubsan check-tsan \
 	golden-update install clean help setup format
 
 build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
@@ -74,11 +77,11 @@ format:  ## rewrite the C sources with clang-format
 
 install: build  ## install below PREFIX (DESTDIR is put in front)
 	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
-	@ninja -C $(BUILD) $(QUIET)
+	@ninja -C $(BUILD) $(QUIET) >/dev/null
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet
 
 clean:  ## remove everything that was built
-	rm -rf build build-asan build-ubsan build-tsan build-fuzz build-minimal
+	rm -rf build build-asan build-ubsan build-tsan build-fuzz
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24

@@ -20,8 +20,8 @@ PRIVATE = [*PUBLIC, f"-I{ROOT / 'src'}", f"-I{build / 'src'}", "-D_GNU_SOURCE"]
 
 
 def compile_alone(command, language, header):
-    """Twice, because the second time shows a missing guard."""
-    source = f'#include "{header}"\n#include "{header}"\n'
+    """Twice, because the second time shows a missing guard; and a declaration, because C forbids an empty file."""
+    source = f'#include "{header}"\n#include "{header}"\nextern int sl_not_empty;\n'
     done = tap.run([*command, "-x", language, "-fsyntax-only", "-"], input=source)
     if done.returncode:
         raise AssertionError(done.stderr)
