@@ -38,7 +38,8 @@ test: setup  ## set up, build, and run every test; last line: N passed, N failed
 	@$(MAKE) --no-print-directory test-build build-asan-tests
 	@$(RUN) --exclude-suite soak $(BUILD) asan=build-asan -- $(T)
 
-demo: setup build  ## set up, build, and show what it does
+demo: setup  ## set up, build, and show what it does
+	@$(MAKE) --no-print-directory build
 	@tools/demo.sh $(BUILD)
 
 lint: test-build  ## formatting, static analysis, layers, headers, sizes
@@ -47,7 +48,8 @@ lint: test-build  ## formatting, static analysis, layers, headers, sizes
 
 bench: $(addprefix bench-,$(BENCHES))  ## run all benchmarks (bench-<name> for one)
 
-bench-%: build
+bench-%: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) $(QUIET) all bench-programs
 	@bench/$*/run.sh $(BUILD)
 
 soak: test-build  ## the long tests: thousands of kills, hours of events

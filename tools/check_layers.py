@@ -48,7 +48,7 @@ FORBIDDEN_HEADERS = {
 OWNED_HEADERS = [
     (r"Python\.h", r"pyext/.*"),
     (r"(ncursesw/)?n?curses\.h", r"tui/tui_term\.c"),
-    (r"(zlib|zstd)\.h", r"base/.*"),
+    (r"(zlib|zstd)\.h", r"(base|log|read|export)/.*"),
     (r"cairo/.*|cairo.*\.h", r"export/.*"),
     (r"curl/.*|microhttpd\.h", r"cli/.*"),
 ]

@@ -20,9 +20,9 @@ def main(argv):
     if not public.exists():
         print("there is no include/stormlog/version.h yet")
         return 77
-    of_meson = find(r'#define SL_BUILD_VERSION "([^"]+)"', Path(argv[0]) / "src" / "sl_config.h")
-    of_header = find(r'#define SL_VERSION_STRING "([^"]+)"', public)
-    numbers = ".".join(find(rf"#define SL_VERSION_{part} (\d+)", public) for part in ("MAJOR", "MINOR", "PATCH"))
+    of_meson = find(r'#define\s+SL_BUILD_VERSION\s+"([^"]+)"', Path(argv[0]) / "src" / "sl_config.h")
+    of_header = find(r'#define\s+SL_VERSION_STRING\s+"([^"]+)"', public)
+    numbers = ".".join(find(rf"#define\s+SL_VERSION_{part}\s+(\d+)", public) for part in ("MAJOR", "MINOR", "PATCH"))
     print(f"meson.build {of_meson}, SL_VERSION_STRING {of_header}, SL_VERSION_MAJOR.MINOR.PATCH {numbers}")
     return 0 if of_meson == of_header == numbers else 1
 

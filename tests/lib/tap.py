@@ -11,11 +11,14 @@
 
     tap.main()
 
-Arguments of the program are parts of test names; without any, all tests run.
+Arguments of the program are parts of test names; without any, all tests run. By hand:
+PYTHONPATH=tests/lib /usr/bin/python3 tests/.../test_x.py
 """
 
 import difflib
 import inspect
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,6 +48,15 @@ def skip(reason):
 def run(command, **options):
     """subprocess.run with text output captured; a limit of 60 s unless told otherwise."""
     return subprocess.run(command, **{"capture_output": True, "text": True, "timeout": 60, **options})
+
+
+def python_with(module):
+    """An interpreter that has the module: Debian's, else the first on PATH (a machine's own environment). Skips without one."""
+    for python in ("/usr/bin/python3", shutil.which("python3")):
+        probe = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+        if python and os.path.exists(python) and run([python, "-c", probe]).returncode == 0:
+            return python
+    skip(f"no Python here has {module}")
 
 
 def equal(found, expected, what="value"):

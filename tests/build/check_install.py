@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""What `make install` puts where, and that it works from there. Argument: the build folder."""
+
+import os
+import sys
+from pathlib import Path
+
+import tap
+
+ROOT = Path(__file__).resolve().parents[2]
+build = Path(sys.argv[1])
+del sys.argv[1:]
+
+
+def install(folder):
+    done = tap.run(["meson", "install", "-C", build, "--no-rebuild", "--destdir", folder])
+    if done.returncode:
+        raise AssertionError(done.stdout + done.stderr)
+    # The prefix of this build folder is whatever the last `make install` said; it is found by what must be in it.
+    found = list(Path(folder).rglob("include/stormlog"))
+    tap.equal(len(found), 1, "folders include/stormlog")
+    return found[0].parents[1]
+
+
+def need(product):
+    if not (build / product).exists():
+        tap.skip(f"{product} is not built yet")
+
+
+@tap.test("the public headers, all of them")
+def _(folder):
+    prefix = install(folder)
+    tap.equal(sorted(path.name for path in (prefix / "include/stormlog").iterdir()),
+              sorted(path.name for path in (ROOT / "include/stormlog").glob("*.h")), "headers")
+
+
+@tap.test("the libraries stand in lib/, where the program looks for them")
+def _(folder):
+    need("libstormlog.so")
+    prefix = install(folder)
+    for name in ("libstormlog.so", "libstormlog.a", "libstormlog_record.so"):
+        if (build / name).exists():
+            tap.true((prefix / "lib" / name).exists(), f"lib/{name} is installed")
+
+
+@tap.test("the program runs under its three names")
+def _(folder):
+    need("stormlog")
+    prefix = install(folder)
+    tap.equal(tap.run([prefix / "bin/stormlog", "info"]).returncode, 0, "exit code of 'stormlog info'")
+    for name in ("gpumemprof", "tfmemprof"):
+        tap.equal(os.readlink(prefix / "bin" / name), "stormlog", f"link bin/{name}")
+
+
+@tap.test("a program outside compiles and links against it")
+def _(folder):
+    need("libstormlog.so")
+    prefix = install(folder)
+    source = "#include <stormlog/version.h>\nint main(void) { return SL_VERSION_STRING[0] == 0; }\n"
+    program = Path(folder) / "user"
+    done = tap.run(["cc", "-x", "c", "-", f"-I{prefix / 'include'}", f"-L{prefix / 'lib'}", "-lstormlog", "-o", program],
+                   input=source)
+    tap.equal(done.stderr, "", "compiler's messages")
+    tap.equal(tap.run([program], env={"LD_LIBRARY_PATH": str(prefix / "lib")}).returncode, 0, "exit code")
+
+
+tap.main()
