@@ -36,7 +36,7 @@
     X(NAMES, FRAME_USER, PLAIN, "1 when the frame is the user's own code")                       \
     X(NAMES, STACK_DEPTH, PLAIN, "frames of each stack")                                         \
     X(NAMES, STACK_FRAME, PLAIN, "frames of all stacks, innermost first")                        \
-    X(NAMES, STACK_SITE, PLAIN, "position of the user's line in each stack")                     \
+    X(NAMES, STACK_SITE, PLAIN, "frame of the user's line, or of the words for its absence")     \
     X(MARKS, TIME, DELTA, "when")                                                                \
     X(MARKS, KIND, PLAIN, "0 begin, 1 end, 2 point, 3 step")                                     \
     X(MARKS, NAME, PLAIN, "string")                                                              \
@@ -56,7 +56,8 @@
     X(BLOCKS, TIME, DELTA, "time of the allocation")                                             \
     X(BLOCKS, LIFE, PLAIN, "events until the free")                                              \
     X(BLOCKS, LIFE_US, PLAIN, "time until the free")                                             \
-    X(BLOCKS, SIZE, PLAIN, "bytes")                                                              \
+    X(BLOCKS, SIZE, PLAIN, "bytes asked for")                                                    \
+    X(BLOCKS, SLACK, PLAIN, "bytes the allocator rounded up")                                    \
     X(BLOCKS, ADDR_HIGH, DELTA, "upper 32 bits of the address")                                  \
     X(BLOCKS, ADDR_LOW, DELTA, "lower 32 bits of the address")                                   \
     X(BLOCKS, STACK, PLAIN, "stack of the allocation")                                           \
@@ -67,7 +68,7 @@
     X(MATRIX, BLOCKS, DELTA, "live blocks")                                                      \
     X(MATRIX, ALLOC_BYTES, DELTA, "bytes allocated since the start")                             \
     X(MATRIX, ALLOCS, DELTA, "allocations since the start")                                      \
-    X(SITES, FRAME, PLAIN, "frame of the user's line, one past the last frame = unknown")        \
+    X(SITES, FRAME, PLAIN, "frame of the user's line, or of the words for its absence")          \
     X(SITES, LIVE, PLAIN, "bytes live at the end")                                               \
     X(SITES, BLOCKS, PLAIN, "blocks live at the end")                                            \
     X(SITES, PEAK, PLAIN, "highest live bytes of the site itself")                               \
@@ -84,11 +85,16 @@
     X(SEGMENTS, STREAM, PLAIN, "stream number")                                                  \
     X(SEGMENTS, POOL, PLAIN, "pool number, 65535 unknown")                                       \
     X(SEGMENTS, FLAGS, PLAIN, "1 there before the trace, 2 never returned, 4 large, 8 expandable") \
-    X(END, SEGMENT, DELTA, "row of SEGMENTS each block of the end state lies in")                \
-    X(END, OFFSET, DELTA, "bytes from the start of the segment")                                 \
+    X(END, SEG_ADDR_HIGH, DELTA, "segments of the end state: upper 32 bits of the address")      \
+    X(END, SEG_ADDR_LOW, DELTA, "lower 32 bits of the address")                                  \
+    X(END, SEG_SIZE, PLAIN, "bytes")                                                             \
+    X(END, SEG_STREAM, PLAIN, "stream number")                                                   \
+    X(END, SEG_POOL, PLAIN, "pool number, 65535 unknown")                                        \
+    X(END, SEG_FLAGS, PLAIN, "4 large, 8 expandable")                                            \
+    X(END, SEG_BLOCKS, PLAIN, "blocks in use or waiting")                                        \
+    X(END, OFFSET, PLAIN, "those blocks: bytes from the start of the segment")                   \
     X(END, SIZE, PLAIN, "rounded bytes")                                                         \
-    X(END, REQUESTED, PLAIN, "requested bytes")                                                  \
-    X(END, STATE, PLAIN, "0 inactive, 1 allocated, 2 waiting to be freed")                       \
+    X(END, STATE, PLAIN, "1 allocated, 2 waiting to be freed")                                   \
     X(END, STACK, PLAIN, "stack of the allocation")                                              \
     X(COUNTERS, SERIES, PLAIN, "which counter")                                                  \
     X(COUNTERS, TIME, DELTA, "when it was read")                                                 \

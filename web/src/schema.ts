@@ -69,8 +69,10 @@ export const COLUMNS = {
     life: "plain",
     /** time until the free */
     life_us: "plain",
-    /** bytes */
+    /** bytes asked for */
     size: "plain",
+    /** bytes the allocator rounded up */
+    slack: "plain",
     /** upper 32 bits of the address */
     addr_high: "delta",
     /** lower 32 bits of the address */
@@ -133,15 +135,25 @@ export const COLUMNS = {
     flags: "plain",
   },
   end: {
-    /** row of SEGMENTS each block of the end state lies in */
-    segment: "delta",
-    /** bytes from the start of the segment */
-    offset: "delta",
+    /** segments of the end state: upper 32 bits of the address */
+    seg_addr_high: "delta",
+    /** lower 32 bits of the address */
+    seg_addr_low: "delta",
+    /** bytes */
+    seg_size: "plain",
+    /** stream number */
+    seg_stream: "plain",
+    /** pool number, 65535 unknown */
+    seg_pool: "plain",
+    /** 4 large, 8 expandable */
+    seg_flags: "plain",
+    /** blocks in use or waiting */
+    seg_blocks: "plain",
+    /** those blocks: bytes from the start of the segment */
+    offset: "plain",
     /** rounded bytes */
     size: "plain",
-    /** requested bytes */
-    requested: "plain",
-    /** 0 inactive, 1 allocated, 2 waiting to be freed */
+    /** 1 allocated, 2 waiting to be freed */
     state: "plain",
     /** stack of the allocation */
     stack: "plain",

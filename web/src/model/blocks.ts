@@ -68,6 +68,11 @@ export class Blocks {
     return this.cols.addr_high[i]! * 4294967296 + this.cols.addr_low[i]!;
   }
 
+  /** What the allocator took for it. */
+  rounded(i: number): number {
+    return this.size[i]! + this.cols.slack[i]!;
+  }
+
   isLive(i: number, event: number): boolean {
     return this.begin[i]! <= event && event < this.end[i]!;
   }

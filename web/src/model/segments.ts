@@ -41,45 +41,49 @@ export function segmentsAt(cols: Columns<"segments">, blocks: Blocks, event: num
     if (blocks.end[b]! <= event) continue;
     const at = blocks.addressNumber(b);
     const row = rowOf(rows, at);
-    if (row) row.pieces.push({ offset: at - row.base, size: blocks.size[b]!, stack: blocks.stack[b]!, state: "used", block: b });
+    if (row) row.pieces.push({ offset: at - row.base, size: blocks.rounded(b), stack: blocks.stack[b]!, state: "used", block: b });
   }
   rows.forEach(finishRow);
   return rows;
 }
 
-/** The end state as the input recorded it: rounded sizes, and blocks that wait for a stream. */
-export function segmentsAtEnd(cols: Columns<"segments">, end: Columns<"end">, lastEvent: number): SegmentRow[] {
-  const rows: SegmentRow[] = [];
-  for (let i = 0; i < cols.size.length; i++)
-    if (cols.flags[i]! & 2 && cols.begin[i]! <= lastEvent) rows.push(makeRow(cols, i));
-  rows.sort((a, b) => a.base - b.base);
-  for (let i = 0; i < end.segment.length; i++) {
-    const row = rows[end.segment[i]!];
-    if (!row || end.state[i] === 0) continue;
-    row.pieces.push({
-      offset: end.offset[i]!, size: end.size[i]!, stack: end.stack[i]!,
-      state: end.state[i] === 2 ? "waiting" : "used", block: -1,
-    });
-  }
+/** The end state as the input recorded it: whole segments, rounded sizes, blocks that wait for a stream. */
+export function segmentsAtEnd(end: Columns<"end">): SegmentRow[] {
+  let next = 0;
+  const rows = Array.from(end.seg_size, (size, i) => {
+    const row = emptyRow(end.seg_addr_high[i]!, end.seg_addr_low[i]!, size);
+    row.stream = end.seg_stream[i]!;
+    row.pool = end.seg_pool[i]!;
+    setFlags(row, end.seg_flags[i]!);
+    for (const last = next + end.seg_blocks[i]!; next < last; next++)
+      row.pieces.push({
+        offset: end.offset[next]!, size: end.size[next]!, stack: end.stack[next]!,
+        state: end.state[next] === 2 ? "waiting" : "used", block: -1,
+      });
+    return row;
+  });
   rows.forEach(finishRow);
   return rows;
+}
+
+function emptyRow(high: number, low: number, size: number): SegmentRow {
+  return {
+    address: address(high, low), base: high * 4294967296 + low, size,
+    stream: 0, pool: POOL_UNKNOWN, isLarge: false, isExpandable: false, pieces: [], used: 0, largestGap: 0,
+  };
+}
+
+function setFlags(row: SegmentRow, flags: number): void {
+  row.isLarge = (flags & 4) !== 0;
+  row.isExpandable = (flags & 8) !== 0;
 }
 
 function makeRow(cols: Columns<"segments">, i: number): SegmentRow {
-  const high = cols.addr_high[i]!;
-  const low = cols.addr_low[i]!;
-  return {
-    address: address(high, low),
-    base: high * 4294967296 + low,
-    size: cols.size[i]!,
-    stream: cols.stream[i]!,
-    pool: cols.pool[i]!,
-    isLarge: (cols.flags[i]! & 4) !== 0,
-    isExpandable: (cols.flags[i]! & 8) !== 0,
-    pieces: [],
-    used: 0,
-    largestGap: 0,
-  };
+  const row = emptyRow(cols.addr_high[i]!, cols.addr_low[i]!, cols.size[i]!);
+  row.stream = cols.stream[i]!;
+  row.pool = cols.pool[i]!;
+  setFlags(row, cols.flags[i]!);
+  return row;
 }
 
 function rowOf(rows: SegmentRow[], at: number): SegmentRow | null {
