@@ -21,7 +21,7 @@ export const COLUMNS = {
     stack_depth: "plain",
     /** frames of all stacks, innermost first */
     stack_frame: "plain",
-    /** position of the user's line in each stack */
+    /** frame of the user's line, or of the words for its absence */
     stack_site: "plain",
   },
   marks: {
@@ -97,7 +97,7 @@ export const COLUMNS = {
     allocs: "delta",
   },
   sites: {
-    /** frame of the user's line, one past the last frame = unknown */
+    /** frame of the user's line, or of the words for its absence */
     frame: "plain",
     /** bytes live at the end */
     live: "plain",
