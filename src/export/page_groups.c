@@ -37,13 +37,16 @@ static sl_frame frame_of(const sl_page_lane *lane, size_t site) {
 }
 
 /* The largest get a group of their own, all others share the last one. */
-static void rank_groups(ranked *all, size_t cnt, sl_page_groups *groups) {
-    if (cnt > 1)
-        qsort(all, cnt, sizeof *all, compare_ranked);
+static void count_groups(size_t cnt, sl_page_groups *groups) {
     groups->cnt = cnt < SL_PAGE_GROUP_MAX ? cnt : SL_PAGE_GROUP_MAX;
     if (cnt > SL_PAGE_GROUP_MAX)
         groups->at[SL_PAGE_GROUP_MAX - 1] =
             (sl_page_group){.label = "everything else", .frame = SL_IDX_NONE};
+}
+
+static void rank_groups(ranked *all, size_t cnt, sl_page_groups *groups) {
+    qsort(all, cnt, sizeof *all, compare_ranked);
+    count_groups(cnt, groups);
 }
 
 static size_t own_groups(size_t cnt) {
@@ -112,7 +115,7 @@ static bool split_by_stream(sl_page_lane *lane, split *by) {
         return false;
     for (size_t i = 0; i <= UINT16_MAX; i++)
         by->group_of[i] = (uint8_t)(i < own_groups(cnt) ? i : SL_PAGE_GROUP_MAX - 1);
-    rank_groups(NULL, cnt ? cnt : 1, by->groups);
+    count_groups(cnt ? cnt : 1, by->groups);
     static const char *const labels[] = {"stream 0", "stream 1", "stream 2", "stream 3",
                                          "stream 4", "stream 5", "stream 6", "stream 7",
                                          "stream 8", "stream 9", "stream 10", "stream 11"};

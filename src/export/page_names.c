@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-void sl_page_names_init(sl_page_names *names, sl_page_lines lines) {
-    *names = (sl_page_names){.lines = lines};
-    if (sl_strtab_intern(&names->strings, "", 0) != 0)
-        names->has_failed = true;
-}
-
 void sl_page_names_fini(sl_page_names *names) {
     sl_vec_free(&names->is_user);
     sl_vec_free(&names->site_of);
@@ -63,6 +57,14 @@ static uint32_t intern_stack(sl_page_names *names, const uint32_t *frames, size_
 uint32_t sl_page_words(sl_page_names *names, const char *words) {
     sl_str text = {words, strlen(words)};
     return intern_frame(names, (sl_frame){.function = intern_text(names, text)}, true);
+}
+
+/* String 0 is the empty one and stack 0 the empty stack, as in a trace. */
+void sl_page_names_init(sl_page_names *names, sl_page_lines lines) {
+    *names = (sl_page_names){.lines = lines};
+    if (sl_strtab_intern(&names->strings, "", 0) != 0)
+        names->has_failed = true;
+    (void)intern_stack(names, NULL, 0, sl_page_words(names, "(stack not recorded)"));
 }
 
 /* Frame number `id` of the trace's table. */
