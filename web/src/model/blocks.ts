@@ -1,7 +1,7 @@
 // The blocks that were kept one by one: what is live after an event, search, and the picture of
 // blocks over time as a buffer of block numbers that a canvas colours.
 import type { Columns } from "./data.ts";
-import { address, count } from "./format.ts";
+import { address, bytes, count } from "./format.ts";
 import type { Names } from "./names.ts";
 
 /** Values of a picture's cells that are no block. */
@@ -275,8 +275,8 @@ function firstColumn(at: Float64Array, event: number): number {
   return low;
 }
 
-export function describeKept(kept: number, total: number, smallest: string): string {
+export function describeKept(kept: number, total: number, largestLeft: number): string {
   if (kept === total) return `All ${count(total)} blocks are drawn one by one.`;
-  return `${count(kept)} of ${count(total)} blocks are drawn one by one: the largest and the longest-lived. ` +
-    `No block above ${smallest} is left out; the rest is the grey band, exact in sum.`;
+  return `${count(kept)} of ${count(total)} blocks are drawn one by one: the largest, and those that fill the most area. ` +
+    `No block above ${bytes(largestLeft)} is left out. The grey band is all the others together, exact in sum.`;
 }

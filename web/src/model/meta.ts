@@ -20,16 +20,9 @@ export interface InputMeta {
   settings: string | null;
 }
 
-export interface Holding {
-  stack: number | null;
-  bytes: number;
-  blocks: number;
-}
-
 export interface LaneMeta {
   input: number;
   device: number;
-  name: string;
   first_us: number;
   last_us: number;
   events: number;
@@ -37,7 +30,7 @@ export interface LaneMeta {
   frees: number;
   base_bytes: number;
   live_bytes: number;
-  live_rounded_bytes: number | null;
+  live_rounded_bytes: number;
   peak_bytes: number;
   peak_event: number;
   peak_time_us: number;
@@ -54,7 +47,7 @@ export interface LaneMeta {
   blocks_total: number;
   blocks_kept: number;
   /** no block that was left out is larger */
-  smallest_kept_bytes: number;
+  largest_left_bytes: number;
   stacks_total: number;
   stacks_kept: number;
   segments_total: number;
@@ -79,7 +72,8 @@ export interface FindingMeta {
   lane: number | null;
   device: number;
   stack: number | null;
-  site: { file: string; line: number; function: string } | null;
+  /** frame of the user's line */
+  site: number | null;
   subkind: string | null;
   bytes: number | null;
   blocks: number | null;
@@ -106,13 +100,9 @@ export interface OomMeta {
   time_us: number;
   cause: string;
   explanation: string;
-  site: { file: string; line: number; function: string } | null;
+  stack: number | null;
+  site: number | null;
   count: number;
-}
-
-export interface RankMeta {
-  lane: number;
-  label: string;
 }
 
 export interface PageMeta {
@@ -126,6 +116,6 @@ export interface PageMeta {
   lanes: LaneMeta[];
   findings: FindingMeta[];
   oom: OomMeta | null;
-  heat: { bins: number; first_us: number; last_us: number; clock: "common" | "own" } | null;
+  heat: { bins: number; span_us: number; clock: "common" | "own" } | null;
   sections: Record<string, SectionMeta>;
 }

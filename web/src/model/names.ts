@@ -9,8 +9,6 @@ export interface Frame {
   user: boolean;
 }
 
-export const NO_STACK = 0;
-
 export class Names {
   private readonly strings: string[] = [];
   private readonly first: Float64Array;
@@ -66,23 +64,23 @@ export class Names {
     return Array.from(this.cols.stack_frame.subarray(first, first + this.depth(stack)));
   }
 
-  /** Frame of the user's line, or frameCnt when there is none. */
+  /** Frame of the user's line, or of the words that stand for its absence. */
   siteOf(stack: number): number {
-    if (stack >= this.stackCnt || this.depth(stack) === 0) return this.frameCnt;
-    const at = this.cols.stack_site[stack]!;
-    return at < this.depth(stack) ? this.cols.stack_frame[this.first[stack]! + at]! : this.frameCnt;
+    return this.cols.stack_site[stack] ?? 0;
   }
 
-  /** "train.py:12 step" */
+  /** "train.py:12 step"; the words alone when there is no line */
   label(frame: number): string {
     const f = this.frame(frame);
-    if (!f) return "no stack recorded";
-    return f.line > 0 ? `${baseName(f.file)}:${f.line} ${f.function}` : `${f.function} ${baseName(f.file)}`.trim();
+    if (!f) return "";
+    if (f.line > 0) return `${baseName(f.file)}:${f.line} ${f.function}`;
+    return f.file === "" ? f.function : `${f.function} (${baseName(f.file)})`;
   }
 
+  /** "dir/train.py:12" */
   place(frame: number): string {
     const f = this.frame(frame);
-    if (!f) return "no stack recorded";
-    return f.line > 0 ? `${shortPath(f.file)}:${f.line}` : shortPath(f.file) || f.function;
+    if (!f || f.file === "") return "";
+    return f.line > 0 ? `${shortPath(f.file)}:${f.line}` : shortPath(f.file);
   }
 }

@@ -83,7 +83,7 @@ export function filterRows(rows: SiteRow[], query: string, names: Names): SiteRo
   if (words.length === 0) return rows;
   return rows.filter((row) => {
     const frame = names.frame(row.frame);
-    const text = frame ? `${frame.file}:${frame.line} ${frame.function}`.toLowerCase() : row.label;
+    const text = `${frame?.file ?? ""}:${frame?.line ?? 0} ${frame?.function ?? ""}`.toLowerCase();
     return words.every((w) => text.includes(w));
   });
 }

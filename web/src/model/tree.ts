@@ -30,7 +30,7 @@ export function buildTree(sums: StackSums, names: Names, options: TreeOptions): 
     if (bytes <= 0) continue;
     let path = names.stackFrames(stack);
     if (options.userOnly) path = path.filter((f) => names.isUser(f));
-    if (path.length === 0) path = [names.frameCnt];
+    if (path.length === 0) path = [names.siteOf(stack)];
     if (options.order === "callees") path.reverse();
     addPath(root, path, bytes, sums.blocks[stack]! * options.sign);
   }
