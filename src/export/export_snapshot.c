@@ -74,20 +74,20 @@ typedef struct snapshot_out {
 } snapshot_out;
 
 static void put_word(snapshot_out *out, word_id word) {
-    sl_pickle_shared_str(&out->pickle, (sl_str){word_texts[word], strlen(word_texts[word])},
-                         &out->words[word]);
+    sl_pickle_out_shared_str(&out->pickle, (sl_str){word_texts[word], strlen(word_texts[word])},
+                             &out->words[word]);
 }
 
 static void put_string(snapshot_out *out, uint32_t string_id) {
     sl_str text = sl_strtab_get(&out->trace->strings, string_id);
     uint32_t unshared = SL_PICKLE_NO_MEMO;
     bool is_known = string_id < out->trace->strings.strings.cnt;
-    sl_pickle_shared_str(&out->pickle, text, is_known ? &out->strings[string_id] : &unshared);
+    sl_pickle_out_shared_str(&out->pickle, text, is_known ? &out->strings[string_id] : &unshared);
 }
 
 static void key_u64(snapshot_out *out, word_id key, uint64_t value) {
     put_word(out, key);
-    sl_pickle_u64(&out->pickle, value);
+    sl_pickle_out_u64(&out->pickle, value);
 }
 
 static void key_word(snapshot_out *out, word_id key, word_id value) {
@@ -98,36 +98,36 @@ static void key_word(snapshot_out *out, word_id key, word_id value) {
 static void put_frame(snapshot_out *out, uint32_t frame_id) {
     sl_pickle_out *pickle = &out->pickle;
     if (out->frames[frame_id] != SL_PICKLE_NO_MEMO) {
-        sl_pickle_get(pickle, out->frames[frame_id]);
+        sl_pickle_out_get(pickle, out->frames[frame_id]);
         return;
     }
     sl_frame frame = out->trace->stacks.frames.at[frame_id];
-    sl_pickle_empty_dict(pickle);
-    out->frames[frame_id] = sl_pickle_memoize(pickle);
-    sl_pickle_mark(pickle);
+    sl_pickle_out_empty_dict(pickle);
+    out->frames[frame_id] = sl_pickle_out_memoize(pickle);
+    sl_pickle_out_mark(pickle);
     put_word(out, W_NAME);
     put_string(out, frame.function);
     put_word(out, W_FILENAME);
     put_string(out, frame.file);
     key_u64(out, W_LINE, frame.line);
-    sl_pickle_set_items(pickle);
+    sl_pickle_out_set_items(pickle);
 }
 
 static void put_stack(snapshot_out *out, uint32_t stack_id) {
     sl_pickle_out *pickle = &out->pickle;
     if (out->stacks[stack_id] != SL_PICKLE_NO_MEMO) {
-        sl_pickle_get(pickle, out->stacks[stack_id]);
+        sl_pickle_out_get(pickle, out->stacks[stack_id]);
         return;
     }
     const sl_stacks *stacks = &out->trace->stacks;
     size_t depth = sl_stack_depth(stacks, stack_id);
-    sl_pickle_empty_list(pickle);
-    out->stacks[stack_id] = sl_pickle_memoize(pickle);
+    sl_pickle_out_empty_list(pickle);
+    out->stacks[stack_id] = sl_pickle_out_memoize(pickle);
     for (size_t i = 0; i < depth; i++) {
-        sl_pickle_list_item(pickle, i);
+        sl_pickle_out_list_item(pickle, i);
         put_frame(out, stacks->frame_ids.at[stacks->spans.at[stack_id].first + i]);
     }
-    sl_pickle_list_end(pickle, depth);
+    sl_pickle_out_list_end(pickle, depth);
 }
 
 static void key_pool(snapshot_out *out, word_id key, uint16_t pool_idx) {
@@ -135,9 +135,9 @@ static void key_pool(snapshot_out *out, word_id key, uint16_t pool_idx) {
     if (pool_idx < out->trace->pools.cnt)
         pool = out->trace->pools.at[pool_idx];
     put_word(out, key);
-    sl_pickle_i64(&out->pickle, pool.capture_id);
-    sl_pickle_i64(&out->pickle, pool.user_id);
-    sl_pickle_tuple2(&out->pickle);
+    sl_pickle_out_i64(&out->pickle, pool.capture_id);
+    sl_pickle_out_i64(&out->pickle, pool.user_id);
+    sl_pickle_out_tuple2(&out->pickle);
 }
 
 static void key_stream(snapshot_out *out, uint16_t stream_idx) {
@@ -151,24 +151,24 @@ static void put_block(snapshot_out *out, const sl_block *block) {
         [SL_BLOCK_ALLOCATED] = W_ALLOCATED,
         [SL_BLOCK_PENDING_FREE] = W_PENDING_FREE,
     };
-    sl_pickle_empty_dict(&out->pickle);
-    sl_pickle_mark(&out->pickle);
+    sl_pickle_out_empty_dict(&out->pickle);
+    sl_pickle_out_mark(&out->pickle);
     key_u64(out, W_ADDRESS, block->addr);
     key_u64(out, W_SIZE, block->size_bytes);
     key_u64(out, W_REQUESTED_SIZE, block->requested_bytes);
     key_word(out, W_STATE, states[block->state]);
     put_word(out, W_FRAMES);
     put_stack(out, block->stack_id);
-    sl_pickle_set_items(&out->pickle);
+    sl_pickle_out_set_items(&out->pickle);
 }
 
 static void put_segment(snapshot_out *out, int device, const sl_segment *segment,
                         const sl_block *blocks) {
     sl_pickle_out *pickle = &out->pickle;
-    sl_pickle_empty_dict(pickle);
-    sl_pickle_mark(pickle);
+    sl_pickle_out_empty_dict(pickle);
+    sl_pickle_out_mark(pickle);
     put_word(out, W_DEVICE);
-    sl_pickle_i64(pickle, device);
+    sl_pickle_out_i64(pickle, device);
     key_u64(out, W_ADDRESS, segment->addr);
     key_u64(out, W_TOTAL_SIZE, segment->total_bytes);
     key_u64(out, W_ALLOCATED_SIZE, segment->allocated_bytes);
@@ -178,23 +178,23 @@ static void put_segment(snapshot_out *out, int device, const sl_segment *segment
     key_word(out, W_SEGMENT_TYPE, segment->is_large ? W_LARGE : W_SMALL);
     key_pool(out, W_SEGMENT_POOL, segment->pool_idx);
     put_word(out, W_IS_EXPANDABLE);
-    sl_pickle_bool(pickle, segment->is_expandable);
+    sl_pickle_out_bool(pickle, segment->is_expandable);
     put_word(out, W_FRAMES);
     put_stack(out, segment->stack_id);
     put_word(out, W_BLOCKS);
-    sl_pickle_empty_list(pickle);
+    sl_pickle_out_empty_list(pickle);
     for (size_t i = 0; i < segment->block_cnt; i++) {
-        sl_pickle_list_item(pickle, i);
+        sl_pickle_out_list_item(pickle, i);
         put_block(out, &blocks[segment->first_block + i]);
     }
-    sl_pickle_list_end(pickle, segment->block_cnt);
-    sl_pickle_set_items(pickle);
+    sl_pickle_out_list_end(pickle, segment->block_cnt);
+    sl_pickle_out_set_items(pickle);
 }
 
 static sl_status put_segments(snapshot_out *out, sl_error *err) {
     size_t cnt = 0;
     put_word(out, W_SEGMENTS);
-    sl_pickle_empty_list(&out->pickle);
+    sl_pickle_out_empty_list(&out->pickle);
     for (size_t i = 0; i < out->trace->devices.cnt; i++) {
         const sl_device_trace *device = out->trace->devices.at[i];
         sl_end_state state;
@@ -202,28 +202,28 @@ static sl_status put_segments(snapshot_out *out, sl_error *err) {
             continue;
         SL_TRY(sl_end_state_load(&state, out->trace, device, err));
         for (size_t j = 0; j < state.segments.cnt; j++) {
-            sl_pickle_list_item(&out->pickle, cnt++);
+            sl_pickle_out_list_item(&out->pickle, cnt++);
             put_segment(out, device->device, &state.segments.at[j], state.blocks.at);
         }
         sl_end_state_fini(&state);
     }
-    sl_pickle_list_end(&out->pickle, cnt);
+    sl_pickle_out_list_end(&out->pickle, cnt);
     return SL_OK;
 }
 
 static void put_event(snapshot_out *out, const sl_event *event, sl_event_kind kind) {
     sl_pickle_out *pickle = &out->pickle;
     const char *action = sl_event_kind_name(kind);
-    sl_pickle_empty_dict(pickle);
-    sl_pickle_mark(pickle);
+    sl_pickle_out_empty_dict(pickle);
+    sl_pickle_out_mark(pickle);
     put_word(out, W_ACTION);
-    sl_pickle_shared_str(pickle, (sl_str){action, strlen(action)}, &out->actions[kind]);
+    sl_pickle_out_shared_str(pickle, (sl_str){action, strlen(action)}, &out->actions[kind]);
     key_u64(out, kind == SL_EV_OOM ? W_DEVICE_FREE : W_ADDR, event->addr);
     key_u64(out, W_SIZE, event->size_bytes);
     key_stream(out, event->stream_idx);
     if (out->trace->has_time) {
         put_word(out, W_TIME);
-        sl_pickle_i64(pickle, event->time_us);
+        sl_pickle_out_i64(pickle, event->time_us);
     }
     if (event->pool_idx != SL_POOL_UNKNOWN)
         key_pool(out, W_POOL, event->pool_idx);
@@ -231,7 +231,7 @@ static void put_event(snapshot_out *out, const sl_event *event, sl_event_kind ki
         put_word(out, W_FRAMES);
         put_stack(out, event->stack_id);
     }
-    sl_pickle_set_items(pickle);
+    sl_pickle_out_set_items(pickle);
 }
 
 /* PyTorch writes a free as two events; a fused one becomes both. Kinds that PyTorch does not have
@@ -241,7 +241,7 @@ static size_t put_mapped(snapshot_out *out, const sl_event *event, size_t idx) {
     switch (event->kind) {
     case SL_EV_FREE:
         for (size_t i = 0; i < SL_COUNT_OF(free_pair); i++) {
-            sl_pickle_list_item(&out->pickle, idx + i);
+            sl_pickle_out_list_item(&out->pickle, idx + i);
             put_event(out, event, free_pair[i]);
         }
         return SL_COUNT_OF(free_pair);
@@ -254,7 +254,7 @@ static size_t put_mapped(snapshot_out *out, const sl_event *event, size_t idx) {
     case SL_EV_SEGMENT_UNMAP:
     case SL_EV_SNAPSHOT:
     case SL_EV_OOM:
-        sl_pickle_list_item(&out->pickle, idx);
+        sl_pickle_out_list_item(&out->pickle, idx);
         put_event(out, event, event->kind);
         return 1;
     default: return 0;
@@ -263,12 +263,12 @@ static size_t put_mapped(snapshot_out *out, const sl_event *event, size_t idx) {
 
 static void put_device_events(snapshot_out *out, const sl_device_trace *device) {
     size_t cnt = 0;
-    sl_pickle_empty_list(&out->pickle);
+    sl_pickle_out_empty_list(&out->pickle);
     for (size_t i = 0; device && i < device->events.cnt && !ferror(out->pickle.to); i++) {
         sl_event event = sl_events_get(&device->events, i);
         cnt += put_mapped(out, &event, cnt);
     }
-    sl_pickle_list_end(&out->pickle, cnt);
+    sl_pickle_out_list_end(&out->pickle, cnt);
 }
 
 /* The position in the outer list is the device: idle devices need their empty list. */
@@ -276,56 +276,56 @@ static void put_traces(snapshot_out *out) {
     const sl_trace *trace = out->trace;
     int last = trace->devices.cnt ? trace->devices.at[trace->devices.cnt - 1]->device : -1;
     put_word(out, W_DEVICE_TRACES);
-    sl_pickle_empty_list(&out->pickle);
+    sl_pickle_out_empty_list(&out->pickle);
     for (int device = 0; device <= last; device++) {
         bool is_wanted = sl_export_wants_device(out->options, device);
-        sl_pickle_list_item(&out->pickle, (size_t)device);
+        sl_pickle_out_list_item(&out->pickle, (size_t)device);
         put_device_events(out, is_wanted ? sl_trace_find_device(trace, device) : NULL);
     }
-    sl_pickle_list_end(&out->pickle, (size_t)(last + 1));
+    sl_pickle_out_list_end(&out->pickle, (size_t)(last + 1));
 }
 
 static void put_settings(snapshot_out *out) {
     const sl_allocator_settings *settings = &out->trace->settings;
     put_word(out, W_SETTINGS);
-    sl_pickle_empty_dict(&out->pickle);
-    sl_pickle_mark(&out->pickle);
+    sl_pickle_out_empty_dict(&out->pickle);
+    sl_pickle_out_mark(&out->pickle);
     put_word(out, W_ALLOC_CONF);
     put_string(out, settings->conf);
     if (settings->max_split_bytes.known)
         key_u64(out, W_MAX_SPLIT, settings->max_split_bytes.value);
     if (settings->gc_threshold.known) {
         put_word(out, W_GC_LEVEL);
-        sl_pickle_f64(&out->pickle, settings->gc_threshold.value);
+        sl_pickle_out_f64(&out->pickle, settings->gc_threshold.value);
     }
     if (settings->expandable_known) {
         put_word(out, W_EXPANDABLE);
-        sl_pickle_bool(&out->pickle, settings->is_expandable);
+        sl_pickle_out_bool(&out->pickle, settings->is_expandable);
     }
-    sl_pickle_set_items(&out->pickle);
+    sl_pickle_out_set_items(&out->pickle);
 }
 
 static void put_annotations(snapshot_out *out) {
     size_t cnt = 0;
     put_word(out, W_ANNOTATIONS);
-    sl_pickle_empty_list(&out->pickle);
+    sl_pickle_out_empty_list(&out->pickle);
     for (size_t i = 0; i < out->trace->marks.cnt; i++) {
         const sl_mark *mark = &out->trace->marks.at[i];
         if (mark->kind != SL_MARK_BEGIN && mark->kind != SL_MARK_END)
             continue;
-        sl_pickle_list_item(&out->pickle, cnt++);
-        sl_pickle_empty_dict(&out->pickle);
-        sl_pickle_mark(&out->pickle);
+        sl_pickle_out_list_item(&out->pickle, cnt++);
+        sl_pickle_out_empty_dict(&out->pickle);
+        sl_pickle_out_mark(&out->pickle);
         key_word(out, W_STAGE, mark->kind == SL_MARK_BEGIN ? W_START : W_END);
         put_word(out, W_NAME);
         put_string(out, mark->name);
         put_word(out, W_DEVICE);
-        sl_pickle_i64(&out->pickle, mark->device);
+        sl_pickle_out_i64(&out->pickle, mark->device);
         put_word(out, W_TIME);
-        sl_pickle_i64(&out->pickle, mark->time_us);
-        sl_pickle_set_items(&out->pickle);
+        sl_pickle_out_i64(&out->pickle, mark->time_us);
+        sl_pickle_out_set_items(&out->pickle);
     }
-    sl_pickle_list_end(&out->pickle, cnt);
+    sl_pickle_out_list_end(&out->pickle, cnt);
 }
 
 /* Memo numbers, all of them "not written yet". NULL when memory ran out. */
@@ -338,15 +338,15 @@ static uint32_t *new_memo(size_t cnt) {
 }
 
 static sl_status write_all(snapshot_out *out, FILE *to, sl_error *err) {
-    sl_pickle_begin(&out->pickle, to);
-    sl_pickle_empty_dict(&out->pickle);
-    sl_pickle_mark(&out->pickle);
+    sl_pickle_out_begin(&out->pickle, to);
+    sl_pickle_out_empty_dict(&out->pickle);
+    sl_pickle_out_mark(&out->pickle);
     SL_TRY(put_segments(out, err));
     put_traces(out);
     put_settings(out);
     put_annotations(out);
-    sl_pickle_set_items(&out->pickle);
-    sl_pickle_end(&out->pickle);
+    sl_pickle_out_set_items(&out->pickle);
+    sl_pickle_out_end(&out->pickle);
     return sl_export_finish(to, err);
 }
 

@@ -38,13 +38,13 @@ static void put_le(sl_pickle_out *pickle, uint64_t value, size_t bytes) {
         putc((int)(value >> (8 * i) & 0xff), pickle->to);
 }
 
-void sl_pickle_begin(sl_pickle_out *pickle, FILE *to) {
+void sl_pickle_out_begin(sl_pickle_out *pickle, FILE *to) {
     *pickle = (sl_pickle_out){.to = to};
     put_op(pickle, OP_PROTO);
     put_op(pickle, 4);
 }
 
-void sl_pickle_end(sl_pickle_out *pickle) {
+void sl_pickle_out_end(sl_pickle_out *pickle) {
     put_op(pickle, OP_STOP);
 }
 
@@ -63,7 +63,7 @@ static void put_long(sl_pickle_out *pickle, uint64_t bits, bool is_negative) {
     fwrite(bytes, 1, len, pickle->to);
 }
 
-void sl_pickle_u64(sl_pickle_out *pickle, uint64_t value) {
+void sl_pickle_out_u64(sl_pickle_out *pickle, uint64_t value) {
     if (value <= 0xff) {
         put_op(pickle, OP_BININT1);
         put_le(pickle, value, 1);
@@ -78,9 +78,9 @@ void sl_pickle_u64(sl_pickle_out *pickle, uint64_t value) {
     }
 }
 
-void sl_pickle_i64(sl_pickle_out *pickle, int64_t value) {
+void sl_pickle_out_i64(sl_pickle_out *pickle, int64_t value) {
     if (value >= 0) {
-        sl_pickle_u64(pickle, (uint64_t)value);
+        sl_pickle_out_u64(pickle, (uint64_t)value);
     } else if (value >= INT32_MIN) {
         put_op(pickle, OP_BININT);
         put_le(pickle, (uint64_t)value, 4);
@@ -89,7 +89,7 @@ void sl_pickle_i64(sl_pickle_out *pickle, int64_t value) {
     }
 }
 
-void sl_pickle_f64(sl_pickle_out *pickle, double value) {
+void sl_pickle_out_f64(sl_pickle_out *pickle, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     put_op(pickle, OP_BINFLOAT);
@@ -97,7 +97,7 @@ void sl_pickle_f64(sl_pickle_out *pickle, double value) {
         putc((int)(bits >> (8 * (i - 1)) & 0xff), pickle->to);
 }
 
-void sl_pickle_bool(sl_pickle_out *pickle, bool value) {
+void sl_pickle_out_bool(sl_pickle_out *pickle, bool value) {
     put_op(pickle, value ? OP_NEWTRUE : OP_NEWFALSE);
 }
 
@@ -122,7 +122,7 @@ static void put_fixed(FILE *to, sl_str value) {
     }
 }
 
-void sl_pickle_str(sl_pickle_out *pickle, sl_str value) {
+void sl_pickle_out_str(sl_pickle_out *pickle, sl_str value) {
     size_t len = fixed_length(value);
     bool is_short = len <= 0xff;
     put_op(pickle, is_short ? OP_SHORT_BINUNICODE : OP_BINUNICODE);
@@ -130,59 +130,59 @@ void sl_pickle_str(sl_pickle_out *pickle, sl_str value) {
     put_fixed(pickle->to, value);
 }
 
-void sl_pickle_shared_str(sl_pickle_out *pickle, sl_str value, uint32_t *memo) {
+void sl_pickle_out_shared_str(sl_pickle_out *pickle, sl_str value, uint32_t *memo) {
     if (*memo != SL_PICKLE_NO_MEMO) {
-        sl_pickle_get(pickle, *memo);
+        sl_pickle_out_get(pickle, *memo);
         return;
     }
-    sl_pickle_str(pickle, value);
-    *memo = sl_pickle_memoize(pickle);
+    sl_pickle_out_str(pickle, value);
+    *memo = sl_pickle_out_memoize(pickle);
 }
 
-void sl_pickle_empty_dict(sl_pickle_out *pickle) {
+void sl_pickle_out_empty_dict(sl_pickle_out *pickle) {
     put_op(pickle, OP_EMPTY_DICT);
 }
 
-void sl_pickle_empty_list(sl_pickle_out *pickle) {
+void sl_pickle_out_empty_list(sl_pickle_out *pickle) {
     put_op(pickle, OP_EMPTY_LIST);
 }
 
-void sl_pickle_mark(sl_pickle_out *pickle) {
+void sl_pickle_out_mark(sl_pickle_out *pickle) {
     put_op(pickle, OP_MARK);
 }
 
-void sl_pickle_set_items(sl_pickle_out *pickle) {
+void sl_pickle_out_set_items(sl_pickle_out *pickle) {
     put_op(pickle, OP_SETITEMS);
 }
 
-void sl_pickle_append_items(sl_pickle_out *pickle) {
+void sl_pickle_out_append_items(sl_pickle_out *pickle) {
     put_op(pickle, OP_APPENDS);
 }
 
-void sl_pickle_tuple2(sl_pickle_out *pickle) {
+void sl_pickle_out_tuple2(sl_pickle_out *pickle) {
     put_op(pickle, OP_TUPLE2);
 }
 
-uint32_t sl_pickle_memoize(sl_pickle_out *pickle) {
+uint32_t sl_pickle_out_memoize(sl_pickle_out *pickle) {
     put_op(pickle, OP_MEMOIZE);
     return pickle->memo_next++;
 }
 
-void sl_pickle_get(sl_pickle_out *pickle, uint32_t memo) {
+void sl_pickle_out_get(sl_pickle_out *pickle, uint32_t memo) {
     bool is_short = memo <= 0xff;
     put_op(pickle, is_short ? OP_BINGET : OP_LONG_BINGET);
     put_le(pickle, memo, is_short ? 1 : 4);
 }
 
-void sl_pickle_list_item(sl_pickle_out *pickle, size_t idx) {
+void sl_pickle_out_list_item(sl_pickle_out *pickle, size_t idx) {
     if (idx % SL_PICKLE_BATCH != 0)
         return;
     if (idx)
-        sl_pickle_append_items(pickle);
-    sl_pickle_mark(pickle);
+        sl_pickle_out_append_items(pickle);
+    sl_pickle_out_mark(pickle);
 }
 
-void sl_pickle_list_end(sl_pickle_out *pickle, size_t cnt) {
+void sl_pickle_out_list_end(sl_pickle_out *pickle, size_t cnt) {
     if (cnt)
-        sl_pickle_append_items(pickle);
+        sl_pickle_out_append_items(pickle);
 }

@@ -88,13 +88,19 @@ def extra(snap):
             "oom_sizes": [e["size"] for t in snap["device_traces"] for e in t if e["action"] == "oom"]}
 
 
+def load(path):
+    """One of our own recordings: a pickle, or the same snapshot as JSON."""
+    with gzip.open(path, "rb") as f:
+        raw = f.read()
+    return json.loads(raw) if raw.startswith(b"{") else pickle.loads(raw)
+
+
 def main(paths):
     bad = 0
     for p in paths:
-        with gzip.open(p, "rb") as f:
-            got = expect(pickle.load(f))
+        got = expect(load(p))
         try:
-            want = json.load(open(p.replace(".pickle.gz", ".truth.json")))["expect"]
+            want = json.load(open(p.split(".")[0] + ".truth.json"))["expect"]
         except FileNotFoundError:
             want = None
         same = "no truth" if want is None else "same" if want == got else "DIFFERENT"
