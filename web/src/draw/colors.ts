@@ -12,6 +12,7 @@ export interface Theme {
   rest: string;
   accent: string;
   free: string;
+  library: string;
   series: string[];
 }
 
@@ -23,7 +24,7 @@ export function theme(): Theme {
   return {
     ink: get("ink"), muted: get("muted"), grid: get("grid"), paper: get("paper"), live: get("live"),
     reserved: get("reserved"), limit: get("limit"), bad: get("bad"), rest: get("rest"), accent: get("accent"),
-    free: get("free"),
+    free: get("free"), library: get("library"),
     series: Array.from({ length: SERIES_CNT }, (_, i) => get(`s${i}`)),
   };
 }

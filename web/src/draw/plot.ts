@@ -43,6 +43,12 @@ export function xText(state: State, x: number): string {
   return state.axisKind === "time" ? fmt.duration(x * 1e6) : `event ${fmt.count(x)}`;
 }
 
+/** "1.25 s (event 40)", or the event alone. */
+export function momentText(state: State, event: number): string {
+  if (!state.lane.hasTime) return `event ${fmt.count(event)}`;
+  return `${fmt.duration(state.axis.timeOf(event))} (event ${fmt.count(event)})`;
+}
+
 /** Ticks at powers of two times 1, 2, 5: round in binary units. */
 function byteTicks(_: uPlot, __: number, min: number, max: number, __incr: number, minSpace: number, height: number): number[] {
   const want = Math.max(2, Math.floor(height / minSpace));

@@ -29,6 +29,11 @@ export function count(n: number): string {
   return Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** "1 block", "2 blocks" */
+export function plural(n: number, word: string): string {
+  return `${count(n)} ${word}${n === 1 ? "" : "s"}`;
+}
+
 export function exactBytes(n: number): string {
   return `${count(n)} B`;
 }

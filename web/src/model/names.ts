@@ -53,6 +53,12 @@ export class Names {
     return this.cols.frame_user[frame] === 1;
   }
 
+  /** Python source, or a name that Python gives to code without a file. */
+  isPython(frame: number): boolean {
+    const file = this.text(this.cols.frame_file[frame] ?? 0);
+    return file.endsWith(".py") || file.startsWith("<") || this.isUser(frame);
+  }
+
   depth(stack: number): number {
     return this.cols.stack_depth[stack] ?? 0;
   }

@@ -11,10 +11,13 @@ export interface TreeNode {
   parent: TreeNode | null;
 }
 
+/** Which frames of a stack are shown. */
+export type FrameChoice = "all" | "python" | "user";
+
 export interface TreeOptions {
   /** outermost call on top (callees below), or the allocating line on top (callers below) */
   order: "callees" | "callers";
-  userOnly: boolean;
+  frames: FrameChoice;
   /** keep what grew, or what shrank */
   sign: 1 | -1;
 }
@@ -29,7 +32,8 @@ export function buildTree(sums: StackSums, names: Names, options: TreeOptions): 
     const bytes = sums.bytes[stack]! * options.sign;
     if (bytes <= 0) continue;
     let path = names.stackFrames(stack);
-    if (options.userOnly) path = path.filter((f) => names.isUser(f));
+    if (options.frames === "user") path = path.filter((f) => names.isUser(f));
+    else if (options.frames === "python") path = path.filter((f) => names.isPython(f));
     if (path.length === 0) path = [names.siteOf(stack)];
     if (options.order === "callees") path.reverse();
     addPath(root, path, bytes, sums.blocks[stack]! * options.sign);

@@ -1,10 +1,10 @@
 // The tree of calls that holds the bytes, as an icicle: width is bytes.
-import { inkOn, lineColors, onTheme, theme } from "../draw/colors.ts";
+import { inkOn, lineColors, onTheme, shade, theme } from "../draw/colors.ts";
 import { button, choice, h, onWidth, perFrame, replace } from "../draw/dom.ts";
-import { xText } from "../draw/plot.ts";
+import { momentText } from "../draw/plot.ts";
 import * as fmt from "../model/format.ts";
 import type { LiveSets, StackSums } from "../model/live.ts";
-import { buildTree, largestFirst, layoutTree, type Box, type TreeNode } from "../model/tree.ts";
+import { buildTree, largestFirst, layoutTree, type Box, type FrameChoice, type TreeNode } from "../model/tree.ts";
 import type { State } from "../state.ts";
 
 type Measure = "live" | "growth" | "churn";
@@ -16,7 +16,8 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
   const hasHistory = state.lane.meta.events > 0;
   let measure: Measure = "live";
   let order: "callees" | "callers" = "callees";
-  let userOnly = false;
+  const hasNative = [...Array(state.names.frameCnt).keys()].some((f) => !state.names.isPython(f));
+  let frames: FrameChoice = hasNative ? "python" : "all";
   let sums: StackSums = live.liveAt(state.instant);
   let root: TreeNode = { frame: -1, bytes: 0, blocks: 0, children: new Map(), parent: null };
   let focus = root;
@@ -42,14 +43,14 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
     if (width === 0) return;
     const layout = layoutTree(focus, width, 0.6);
     boxes = layout.boxes;
-    drawBoxes(canvas, boxes, width, layout.depth * ROW, lineColors(state.lane.meta.groups.line, theme()), label, (n) => n === selected);
+    drawBoxes(canvas, boxes, width, layout.depth * ROW, frameColors(state), label, (n) => n === selected);
     holder.setAttribute("data-hidden", String(layout.hidden));
   };
   const redraw = perFrame(draw);
 
   const compute = (): void => {
     sums = measure === "live" ? live.liveAt(state.instant) : measure === "growth" ? live.growth(state.range) : live.churn(state.range);
-    root = buildTree(sums, state.names, { order, userOnly, sign: 1 });
+    root = buildTree(sums, state.names, { order, frames, sign: 1 });
     focus = root;
     selected = root;
     what.textContent = describeMeasure(state, live, measure, sums, root.bytes);
@@ -103,7 +104,7 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
     h("div", { class: "tools" },
       choice("Measure", measures, measure, (v) => { measure = v; compute(); }),
       choice("Order", [{ value: "callees", label: "Callers on top" }, { value: "callers", label: "Allocating line on top" }], order, (v) => { order = v; compute(); }),
-      h("label", { class: "check" }, h("input", { type: "checkbox", on: { change: (e) => { userOnly = (e.target as HTMLInputElement).checked; compute(); } } }), "user code only"),
+      choice("Frames", frameChoices(hasNative), frames, (v) => { frames = v; compute(); }),
       hasHistory ? h("div", { class: "buttons" },
         button("At the peak", () => { measure = "live"; state.setInstant(state.lane.meta.peak_event); compute(); }),
         button("Peak of the range", () => { state.setInstant(state.lane.curve.peak(state.range.from, state.range.to).event); }),
@@ -112,9 +113,24 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
   ];
 }
 
+function frameChoices(hasNative: boolean): { value: FrameChoice; label: string }[] {
+  const all: { value: FrameChoice; label: string }[] = [{ value: "all", label: "All" }, { value: "python", label: "Python" }, { value: "user", label: "User code" }];
+  return hasNative ? all : all.filter((c) => c.value !== "python");
+}
+
+/** The user's own lines in the colour they have everywhere, libraries in one quiet tone, native code in another. */
+function frameColors(state: State): (frame: number) => string {
+  const t = theme();
+  const line = lineColors(state.lane.meta.groups.line, t);
+  return (frame) => {
+    if (state.names.isUser(frame)) return line(frame);
+    const tone = state.names.isPython(frame) ? t.library : t.rest;
+    return shade(tone, 0.08 * (Math.imul(frame + 7, 2654435761) >>> 30));
+  };
+}
+
 function describeMeasure(state: State, live: LiveSets, measure: Measure, sums: StackSums, total: number): string {
-  const axis = state.axis;
-  const when = (event: number): string => (event < 0 ? "before the first event" : `${xText(state, axis.x(event))} (event ${fmt.count(event)})`);
+  const when = (event: number): string => (event < 0 ? "the start" : momentText(state, event));
   const exact = live.isExact ? "" : " These figures are exact at the nearest checkpoint, which is used here.";
   if (state.lane.meta.events === 0) return `${fmt.bytes(total)} live in the state that the input holds.`;
   if (measure === "live") return `${fmt.bytes(total)} live after ${when(sums.to)}.${exact}`;

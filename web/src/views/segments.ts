@@ -1,7 +1,7 @@
 // The allocator's segments at a moment: what is used, what waits, what is free between.
 import { lineColors, onTheme, theme } from "../draw/colors.ts";
 import { absent, button, h, onWidth, perFrame, replace } from "../draw/dom.ts";
-import { xText } from "../draw/plot.ts";
+import { momentText } from "../draw/plot.ts";
 import * as fmt from "../model/format.ts";
 import { POOL_UNKNOWN, segmentsAt, segmentsAtEnd, totals, type Piece, type SegmentRow } from "../model/segments.ts";
 import type { State } from "../state.ts";
@@ -90,7 +90,7 @@ function describe(state: State, atEnd: boolean): string {
   if (atEnd) return "The end state as the input recorded it, in the allocator's rounded bytes.";
   const rest = lane.meta.blocks_kept < lane.meta.blocks_total
     ? ` Only blocks kept one by one are drawn; smaller ones look free here (none above ${fmt.bytes(lane.meta.largest_left_bytes)}).` : "";
-  return `After ${xText(state, state.axis.x(Math.max(0, state.instant)))} (event ${fmt.count(Math.max(0, state.instant))}), replayed from the events.${rest}`;
+  return `After ${momentText(state, Math.max(0, state.instant))}, replayed from the events.${rest}`;
 }
 
 function poolName(row: SegmentRow): string {
@@ -123,7 +123,7 @@ function place(rows: SegmentRow[], width: number): Layout {
   const out: Layout = { groups: [], placed: [], scale: (width - LABEL - 2) / longest, height: 0, left: 0 };
   let y = 0;
   for (const [name, list] of [...byGroup].sort((a, b) => sum(b[1]) - sum(a[1]))) {
-    out.groups.push({ name: `${name}: ${fmt.count(list.length)} segments`, y, total: sum(list), used: list.reduce((s, r) => s + r.used, 0) });
+    out.groups.push({ name: `${name}: ${fmt.plural(list.length, "segment")}`, y, total: sum(list), used: list.reduce((s, r) => s + r.used, 0) });
     y += HEAD;
     for (const row of list.sort((a, b) => b.size - a.size || a.base - b.base)) {
       if (out.placed.length >= ROWS_MAX) {

@@ -91,8 +91,8 @@ function timelineBody(state: State): (HTMLElement | null)[] {
     const axis = state.axis;
     const { from, to } = state.range;
     rangeText.textContent = state.isWhole
-      ? `Whole run: ${fmt.count(lane.meta.events)} events`
-      : `${xText(state, axis.x(from))} to ${xText(state, axis.x(to))}, ${fmt.count(to - from + 1)} events selected`;
+      ? `Whole run: ${fmt.plural(lane.meta.events, "event")}.`
+      : `${xText(state, axis.x(from))} to ${xText(state, axis.x(to))}, ${fmt.plural(to - from + 1, "event")} selected.`;
   };
   const showLegend = (): void => replace(legend, ...legendItems(state, stacking));
   const setStacking = async (kind: Stacking): Promise<void> => {
