@@ -46,9 +46,11 @@ static uint64_t select_rank(uint64_t *at, size_t cnt, size_t rank) {
     return at[low];
 }
 
-/* Marks up to `want` unmarked lives with the highest keys; of equal keys, the earliest. */
-static bool mark_highest(const sl_page_lane *lane, uint8_t *marked, size_t want,
-                         uint64_t (*key)(const sl_page_lane *, const sl_life *)) {
+typedef uint64_t (*life_key)(const sl_page_lane *, const sl_life *);
+
+/* The key of the last life that still fits when the highest keys are taken first; 0 = all fit. */
+static bool find_limit(const sl_page_lane *lane, const uint8_t *marked, size_t want, life_key key,
+                       uint64_t *limit) {
     size_t cnt = lane->replay->lives.cnt, left = 0;
     uint64_t *keys = malloc((cnt + 1) * sizeof *keys);
     if (!keys)
@@ -56,17 +58,34 @@ static bool mark_highest(const sl_page_lane *lane, uint8_t *marked, size_t want,
     for (size_t i = 0; i < cnt; i++)
         if (!marked[i])
             keys[left++] = key(lane, &lane->replay->lives.at[i]);
-    uint64_t limit = want < left ? select_rank(keys, left, want) : 0;
+    *limit = want < left ? select_rank(keys, left, want) : 0;
     free(keys);
-    /* Everything above the limit fits; those at the limit fill what remains. */
-    for (int at_limit = 0; at_limit < 2; at_limit++)
-        for (size_t i = 0; i < cnt && want > 0; i++) {
-            uint64_t value = marked[i] ? 0 : key(lane, &lane->replay->lives.at[i]);
-            if (!marked[i] && (value > limit || (at_limit && value == limit))) {
-                marked[i] = 1;
-                want--;
-            }
+    return true;
+}
+
+/* Marks up to `want` unmarked lives with the highest keys. Of those that are equal at the limit,
+ * every so-manieth: the steps of a run make the same blocks again and again, and taking the first
+ * ones would draw the beginning of the run in full and the rest not at all. */
+static bool mark_highest(const sl_page_lane *lane, uint8_t *marked, size_t want, life_key key) {
+    uint64_t limit;
+    if (!find_limit(lane, marked, want, key, &limit))
+        return false;
+    size_t cnt = lane->replay->lives.cnt, equal = 0, met = 0;
+    for (size_t i = 0; i < cnt; i++) {
+        uint64_t value = marked[i] ? 0 : key(lane, &lane->replay->lives.at[i]);
+        equal += !marked[i] && value == limit;
+        if (!marked[i] && value > limit) {
+            marked[i] = 1;
+            want--;
         }
+    }
+    for (size_t i = 0; i < cnt && equal > 0; i++) {
+        if (marked[i] || key(lane, &lane->replay->lives.at[i]) != limit)
+            continue;
+        size_t share = want < equal ? want : equal;
+        marked[i] = (met + 1) * share / equal > met * share / equal;
+        met++;
+    }
     return true;
 }
 

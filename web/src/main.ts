@@ -64,6 +64,7 @@ function tabs(state: State): { root: HTMLElement; open: (id: string) => void } {
       if (isOpen && focus) tab.focus();
       if (isOpen && !made.has(id)) void make(view);
     }
+    state.wake();
   };
   views.forEach((view, i) => {
     list.append(h("button", { type: "button", role: "tab", id: `tab-${view.id}`, "aria-controls": `panel-${view.id}`, on: {

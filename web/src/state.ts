@@ -1,6 +1,6 @@
 // What the reader has chosen. Views read it and are told when it changes.
 import { Axis, type AxisKind, type Range } from "./model/axis.ts";
-import { Blocks } from "./model/blocks.ts";
+import { Blocks, endsInOrder } from "./model/blocks.ts";
 import { Curve } from "./model/curve.ts";
 import type { Columns, PageData } from "./model/data.ts";
 import { LiveSets } from "./model/live.ts";
@@ -18,6 +18,7 @@ export class Lane {
   readonly marks: Marks;
   private readonly data: PageData;
   private blocksPromise: Promise<Blocks> | null = null;
+  private endsOrder: Uint32Array | null = null;
 
   private constructor(data: PageData, index: number, names: Names, curve: Curve, marks: Marks) {
     this.data = data;
@@ -51,6 +52,12 @@ export class Lane {
   blocks(): Promise<Blocks> {
     this.blocksPromise ??= this.data.section("blocks", this.index).then((cols) => new Blocks(cols ?? emptyBlocks()));
     return this.blocksPromise;
+  }
+
+  /** Blocks by the event of their free. */
+  async ends(): Promise<Uint32Array> {
+    this.endsOrder ??= endsInOrder(await this.blocks());
+    return this.endsOrder;
   }
 
   async live(): Promise<LiveSets> {
@@ -95,6 +102,18 @@ function emptyBlocks(): Columns<"blocks"> {
 
 export type Topic = "lane" | "range" | "axis" | "instant" | "highlight";
 
+interface Listener {
+  topics: Topic[];
+  work: () => void;
+  /** the listener sleeps while this is hidden and ends when it leaves the page */
+  element: Element | null;
+  isStale: boolean;
+}
+
+function isVisible(element: Element): boolean {
+  return element.getClientRects().length > 0;
+}
+
 export class State {
   readonly data: PageData;
   readonly names: Names;
@@ -104,7 +123,7 @@ export class State {
   instant: number;
   /** words that the blocks view looks for */
   highlight = "";
-  private readonly listeners: { topics: Topic[]; work: () => void }[] = [];
+  private listeners: Listener[] = [];
 
   constructor(data: PageData, names: Names, lane: Lane) {
     this.data = data;
@@ -116,11 +135,30 @@ export class State {
   }
 
   on(topics: Topic[], work: () => void): void {
-    this.listeners.push({ topics, work });
+    this.listeners.push({ topics, work, element: null, isStale: false });
+  }
+
+  /** The same for work that only matters while an element is seen; it catches up in wake(). */
+  follow(element: Element, topics: Topic[], work: () => void): void {
+    this.listeners.push({ topics, work, element, isStale: false });
   }
 
   private tell(...topics: Topic[]): void {
-    for (const l of this.listeners) if (l.topics.some((t) => topics.includes(t))) l.work();
+    for (const l of this.listeners) {
+      if (!l.topics.some((t) => topics.includes(t))) continue;
+      if (l.element === null || isVisible(l.element)) l.work();
+      else l.isStale = true;
+    }
+  }
+
+  /** After a view was shown: what it missed while hidden. Forgets views that are gone. */
+  wake(): void {
+    this.listeners = this.listeners.filter((l) => l.element === null || l.element.isConnected);
+    for (const l of this.listeners) {
+      if (!l.isStale || l.element === null || !isVisible(l.element)) continue;
+      l.isStale = false;
+      l.work();
+    }
   }
 
   get axis(): Axis {

@@ -90,10 +90,9 @@ export function onWidth(el: Element, work: (width: number) => void): void {
   let last = -1;
   const observer = new ResizeObserver((entries) => {
     const width = Math.floor(entries[0]!.contentRect.width);
-    if (width > 0 && width !== last) {
-      last = width;
-      work(width);
-    }
+    if (width === last) return;
+    last = width;
+    if (width > 0) work(width);
   });
   observer.observe(el);
 }

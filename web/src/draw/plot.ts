@@ -31,12 +31,18 @@ export interface Plot {
   uplot: () => uPlot | null;
 }
 
+function clockText(seconds: number): string {
+  const [d, h, m, s] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, Math.round(seconds % 60)];
+  const parts = [d ? `${d} d` : "", h ? `${h} h` : "", m ? `${m} min` : "", s ? `${s} s` : ""].filter((p) => p !== "");
+  return parts.length === 0 ? "0 s" : parts.join(" ");
+}
+
 function tickUnit(span: number): (seconds: number) => string {
   const decimals = (step: number): number => Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / 10))));
   if (span < 1e-3) return (s) => `${(s * 1e6).toFixed(decimals(span * 1e6))} µs`;
   if (span < 1) return (s) => `${(s * 1e3).toFixed(decimals(span * 1e3))} ms`;
-  if (span < 600) return (s) => `${s.toFixed(decimals(span))} s`;
-  return (s) => fmt.duration(s * 1e6);
+  if (span < 300) return (s) => `${s.toFixed(decimals(span))} s`;
+  return clockText;
 }
 
 export function xText(state: State, x: number): string {
@@ -49,16 +55,24 @@ export function momentText(state: State, event: number): string {
   return `${fmt.duration(state.axis.timeOf(event))} (event ${fmt.count(event)})`;
 }
 
-/** Ticks at powers of two times 1, 2, 5: round in binary units. */
-function byteTicks(_: uPlot, __: number, min: number, max: number, __incr: number, minSpace: number, height: number): number[] {
-  const want = Math.max(2, Math.floor(height / minSpace));
-  const raw = (max - min) / want;
-  const unit = 1024 ** Math.max(0, Math.floor(Math.log(raw) / Math.log(1024)));
-  const steps = [1, 2, 5, 10, 20, 50, 100, 200, 256, 512, 1024];
+/** Round in binary units: decimal steps within a unit, powers of two across its end. */
+export function byteTicks(max: number, want: number): number[] {
+  const raw = max / Math.max(2, want);
+  const unit = 1024 ** Math.max(0, Math.floor(Math.log2(Math.max(raw, 1)) / 10));
+  const steps = max / unit > 1000 ? [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] : [1, 2, 5, 10, 20, 50, 100, 200, 500];
   const step = unit * (steps.find((s) => s * unit >= raw) ?? 1024);
   const out: number[] = [];
-  for (let v = Math.ceil(min / step) * step; v <= max; v += step) out.push(v);
+  for (let v = 0; v <= max; v += step) out.push(v);
   return out;
+}
+
+const SECOND_STEPS = [60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 43200, 86400, 172800, 432000, 864000];
+
+/** Distances between ticks: decimal below a minute, then as clocks count. */
+function timeSteps(): number[] {
+  const out: number[] = [];
+  for (let power = -7; power < 2; power++) for (const n of [1, 2, 5]) if (n * 10 ** power < 60) out.push(n * 10 ** power);
+  return [...out, ...SECOND_STEPS];
 }
 
 function axes(state: State): uPlot.Axis[] {
@@ -66,13 +80,13 @@ function axes(state: State): uPlot.Axis[] {
   const font = `12px ${getComputedStyle(document.body).fontFamily}`;
   const shared = { stroke: t.muted, font, grid: { stroke: t.grid, width: 1 }, ticks: { show: false } };
   return [
-    { ...shared, grid: { show: false }, size: 30, space: 90,
+    { ...shared, grid: { show: false }, size: 30, space: 90, ...(state.axisKind === "time" ? { incrs: timeSteps() } : {}),
       values: (_, splits) => {
         if (state.axisKind === "event") return splits.map((s) => (Number.isInteger(s) ? fmt.count(s) : ""));
         const [a, b] = state.span();
         return splits.map(tickUnit(b - a));
       } },
-    { ...shared, size: 68, gap: 6, splits: (u, i, min, max, incr) => byteTicks(u, i, min, max, incr, 44, u.bbox.height / devicePixelRatio),
+    { ...shared, size: 68, gap: 6, splits: (u, _i, _min, max) => byteTicks(max, u.bbox.height / devicePixelRatio / 48),
       values: (_, splits) => splits.map((s) => fmt.bytes(s).replace(/\.0+ /, " ")) },
   ];
 }
@@ -99,7 +113,7 @@ export function makePlot(state: State, spec: PlotSpec): Plot {
     u?.destroy();
     const options: uPlot.Options = {
       width, height: width < 600 ? Math.round(spec.height * 0.8) : spec.height,
-      padding: [10, 8, 0, 0],
+      padding: [10, 26, 0, 0],
       legend: { show: false },
       scales: { x: { time: false, auto: false }, y: { auto: false } },
       axes: axes(state),

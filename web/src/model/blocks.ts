@@ -133,63 +133,63 @@ export interface PictureSpec {
   total: Float64Array;
 }
 
+/** Block numbers by the event of their free. */
+export function endsInOrder(blocks: Blocks): Uint32Array {
+  return Uint32Array.from(blocks.end.keys()).sort((a, b) => blocks.end[a]! - blocks.end[b]!);
+}
+
 /**
- * Live blocks stacked in the order of their allocation, as torch's viewer does; what was not kept lies
- * below as one band. A column shows the moment at which most was live within it.
+ * Live blocks stacked in the order of their allocation, as torch's viewer does; what was not kept lies on
+ * top as one band. A column shows the moment at which most was live within it. One pass over the live
+ * blocks for each column in which something began or ended; the others repeat their neighbour.
  */
-export function stackPicture(blocks: Blocks, spec: PictureSpec): Picture {
+export function stackPicture(blocks: Blocks, ends: Uint32Array, spec: PictureSpec): Picture {
   const { width, height, top, at, total } = spec;
   const cells = new Int32Array(width * height).fill(CELL_EMPTY);
   const perByte = height / top;
   const live = new Int32Array(blocks.cnt);
-  let liveCnt = 0;
-  let next = 0;
-  let sum = 0;
+  const liveEnd = new Float64Array(blocks.cnt);
+  const liveHeight = new Float64Array(blocks.cnt);
+  let cnt = 0;
+  let begin = 0;
+  let end = 0;
   for (let x = 0; x < width; x++) {
     const event = at[x]!;
-    const before = liveCnt;
-    const seen = next;
-    let kept = 0;
-    for (let i = 0; i < before; i++) {
-      const b = live[i]!;
-      if (blocks.end[b]! > event) live[kept++] = b;
-      else sum -= blocks.size[b]!;
+    const seen = begin;
+    const ended = end;
+    while (end < ends.length && blocks.end[ends[end]!]! <= event) end++;
+    for (; begin < blocks.cnt && blocks.begin[begin]! <= event; begin++) {
+      if (blocks.end[begin]! <= event) continue;
+      live[cnt] = begin;
+      liveEnd[cnt] = blocks.end[begin]!;
+      liveHeight[cnt++] = blocks.size[begin]! * perByte;
     }
-    liveCnt = kept;
-    while (next < blocks.cnt && blocks.begin[next]! <= event) {
-      if (blocks.end[next]! > event) {
-        live[liveCnt++] = next;
-        sum += blocks.size[next]!;
-      }
-      next++;
-    }
-    if (x > 0 && kept === before && next === seen && total[x] === total[x - 1]) {
+    if (x > 0 && begin === seen && end === ended && total[x] === total[x - 1]) {
       copyColumn(cells, width, height, x);
       continue;
     }
-    let y = Math.max(0, total[x]! - sum) * perByte;
-    fillColumn(cells, width, height, x, 0, y, CELL_REST);
-    for (let i = 0; i < liveCnt; i++) {
+    let kept = 0;
+    let y = 0;
+    let row = 0;
+    for (let i = 0; i < cnt; i++) {
+      if (liveEnd[i]! <= event) continue;
       const b = live[i]!;
-      const end = y + blocks.size[b]! * perByte;
+      y += liveHeight[i]!;
+      live[kept] = b;
+      liveEnd[kept] = liveEnd[i]!;
+      liveHeight[kept++] = liveHeight[i]!;
       // A cell belongs to the block that covers its middle: thin blocks share cells fairly.
-      const low = Math.ceil(y - 0.5);
-      const high = Math.ceil(end - 0.5);
-      for (let row = low < 0 ? 0 : low; row < high && row < height; row++) cells[(height - 1 - row) * width + x] = b;
-      y = end;
+      for (; row + 0.5 < y && row < height; row++) cells[(height - 1 - row) * width + x] = b;
     }
+    cnt = kept;
+    const whole = total[x]! * perByte;
+    for (; row + 0.5 < whole && row < height; row++) cells[(height - 1 - row) * width + x] = CELL_REST;
   }
   return { width, height, cells };
 }
 
 function copyColumn(cells: Int32Array, width: number, height: number, x: number): void {
   for (let row = 0, i = x; row < height; row++, i += width) cells[i] = cells[i - 1]!;
-}
-
-function fillColumn(
-  cells: Int32Array, width: number, height: number, x: number, from: number, to: number, value: number): void {
-  const high = Math.min(height, Math.ceil(to - 0.5));
-  for (let row = Math.max(0, Math.ceil(from - 0.5)); row < high; row++) cells[(height - 1 - row) * width + x] = value;
 }
 
 /** Where each block lies when the address space is drawn without the holes between segments. */

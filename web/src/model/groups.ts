@@ -31,10 +31,9 @@ export function groupsOfStacks(lane: LaneMeta, names: Names, kind: "line" | "fil
 }
 
 /** Exact: the state after each event of `at`, which must ascend. */
-export function rowsFromBlocks(blocks: Blocks, groupOf: Uint8Array, groups: number, at: Float64Array): GroupRows {
+export function rowsFromBlocks(blocks: Blocks, order: Uint32Array, groupOf: Uint8Array, groups: number, at: Float64Array): GroupRows {
   const rows = makeRows(groups, at.length);
   const now = new Float64Array(groups);
-  const order = endsInOrder(blocks);
   let begin = 0;
   let end = 0;
   for (let x = 0; x < at.length; x++) {
@@ -46,17 +45,6 @@ export function rowsFromBlocks(blocks: Blocks, groupOf: Uint8Array, groups: numb
     for (let g = 0; g < groups; g++) rows[g]![x] = now[g]!;
   }
   return rows;
-}
-
-const ENDS = new WeakMap<Blocks, Uint32Array>();
-
-function endsInOrder(blocks: Blocks): Uint32Array {
-  let order = ENDS.get(blocks);
-  if (!order) {
-    order = Uint32Array.from(blocks.end.keys()).sort((a, b) => blocks.end[a]! - blocks.end[b]!);
-    ENDS.set(blocks, order);
-  }
-  return order;
 }
 
 /** The column of C whose event lies nearest before each event of `at`. */

@@ -16,6 +16,9 @@ import { chip } from "./timeline.ts";
 
 type Layout = "stacked" | "address";
 
+/** While the range moves, columns are two pixels wide; this long after the last move they are one. */
+const SETTLE_MS = 150;
+
 const ADDRESS_NOTE = "The address space without the holes between segments: what is empty is free or reserved memory.";
 
 export async function blocksView(state: State): Promise<HTMLElement[]> {
@@ -23,6 +26,7 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
   if (why) return [absent(why)];
   const lane = state.lane;
   const blocks = await lane.blocks();
+  const ends = await lane.ends();
   const segments = await lane.segments();
   if (blocks.cnt === 0) return [absent("No block was allocated in this input.")];
 
@@ -32,6 +36,9 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
   let picture: Picture | null = null;
   let found: Uint8Array | null = null;
   let pinned = -1;
+  let colors: Uint32Array | null = null;
+  let isMoving = false;
+  let settle: ReturnType<typeof setTimeout> | undefined;
   let hovered = -1;
   const detail = h("div", { class: "detail", "aria-live": "polite" });
   const hits = h("span", { class: "sub" });
@@ -52,7 +59,7 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
   };
 
   const data = (width: number, from: number, to: number): uPlot.AlignedData => {
-    folded = lane.curve.fold(state.axis, from, to, width);
+    folded = lane.curve.fold(state.axis, from, to, isMoving ? width / 2 : width);
     if (layout === "address") map ??= compactAddresses(blocks, segments);
     return [folded.x, folded.x.map(() => NaN)];
   };
@@ -62,8 +69,9 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
     const width = folded.x.length;
     const height = Math.max(1, Math.round(u.bbox.height / devicePixelRatio));
     const spec = { width, height, top: top(), at: folded.at, total: folded.max };
-    picture = layout === "stacked" ? stackPicture(blocks, spec) : addressPicture(blocks, map!, spec);
-    putPicture(u, picture, blocks, state, found, pinned);
+    picture = layout === "stacked" ? stackPicture(blocks, ends, spec) : addressPicture(blocks, map!, spec);
+    colors ??= blockColors(blocks, state, found, pinned);
+    putPicture(u, picture, colors);
   };
 
   const at = (x: number, y: number): number => {
@@ -96,6 +104,7 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
       const block = at(x, y);
       pinned = block >= 0 && block !== pinned ? block : -1;
       state.setInstant(state.axis.event(x));
+      colors = null;
       show();
       plot.redraw();
     },
@@ -103,6 +112,7 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
 
   const find = (words: string): void => {
     found = blocks.search(words, state.names);
+    colors = null;
     const cnt = found ? found.reduce((a, b) => a + b, 0) : 0;
     hits.textContent = found ? `${fmt.count(cnt)} blocks match` : "";
     plot.redraw();
@@ -112,11 +122,22 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
     field.querySelector("input")!.value = state.highlight;
     find(state.highlight);
   };
-  const here = (): boolean => plot.root.isConnected;
-  state.on(["range"], () => here() && plot.redraw());
-  state.on(["highlight"], () => here() && takeHighlight());
-  state.on(["axis"], () => here() && plot.rebuild());
-  onTheme(() => here() && (plot.rebuild(), showLegend()));
+  state.follow(plot.root, ["range"], () => {
+    isMoving = true;
+    clearTimeout(settle);
+    settle = setTimeout(() => {
+      isMoving = false;
+      plot.redraw();
+    }, SETTLE_MS);
+    plot.redraw();
+  });
+  state.follow(plot.root, ["highlight"], takeHighlight);
+  state.follow(plot.root, ["axis"], plot.rebuild);
+  onTheme(() => {
+    colors = null;
+    plot.rebuild();
+    showLegend();
+  });
   if (state.highlight !== "") takeHighlight();
   show();
 
@@ -137,37 +158,29 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
 }
 
 /** Colours by user line, one block a shade off the next so that neighbours stay apart. */
-function putPicture(u: uPlot, picture: Picture, blocks: Blocks, state: State, found: Uint8Array | null, pinned: number): void {
+function blockColors(blocks: Blocks, state: State, found: Uint8Array | null, pinned: number): Uint32Array {
   const t = theme();
-  const rest = packed(t.rest);
   const dim = packed(t.free);
-  const pin = packed(t.ink);
   const lineColor = lineColors(state.lane.meta.groups.line, t);
-  const cache = new Map<number, [number, number]>();
-  const colorOf = (block: number): number => {
-    if (block === pinned) return pin;
-    if (found && found[block] === 0) return dim;
-    const site = state.names.siteOf(blocks.stack[block]!);
-    let pair = cache.get(site);
-    if (!pair) {
-      const base = lineColor(site);
-      pair = [packed(base), packed(shade(base, 0.12))];
-      cache.set(site, pair);
-    }
-    return pair[block & 1]!;
-  };
+  const pairs = Array.from({ length: state.names.stackCnt }, (_, stack): [number, number] => {
+    const base = lineColor(state.names.siteOf(stack));
+    return [packed(base), packed(shade(base, 0.12))];
+  });
+  const out = new Uint32Array(blocks.cnt);
+  for (let b = 0; b < blocks.cnt; b++) out[b] = found && found[b] === 0 ? dim : pairs[blocks.stack[b]!]![b & 1]!;
+  if (pinned >= 0) out[pinned] = packed(t.ink);
+  return out;
+}
+
+function putPicture(u: uPlot, picture: Picture, colors: Uint32Array): void {
+  const rest = packed(theme().rest);
   const image = new ImageData(picture.width, picture.height);
   const pixels = new Uint32Array(image.data.buffer);
-  let last = CELL_EMPTY;
-  let color = 0;
+  const { cells } = picture;
   for (let i = 0; i < pixels.length; i++) {
-    const cell = picture.cells[i]!;
-    if (cell === CELL_EMPTY) continue;
-    if (cell !== last) {
-      color = cell === CELL_REST ? rest : colorOf(cell);
-      last = cell;
-    }
-    pixels[i] = color;
+    const cell = cells[i]!;
+    if (cell >= 0) pixels[i] = colors[cell]!;
+    else if (cell === CELL_REST) pixels[i] = rest;
   }
   const canvas = scratch(picture.width, picture.height);
   canvas.getContext("2d")!.putImageData(image, 0, 0);

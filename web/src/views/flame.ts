@@ -92,10 +92,9 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
     width = w;
     redraw();
   });
-  const here = (): boolean => canvas.isConnected;
-  state.on(["instant"], () => here() && measure === "live" && compute());
-  state.on(["range"], () => here() && measure !== "live" && compute());
-  onTheme(() => here() && redraw());
+  state.follow(canvas, ["instant"], () => { if (measure === "live") compute(); });
+  state.follow(canvas, ["range"], () => { if (measure !== "live") compute(); });
+  onTheme(redraw);
   compute();
 
   const measures: { value: Measure; label: string }[] = [{ value: "live", label: hasHistory ? "Live at the moment" : "Live" }];

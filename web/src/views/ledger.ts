@@ -44,10 +44,9 @@ export async function ledgerView(state: State): Promise<HTMLElement[]> {
     },
     click: (x) => state.setInstant(state.axis.event(x)),
   });
-  const here = (): boolean => plot.root.isConnected;
-  state.on(["range"], () => here() && plot.redraw());
-  state.on(["axis"], () => here() && plot.rebuild());
-  onTheme(() => here() && plot.rebuild());
+  state.follow(plot.root, ["range"], plot.redraw);
+  state.follow(plot.root, ["axis"], plot.rebuild);
+  onTheme(plot.rebuild);
   const t = theme();
   return [
     h("ul", { class: "legend" }, ...series.map((s, i) => h("li", { class: "line" }, chip(t.series[i % 11]!), s.name))),

@@ -39,7 +39,7 @@ export async function ranksView(state: State): Promise<HTMLElement[]> {
     width = w;
     draw();
   });
-  onTheme(() => canvas.isConnected && draw());
+  onTheme(draw);
   const binTime = (bin: number): string => fmt.duration((heat.span_us * bin) / heat.bins);
   canvas.addEventListener("mousemove", (e) => {
     const r = Math.floor(e.offsetY / row);

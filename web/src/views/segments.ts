@@ -63,13 +63,11 @@ export async function segmentsView(state: State): Promise<HTMLElement[]> {
     width = w;
     redraw();
   });
-  const here = (): boolean => canvas.isConnected;
-  state.on(["instant"], () => {
-    if (!here()) return;
+  state.follow(canvas, ["instant"], () => {
     atEnd = !over;
     compute();
   });
-  onTheme(() => here() && redraw());
+  onTheme(redraw);
   compute();
 
   const t = theme();

@@ -1,5 +1,5 @@
 // The table of user lines.
-import { button, h, replace, search } from "../draw/dom.ts";
+import { button, h, perFrame, replace, search } from "../draw/dom.ts";
 import * as fmt from "../model/format.ts";
 import { SITE_COLUMNS, asMarkdown, filterRows, rowsInRange, sortRows, type SiteKey, type SiteRow } from "../model/sites.ts";
 import type { State } from "../state.ts";
@@ -63,12 +63,11 @@ export async function sitesView(state: State): Promise<HTMLElement[]> {
   field.querySelector("input")!.value = query;
   const table = h("table", { class: "sites" }, caption, h("thead", {}, head), body);
   const scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Lines of code" }, table);
-  const here = (): boolean => table.isConnected;
-  state.on(["range"], () => here() && compute());
-  state.on(["highlight"], () => {
+  state.follow(table, ["range"], perFrame(compute));
+  state.follow(table, ["highlight"], () => {
     query = state.highlight;
     field.querySelector("input")!.value = query;
-    if (here()) render();
+    render();
   });
   compute();
   return [h("div", { class: "tools" }, field, button("Copy as Markdown", () => void copy()), said), scroll, more];

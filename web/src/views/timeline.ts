@@ -31,6 +31,7 @@ function timelineBody(state: State): (HTMLElement | null)[] {
   let stacking: Stacking = "none";
   let folded: Folded | null = null;
   let blocks: Blocks | null = null;
+  let ends: Uint32Array | null = null;
   let columns: Columns<"groups"> | null = null;
   const readout = h("p", { class: "readout", id: "timeline-readout" });
   const rangeText = h("span", { class: "range" });
@@ -39,8 +40,8 @@ function timelineBody(state: State): (HTMLElement | null)[] {
 
   const groupRows = (at: Float64Array, kind: GroupKind): GroupRows => {
     const groups = lane.meta.groups[kind].length;
-    if (blocks && kind !== "stream" && lane.meta.blocks_kept === lane.meta.blocks_total)
-      return rowsFromBlocks(blocks, groupsOfStacks(lane.meta, state.names, kind), groups, at);
+    if (blocks && ends && kind !== "stream" && lane.meta.blocks_kept === lane.meta.blocks_total)
+      return rowsFromBlocks(blocks, ends, groupsOfStacks(lane.meta, state.names, kind), groups, at);
     return columns ? rowsFromColumns(columns, kind, groups, at) : [];
   };
 
@@ -100,6 +101,7 @@ function timelineBody(state: State): (HTMLElement | null)[] {
     if (kind !== "none") {
       columns = await lane.groups();
       blocks = await lane.blocks();
+      ends = await lane.ends();
     }
     showLegend();
     plot.rebuild();
@@ -109,10 +111,15 @@ function timelineBody(state: State): (HTMLElement | null)[] {
     readout.textContent = describe(state, state.instant, false);
     plot.redraw();
   };
-  const here = (): boolean => plot.root.isConnected;
-  state.on(["range", "instant"], () => here() && update());
-  state.on(["axis"], () => here() && (plot.rebuild(), update()));
-  onTheme(() => here() && (plot.rebuild(), showLegend()));
+  state.follow(plot.root, ["range", "instant"], update);
+  state.follow(plot.root, ["axis"], () => {
+    plot.rebuild();
+    update();
+  });
+  onTheme(() => {
+    plot.rebuild();
+    showLegend();
+  });
   showLegend();
   showRange();
   readout.textContent = describe(state, state.instant, false);
