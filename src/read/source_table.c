@@ -6,6 +6,7 @@
 
 const sl_source_ops *const sl_sources[] = {
     &sl_source_torch_pickle,
+    &sl_source_torch_json,
     NULL,
 };
 
