@@ -22,6 +22,7 @@ ALLOWED_FOLDERS = {
     "analyze": ["base", "model"],
     "export": ["base", "model"],
     "record": ["base", "model", "log", "counters"],
+    "api": ["base", "model", "log", "counters", "read", "analyze", "export"],
     "cli": ["base", "model", "log", "counters", "read", "analyze", "export", "record"],
     "tui": ["base", "model", "log", "counters", "read", "analyze", "export", "record"],
     "pyext": ["base", "model", "log", "counters", "read", "analyze", "export", "record"],

@@ -89,6 +89,21 @@ static void write_fragmentation(sl_json_out *json, const sl_fragmentation *frag)
     sl_json_end_object(json);
 }
 
+/* Known only where there is a history. */
+static void write_device_peak(sl_json_out *json, const sl_device_report *device) {
+    bool is_known = sl_words_has_history(device);
+    sl_maybe_u64 unknown = {0};
+    key_maybe(json, "peak_requested_bytes", (sl_maybe_u64){device->peak_requested_bytes, is_known});
+    key_maybe(json, "peak_bytes", is_known ? device->peak_bytes : unknown);
+    key_maybe(json, "peak_allocated_bytes", is_known ? device->peak_allocated_bytes : unknown);
+    key_maybe(json, "peak_reserved_bytes", is_known ? device->peak_reserved_bytes : unknown);
+    sl_json_key(json, "peak_time_us");
+    if (is_known)
+        sl_json_i64(json, device->peak_time_us);
+    else
+        sl_json_null(json);
+}
+
 static void write_device_totals(sl_json_out *json, const sl_device_report *device) {
     key_i64(json, "device", device->device);
     key_u64(json, "events", device->events);
@@ -99,12 +114,8 @@ static void write_device_totals(sl_json_out *json, const sl_device_report *devic
     key_u64(json, "live_requested_bytes", device->live_requested_bytes);
     key_maybe(json, "live_bytes", device->live_bytes);
     key_maybe(json, "allocated_bytes", device->allocated_bytes);
-    key_u64(json, "peak_requested_bytes", device->peak_requested_bytes);
-    key_maybe(json, "peak_bytes", device->peak_bytes);
-    key_maybe(json, "peak_allocated_bytes", device->peak_allocated_bytes);
-    key_i64(json, "peak_time_us", device->peak_time_us);
+    write_device_peak(json, device);
     key_maybe(json, "reserved_bytes", device->reserved_bytes);
-    key_maybe(json, "peak_reserved_bytes", device->peak_reserved_bytes);
     key_maybe(json, "capacity_bytes", device->capacity_bytes);
     key_i64(json, "first_time_us", device->first_time_us);
     key_i64(json, "last_time_us", device->last_time_us);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/report_words.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -165,16 +166,45 @@ const sl_finding *sl_words_main_finding(const sl_report *report) {
     return NULL;
 }
 
-static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report) {
-    char human[SL_HUMAN_CAP];
-    snprintf(buf, SL_WORDS_CAP, "Healthy: nothing leaks, no request failed");
+bool sl_words_has_history(const sl_device_report *device) {
+    return device->allocs + device->frees > 0 || device->events > 1;
+}
+
+static const sl_device_report *find_largest(const sl_report *report) {
     const sl_device_report *largest = NULL;
     for (size_t i = 0; i < report->devices.cnt; i++)
         if (!largest || report->devices.at[i].peak_requested_bytes > largest->peak_requested_bytes)
             largest = &report->devices.at[i];
-    if (largest)
-        sl_words_append(buf, "; the peak was %s",
-                        sl_human_bytes(human, largest->peak_requested_bytes));
+    return largest;
+}
+
+static bool has_finding(const sl_report *report, sl_finding_kind kind) {
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        if (report->findings.at[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* No more is claimed than was recorded. */
+static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report) {
+    char human[SL_HUMAN_CAP];
+    const sl_device_report *largest = find_largest(report);
+    buf[0] = '\0';
+    if (!largest) {
+        sl_words_append(buf, "Nothing recorded: the input holds no device");
+        return;
+    }
+    if (!sl_words_has_history(largest)) {
+        sl_words_append(buf,
+                        "No history: %s is live, but how it came to be was not recorded, so "
+                        "nothing can be said about leaks and peaks",
+                        sl_human_bytes(human, largest->live_requested_bytes));
+        return;
+    }
+    bool is_partial = has_finding(report, SL_FINDING_HISTORY);
+    sl_words_append(buf, "Healthy%s: nothing leaks, no request failed; the peak was %s",
+                    is_partial ? " as far as it was recorded" : "",
+                    sl_human_bytes(human, largest->peak_requested_bytes));
 }
 
 static void say_leak(char buf[SL_WORDS_CAP], const sl_finding *leak) {
@@ -200,6 +230,15 @@ static const char *const cause_phrases[] = {
     [SL_CAUSE_CAPACITY] = "because the program needs more than the device has",
 };
 
+/* The line behind a failure, where the findings name one. */
+static const sl_finding *find_leak(const sl_report *report, int device) {
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        if (report->findings.at[i].kind == SL_FINDING_LEAK &&
+            report->findings.at[i].device == device)
+            return &report->findings.at[i];
+    return NULL;
+}
+
 static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
     char place[SL_WORDS_CAP], human[SL_HUMAN_CAP];
     const sl_oom_report *oom = &report->oom;
@@ -212,6 +251,23 @@ static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
         sl_words_append(buf, " at %s", place);
     }
     sl_words_append(buf, ", %s", cause_phrases[oom->cause]);
+    const sl_finding *leak = find_leak(report, oom->device);
+    if (oom->cause != SL_CAUSE_LEAK || !leak)
+        return;
+    sl_words_site(place, leak->site, 48);
+    sl_words_append(buf, " at %s", place);
+}
+
+/* "Spike in step 37: …", or "Fragmentation: …" where the title does not begin with the word. */
+static void say_other(char buf[SL_WORDS_CAP], const sl_report *report, const sl_finding *finding) {
+    const char *verdict = sl_verdict_name(report->verdict);
+    bool is_named = finding && strncmp(finding->title, verdict, strlen(verdict)) == 0;
+    buf[0] = '\0';
+    if (!is_named)
+        sl_words_append(buf, "%s%s", verdict, finding ? ": " : "");
+    if (finding)
+        sl_words_append(buf, "%s", finding->title);
+    buf[0] = (char)toupper((unsigned char)buf[0]);
 }
 
 void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report) {
@@ -223,7 +279,5 @@ void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report) {
     else if (report->verdict == SL_VERDICT_LEAK && finding)
         say_leak(buf, finding);
     else
-        snprintf(buf, SL_WORDS_CAP, "%c%s%s%s", sl_verdict_name(report->verdict)[0] - 'a' + 'A',
-                 sl_verdict_name(report->verdict) + 1, finding ? ": " : "",
-                 finding ? finding->title : "");
+        say_other(buf, report, finding);
 }

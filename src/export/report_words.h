@@ -37,6 +37,10 @@ void sl_words_bytes(char buf[SL_WORDS_CAP], sl_maybe_u64 bytes);
 /* "growth_share 0.97 >= 0.5"; sizes and durations in human units. */
 void sl_words_evidence(char buf[SL_WORDS_CAP], const sl_evidence *evidence);
 
+/* False for a device of which only the state at the dump is known: its peak and its growth are not
+ * known either, whatever the numbers say. */
+bool sl_words_has_history(const sl_device_report *device);
+
 /* The rank of the verdict that a kind of finding leads to; 0 = none. */
 int sl_words_kind_rank(sl_finding_kind kind);
 

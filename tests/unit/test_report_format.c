@@ -160,7 +160,7 @@ static void json_says_null_for_unknown(void **state) {
 static void lists_keep_to_the_wish(void **state) {
     char *text = print(*state, "txt", &(sl_report_wishes){.top = 1});
     /* What is not listed is summed, so that the shares still add up. */
-    expect(text, "1.00 MiB   0%         4  everything else");
+    expect(text, "1.00 MiB  <1%         4  everything else");
     assert_null(strstr(text, "b.py"));
     free(text);
 }
