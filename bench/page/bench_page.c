@@ -49,11 +49,8 @@ static void make_stacks(run *r) {
 
 static void push(run *r, sl_event_kind kind, uint64_t addr, uint64_t size, uint32_t stack) {
     r->now_us += (int64_t)(next_random(r) % 16);
-    sl_event event = {.time_us = r->now_us,
-                      .addr = addr,
-                      .size_bytes = size,
-                      .stack_id = stack,
-                      .kind = kind};
+    sl_event event = {
+        .time_us = r->now_us, .addr = addr, .size_bytes = size, .stack_id = stack, .kind = kind};
     if (!sl_events_push(r->events, &event))
         abort();
 }

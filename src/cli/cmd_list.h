@@ -12,6 +12,7 @@ extern const sl_cmd sl_cmd_export;
 extern const sl_cmd sl_cmd_help;
 extern const sl_cmd sl_cmd_info;
 extern const sl_cmd sl_cmd_man;
+extern const sl_cmd sl_cmd_report;
 extern const sl_cmd sl_cmd_run;
 
 #endif

@@ -98,9 +98,8 @@ static void put_block(sl_page_lane *lane, const sl_life *life) {
     int64_t begin_us = is_base ? 0 : sl_page_lane_time(lane, life->begin_event);
     uint32_t last = lane->event_cnt ? lane->event_cnt - 1 : 0;
     int64_t end_us = sl_page_lane_time(lane, is_kept ? last : life->end_event);
-    uint64_t slack = life->block_bytes > life->requested_bytes
-                         ? life->block_bytes - life->requested_bytes
-                         : 0;
+    uint64_t slack =
+        life->block_bytes > life->requested_bytes ? life->block_bytes - life->requested_bytes : 0;
     sl_page_put(columns, SL_PAGE_BLOCKS_BEGIN, begin);
     sl_page_put(columns, SL_PAGE_BLOCKS_TIME, begin_us);
     sl_page_put(columns, SL_PAGE_BLOCKS_LIFE, end - begin);

@@ -116,8 +116,8 @@ static bool split_by_stream(sl_page_lane *lane, split *by) {
     for (size_t i = 0; i <= UINT16_MAX; i++)
         by->group_of[i] = (uint8_t)(i < own_groups(cnt) ? i : SL_PAGE_GROUP_MAX - 1);
     count_groups(cnt ? cnt : 1, by->groups);
-    static const char *const labels[] = {"stream 0", "stream 1", "stream 2", "stream 3",
-                                         "stream 4", "stream 5", "stream 6", "stream 7",
+    static const char *const labels[] = {"stream 0", "stream 1", "stream 2",  "stream 3",
+                                         "stream 4", "stream 5", "stream 6",  "stream 7",
                                          "stream 8", "stream 9", "stream 10", "stream 11"};
     for (size_t g = 0; g < own_groups(by->groups->cnt); g++)
         by->groups->at[g] = (sl_page_group){labels[g], SL_IDX_NONE};

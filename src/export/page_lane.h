@@ -27,8 +27,8 @@ typedef struct sl_page_heat {
 #define SL_PAGE_GROUP_MAX 12 /* of one kind, the last one is "everything else" */
 
 typedef struct sl_page_group {
-    const char *label;  /* borrowed from the names, or a literal */
-    uint32_t frame;     /* SL_IDX_NONE = none */
+    const char *label; /* borrowed from the names, or a literal */
+    uint32_t frame;    /* SL_IDX_NONE = none */
 } sl_page_group;
 
 typedef struct sl_page_groups {
@@ -47,10 +47,10 @@ typedef struct sl_page_site_sum {
 typedef struct sl_page_lane {
     int number; /* in the page */
     size_t input;
-    const sl_trace *trace;           /* borrowed */
-    const sl_device_trace *device;   /* borrowed */
-    const sl_replay *replay;         /* borrowed while the lane is built */
-    sl_page_source *source;          /* borrowed */
+    const sl_trace *trace;         /* borrowed */
+    const sl_device_trace *device; /* borrowed */
+    const sl_replay *replay;       /* borrowed while the lane is built */
+    sl_page_source *source;        /* borrowed */
     sl_page_budget budget;
     sl_page_heat heat;
     sl_page_columns columns;

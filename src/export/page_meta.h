@@ -11,7 +11,7 @@ typedef struct sl_page {
     const char *title;       /* borrowed */
     bool is_diff;
     sl_page_names names;
-    sl_page_source *sources; /* owned; by input */
+    sl_page_source *sources;      /* owned; by input */
     SL_VEC(sl_page_lane *) lanes; /* owned */
     sl_page_heat heat;
     bool has_common_clock;

@@ -20,8 +20,8 @@ typedef struct sl_page_names {
     sl_page_lines lines;
     sl_strtab strings;
     sl_stacks stacks;
-    SL_VEC(uint8_t) is_user;   /* by page frame */
-    SL_VEC(uint32_t) site_of;  /* by page stack: page frame */
+    SL_VEC(uint8_t) is_user;  /* by page frame */
+    SL_VEC(uint32_t) site_of; /* by page stack: page frame */
     bool has_failed;
 } sl_page_names;
 

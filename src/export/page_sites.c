@@ -26,8 +26,8 @@ uint32_t sl_page_lane_stack(const sl_page_lane *lane, const sl_life *life) {
 static bool is_live_after(const sl_life *life, uint32_t event) {
     bool began = life->begin_event == SL_EVENT_BEFORE ||
                  (event != SL_EVENT_BEFORE && life->begin_event <= event);
-    bool ended = life->end_event != SL_EVENT_NEVER && event != SL_EVENT_BEFORE &&
-                 life->end_event <= event;
+    bool ended =
+        life->end_event != SL_EVENT_NEVER && event != SL_EVENT_BEFORE && life->end_event <= event;
     return began && !ended;
 }
 
@@ -43,8 +43,8 @@ static uint32_t add_site(sl_page_lane *lane, uint32_t *site_of_frame, uint32_t f
 
 static bool find_sites(sl_page_lane *lane, const stack_sum *sums, size_t stack_cnt) {
     sl_page_names *names = lane->source->names;
-    uint32_t before = sl_page_words(names, sl_site_label((sl_site){.trace = lane->trace,
-                                                                   .origin = SL_ORIGIN_BEFORE}));
+    uint32_t before = sl_page_words(
+        names, sl_site_label((sl_site){.trace = lane->trace, .origin = SL_ORIGIN_BEFORE}));
     for (uint32_t i = 0; i < stack_cnt; i++)
         if (sums[i].is_met)
             (void)sl_page_site(lane->source, i);
@@ -200,9 +200,9 @@ static void put_sites(sl_page_lane *lane) {
         if (site->allocs + site->freed + site->live_blocks == 0)
             continue;
         const uint64_t values[] = {
-            site->frame,         site->live_bytes,  site->live_blocks,
-            site->peak_bytes,    site->at_peak_bytes, site->allocs,
-            site->alloc_bytes,   site->freed,       (uint64_t)site->median_life_us,
+            site->frame,       site->live_bytes,    site->live_blocks,
+            site->peak_bytes,  site->at_peak_bytes, site->allocs,
+            site->alloc_bytes, site->freed,         (uint64_t)site->median_life_us,
         };
         for (size_t v = 0; v < SL_COUNT_OF(values); v++)
             sl_page_put(&lane->columns, (sl_page_column)(SL_PAGE_SITES_FRAME + v),
