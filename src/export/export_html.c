@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "export/html_bundle.h"
 #include "export/page_meta.h"
+#include "export/report_words.h"
 
 #define HEAT_BINS 240
 
@@ -229,7 +230,9 @@ static sl_status write_page(sl_page *page, FILE *to, sl_error *err) {
     write_escaped(to, page->title);
     rest = title + sizeof title_mark - 1;
     fwrite(rest, 1, (size_t)(verdict - rest), to);
-    write_escaped(to, sl_page_verdict_text(page->report));
+    char words[SL_WORDS_CAP];
+    sl_words_verdict(words, page->report);
+    write_escaped(to, words);
     rest = verdict + sizeof verdict_mark - 1;
     fwrite(rest, 1, (size_t)(data - rest), to);
     SL_TRY(write_data(page, to, err));

@@ -3,7 +3,6 @@
  * parts therefore add up to a value that was really reached. */
 #include <stdlib.h>
 
-#include "base/human.h"
 #include "export/page_lane.h"
 
 typedef struct ranked {
@@ -54,16 +53,17 @@ static size_t own_groups(size_t cnt) {
 }
 
 static bool split_by_line(sl_page_lane *lane, split *by) {
-    size_t cnt = lane->sites.cnt;
-    ranked *all = malloc((cnt + 1) * sizeof *all);
-    by->group_of = malloc(cnt + 1);
+    size_t cnt = 0;
+    ranked *all = malloc((lane->sites.cnt + 1) * sizeof *all);
+    by->group_of = malloc(lane->sites.cnt + 1);
     if (!all || !by->group_of) {
         free(all);
         return false;
     }
-    for (uint32_t i = 0; i < cnt; i++) {
-        all[i] = (ranked){i, lane->sites.at[i].peak_bytes};
+    for (uint32_t i = 0; i < lane->sites.cnt; i++) {
         by->group_of[i] = SL_PAGE_GROUP_MAX - 1;
+        if (lane->sites.at[i].peak_bytes > 0)
+            all[cnt++] = (ranked){i, lane->sites.at[i].peak_bytes};
     }
     rank_groups(all, cnt, by->groups);
     for (size_t g = 0; g < own_groups(cnt); g++) {

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "export/report_words.h"
 #include "stormlog/version.h"
 
 static void key_str(sl_json_out *json, const char *key, const char *value) {
@@ -40,13 +41,6 @@ static void key_number(sl_json_out *json, const char *key, double value) {
     sl_json_f64(json, value);
 }
 
-static const char *const kind_names[] = {
-    [SL_SOURCE_SLOG] = "slog",
-    [SL_SOURCE_TORCH_SNAPSHOT] = "torch-snapshot",
-    [SL_SOURCE_TELEMETRY] = "telemetry",
-    [SL_SOURCE_OOM_BUNDLE] = "oom-bundle",
-};
-
 static void settings_json(const sl_trace *trace, sl_json_out *json) {
     sl_json_key(json, "settings");
     if (trace->settings.conf)
@@ -59,7 +53,7 @@ static void input_json(const sl_report_input *input, sl_json_out *json) {
     const sl_trace *trace = input->trace;
     sl_json_begin_object(json);
     key_str(json, "path", trace->path);
-    key_str(json, "kind", kind_names[trace->source]);
+    key_str(json, "kind", sl_words_source(trace->source));
     key_u64(json, "events", input->events);
     key_maybe(json, "dropped_events", input->dropped_events);
     key_bool(json, "is_live", trace->is_live);
@@ -231,7 +225,7 @@ static const sl_page_lane *find_lane(const sl_page *page, const sl_trace *trace,
     return NULL;
 }
 
-static void site_json(sl_page *page, const sl_page_lane *lane, sl_site site, sl_json_out *json) {
+static void site_json(const sl_page_lane *lane, sl_site site, sl_json_out *json) {
     bool is_known = lane && site.trace == lane->trace;
     sl_json_key(json, "stack");
     if (is_known)
@@ -244,7 +238,6 @@ static void site_json(sl_page *page, const sl_page_lane *lane, sl_site site, sl_
         return;
     }
     sl_json_u64(json, sl_page_site_frame(lane->source, site));
-    SL_UNUSED(page);
 }
 
 static void evidence_json(const sl_finding *finding, sl_json_out *json) {
@@ -280,7 +273,7 @@ static void finding_json(sl_page *page, const sl_finding *finding, sl_json_out *
     key_number(json, "confidence", finding->confidence);
     key_lane(json, lane);
     key_i64(json, "device", finding->device);
-    site_json(page, lane, finding->site, json);
+    site_json(lane, finding->site, json);
     key_str(json, "subkind", finding->subkind);
     key_maybe(json, "bytes", finding->bytes);
     key_maybe(json, "blocks", finding->blocks);
@@ -318,18 +311,8 @@ static void oom_json(sl_page *page, sl_json_out *json) {
     key_str(json, "cause", sl_oom_cause_name(oom->cause));
     key_str(json, "explanation", oom->explanation);
     key_u64(json, "count", oom->count);
-    site_json(page, lane, oom->site, json);
+    site_json(lane, oom->site, json);
     sl_json_end_object(json);
-}
-
-const char *sl_page_verdict_text(const sl_report *report) {
-    if (report->oom.present && report->oom.explanation)
-        return report->oom.explanation;
-    for (size_t i = 0; i < report->findings.cnt; i++)
-        if (report->findings.at[i].severity == SL_SEV_CRITICAL ||
-            report->verdict != SL_VERDICT_HEALTHY)
-            return report->findings.at[i].title;
-    return "Nothing in this input points to a problem.";
 }
 
 static void heat_json(const sl_page *page, sl_json_out *json) {
@@ -353,7 +336,9 @@ void sl_page_meta_json(sl_page *page, sl_json_out *json) {
     key_str(json, "title", page->title);
     key_str(json, "mode", page->is_diff ? "diff" : report->inputs.cnt > 1 ? "many" : "one");
     key_str(json, "verdict", sl_verdict_name(report->verdict));
-    key_str(json, "verdict_text", sl_page_verdict_text(report));
+    char words[SL_WORDS_CAP];
+    sl_words_verdict(words, report);
+    key_str(json, "verdict_text", words);
     sl_json_key(json, "inputs");
     sl_json_begin_array(json);
     for (size_t i = 0; i < report->inputs.cnt; i++)

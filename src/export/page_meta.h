@@ -18,9 +18,6 @@ typedef struct sl_page {
     sl_page_index index;
 } sl_page;
 
-/* One sentence that answers before anybody asks. Borrowed from the report, or a literal. */
-const char *sl_page_verdict_text(const sl_report *report);
-
 void sl_page_meta_json(sl_page *page, sl_json_out *json);
 
 #endif

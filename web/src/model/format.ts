@@ -61,6 +61,10 @@ export function address(high: number, low: number): string {
   return `0x${digits}`;
 }
 
+export function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
 /** "train.py" of "/home/a/train.py". */
 export function baseName(path: string): string {
   const at = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));

@@ -14,6 +14,11 @@ const VERDICTS: Record<PageMeta["verdict"], { word: string; tone: string }> = {
   healthy: { word: "Healthy", tone: "good" },
 };
 
+const KINDS: Record<string, string> = {
+  "oom": "Out of memory", "leak": "Leak", "fragmentation": "Fragmentation", "spike": "Spike", "gap": "Gap",
+  "pending-free": "Waiting to be freed", "inefficient": "Inefficient", "retry": "Retry", "history": "Missing history",
+};
+
 export interface Navigation {
   openView: (id: string) => void;
 }
@@ -40,7 +45,7 @@ export function verdictView(state: State): HTMLElement {
   const verdict = VERDICTS[meta.verdict];
   return h("section", { class: `verdict ${verdict.tone}`, "aria-labelledby": "verdict-word" },
     h("h2", { id: "verdict-word" }, verdict.word),
-    h("p", {}, meta.verdict_text));
+    h("p", {}, fmt.capital(meta.verdict_text)));
 }
 
 export function findingsView(state: State, nav: Navigation): HTMLElement | null {
@@ -67,8 +72,8 @@ function card(state: State, f: FindingMeta, nav: Navigation): HTMLElement {
   const place = f.site === null ? null : state.names.frame(f.site);
   const words = place ? (place.file === "" ? place.function : `${place.file}${place.line > 0 ? `:${place.line}` : ""}`) : null;
   return h("article", { class: `card ${f.severity}`, "data-kind": f.kind },
-    h("p", { class: "kind" }, `${f.subkind ?? f.kind.replace("-", " ")}`, h("span", { class: "severity" }, f.severity)),
-    h("h3", {}, f.title),
+    h("p", { class: "kind" }, [KINDS[f.kind] ?? f.kind, f.subkind].filter((t) => t).join(": "), h("span", { class: "severity" }, f.severity)),
+    h("h3", {}, fmt.capital(f.title)),
     words ? h("p", { class: "place" }, h("code", {}, words), place && place.file !== "" && place.function ? ` in ${place.function}` : null) : null,
     h("dl", { class: "figures" }, ...figures(f)),
     f.explanation ? h("p", {}, f.explanation) : null,
@@ -120,7 +125,7 @@ function tiles(state: State): HTMLElement[] {
       h("dd", { class: "note" }, note));
   const out = [
     tile("peak", "Peak", fmt.bytes(m.peak_bytes), m.peak_bytes,
-      m.events === 0 ? "live, requested bytes" : m.peak_event < 0 ? "live before the first event" : `after ${fmt.duration(m.peak_time_us)}`),
+      m.events === 0 ? "live, requested bytes" : m.peak_event < 0 ? "live before the first event" : state.lane.hasTime ? `after ${fmt.duration(m.peak_time_us)}` : `at event ${fmt.count(m.peak_event)}`),
     tile("live", "Live at the end", fmt.bytes(m.live_bytes), m.live_bytes, `${fmt.bytes(m.live_rounded_bytes)} in the allocator's blocks`),
     tile("reserved", "Reserved", fmt.bytes(m.reserved_bytes), m.reserved_bytes,
       m.peak_reserved_bytes === null ? "the input does not say" : `at most ${fmt.bytes(m.peak_reserved_bytes)}`),
