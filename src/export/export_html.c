@@ -83,34 +83,24 @@ static time_span span_of(const sl_page_lane *lane) {
     return (time_span){events->time_us[0], events->time_us[events->cnt - 1]};
 }
 
-/* Ranks that ran at the same time are compared by their common clock; runs that did not, each from its
- * own start. */
+/* Ranks that ran at the same time are compared by their common clock; runs that did not, by how far
+ * each had come. */
 static void plan_heat(sl_page *page) {
     if (page->lanes.cnt < 2)
         return;
     time_span all = span_of(page->lanes.at[0]);
-    int64_t longest = all.last - all.first, latest_start = all.first, earliest_end = all.last;
-    for (size_t i = 1; i < page->lanes.cnt; i++) {
+    int64_t latest_start = all.first, earliest_end = all.last;
+    bool has_clock = true;
+    for (size_t i = 0; i < page->lanes.cnt; i++) {
         time_span span = span_of(page->lanes.at[i]);
         all.first = span.first < all.first ? span.first : all.first;
         all.last = span.last > all.last ? span.last : all.last;
         latest_start = span.first > latest_start ? span.first : latest_start;
         earliest_end = span.last < earliest_end ? span.last : earliest_end;
-        longest = span.last - span.first > longest ? span.last - span.first : longest;
+        has_clock &= page->lanes.at[i]->trace->has_time;
     }
-    page->has_common_clock = latest_start < earliest_end;
-    page->heat = (sl_page_heat){HEAT_BINS, 0, longest > 0 ? longest : 1};
-    if (page->has_common_clock)
-        page->heat = (sl_page_heat){HEAT_BINS, all.first, all.last};
-}
-
-static sl_page_heat heat_of(const sl_page *page, const sl_page_lane *lane) {
-    sl_page_heat heat = page->heat;
-    if (page->has_common_clock || heat.bins == 0)
-        return heat;
-    heat.from_us = span_of(lane).first;
-    heat.to_us = heat.from_us + page->heat.to_us;
-    return heat;
+    bool is_common = has_clock && latest_start < earliest_end;
+    page->heat = (sl_page_heat){HEAT_BINS, !is_common, all.first, all.last};
 }
 
 static sl_status build_lanes(sl_page *page, const sl_html_options *options, sl_error *err) {
@@ -120,7 +110,7 @@ static sl_status build_lanes(sl_page *page, const sl_html_options *options, sl_e
     for (size_t i = 0; i < page->lanes.cnt; i++) {
         sl_page_lane *lane = page->lanes.at[i];
         lane->budget = lane_budget(options, page->lanes.cnt);
-        lane->heat = heat_of(page, lane);
+        lane->heat = page->heat;
         SL_TRY(sl_page_lane_build(lane, err));
     }
     return SL_OK;

@@ -84,19 +84,28 @@ bool sl_page_instants(const sl_page_lane *lane, uint32_t *cnt, uint32_t **instan
     return true;
 }
 
+/* The first event that lies behind share number `share`. */
+static uint32_t share_end(const sl_page_lane *lane, uint32_t from, uint32_t share) {
+    const sl_page_heat *heat = &lane->heat;
+    if (share + 1 == heat->bins)
+        return lane->event_cnt;
+    if (heat->is_by_event)
+        return (uint32_t)((uint64_t)lane->event_cnt * (share + 1) / heat->bins);
+    double span = (double)(heat->to_us - heat->from_us);
+    int64_t end_us = heat->from_us + (int64_t)(span * (share + 1) / heat->bins);
+    while (from < lane->event_cnt && lane->device->events.time_us[from] < end_us)
+        from++;
+    return from;
+}
+
 /* What was live when the share began counts for it too. */
 void sl_page_add_heat(sl_page_lane *lane) {
     sl_replay_walk walk;
     sl_replay_walk_init(&walk, lane->replay);
-    const sl_page_heat *heat = &lane->heat;
-    double span = (double)(heat->to_us - heat->from_us);
-    for (uint32_t i = 0; i < heat->bins; i++) {
-        int64_t end = heat->from_us + (int64_t)(span * (i + 1) / heat->bins);
-        bool is_last = i + 1 == heat->bins;
+    for (uint32_t i = 0; i < lane->heat.bins; i++) {
+        uint32_t end = share_end(lane, walk.next, i);
         uint64_t best = walk.totals.requested_bytes;
-        while (walk.next < lane->event_cnt &&
-               (is_last || lane->device->events.time_us[walk.next] < end) &&
-               sl_replay_walk_next(&walk))
+        while (walk.next < end && sl_replay_walk_next(&walk))
             if (walk.totals.requested_bytes > best)
                 best = walk.totals.requested_bytes;
         sl_page_put(&lane->columns, SL_PAGE_HEAT_MAX, (int64_t)best);

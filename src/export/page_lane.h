@@ -18,10 +18,12 @@ typedef struct sl_page_budget {
     uint32_t segments, end_blocks;
 } sl_page_budget;
 
-/* The time that all rows of the heat map share; bins 0 = no heat map. */
+/* What the rows of the heat map share: a stretch of time, or, for inputs that did not run at the
+ * same time, the way from the first event to the last. bins 0 = no heat map. */
 typedef struct sl_page_heat {
     uint32_t bins;
-    int64_t from_us, to_us; /* of this input's clock */
+    bool is_by_event;
+    int64_t from_us, to_us;
 } sl_page_heat;
 
 #define SL_PAGE_GROUP_MAX 12 /* of one kind, the last one is "everything else" */

@@ -59,7 +59,6 @@ static bool choose_checkpoints(const sl_page_lane *lane, matrix *m) {
     for (uint32_t i = 0; i < want; i++)
         m->events[m->event_cnt++] = instants[i];
     free(instants);
-    m->events[m->event_cnt++] = 0;
     m->events[m->event_cnt++] = lane->event_cnt - 1;
     if (lane->peak.event != SL_EVENT_BEFORE)
         m->events[m->event_cnt++] = lane->peak.event;
@@ -82,33 +81,40 @@ static void apply(const sl_page_lane *lane, matrix *m, const sl_life *life, bool
     now[ALLOCS]++;
 }
 
-static void take_checkpoint(matrix *m, uint32_t at) {
-    size_t cells = (size_t)m->row_cnt * m->event_cnt;
+/* Column 0 is the state before the first event, column i + 1 that after events[i]. */
+static size_t column_cnt(const matrix *m) {
+    return (size_t)m->event_cnt + 1;
+}
+
+static void take_column(matrix *m, size_t column) {
+    size_t cells = m->row_cnt * column_cnt(m);
     for (size_t row = 0; row < m->row_cnt; row++)
         for (size_t v = 0; v < VALUE_CNT; v++)
-            m->values[v * cells + row * m->event_cnt + at] = m->now[row * VALUE_CNT + v];
+            m->values[v * cells + row * column_cnt(m) + column] = m->now[row * VALUE_CNT + v];
 }
 
 static void walk_checkpoints(sl_page_lane *lane, matrix *m) {
     for (size_t i = 0; i < lane->replay->base_cnt; i++)
         apply(lane, m, &lane->replay->lives.at[i], true);
+    take_column(m, 0);
     uint32_t at = 0;
     sl_page_walk_rewind(&lane->walk);
     for (sl_page_change change; sl_page_walk_next(&lane->walk, &change);) {
         for (; at < m->event_cnt && m->events[at] < change.event; at++)
-            take_checkpoint(m, at);
+            take_column(m, (size_t)at + 1);
         apply(lane, m, &lane->replay->lives.at[change.life], change.is_begin);
     }
     for (; at < m->event_cnt; at++)
-        take_checkpoint(m, at);
+        take_column(m, (size_t)at + 1);
 }
 
 static void put_matrix(sl_page_lane *lane, const matrix *m) {
+    sl_page_put(&lane->columns, SL_PAGE_MATRIX_EVENT, -1);
     for (uint32_t i = 0; i < m->event_cnt; i++)
         sl_page_put(&lane->columns, SL_PAGE_MATRIX_EVENT, m->events[i]);
     for (uint32_t i = 0; i < m->row_cnt; i++)
         sl_page_put(&lane->columns, SL_PAGE_MATRIX_STACK, m->stack_of[i]);
-    size_t cells = (size_t)m->row_cnt * m->event_cnt;
+    size_t cells = m->row_cnt * column_cnt(m);
     for (size_t v = 0; v < VALUE_CNT; v++)
         for (size_t i = 0; i < cells; i++)
             sl_page_put(&lane->columns, (sl_page_column)(SL_PAGE_MATRIX_LIVE + v),
@@ -122,7 +128,7 @@ bool sl_page_add_matrix(sl_page_lane *lane) {
     bool ok = number_rows(lane, &m) && choose_checkpoints(lane, &m);
     if (ok) {
         m.now = calloc((size_t)m.row_cnt * VALUE_CNT, sizeof *m.now);
-        m.values = calloc((size_t)m.row_cnt * m.event_cnt, VALUE_CNT * sizeof *m.values);
+        m.values = calloc(m.row_cnt * column_cnt(&m), VALUE_CNT * sizeof *m.values);
         ok = m.now && m.values;
     }
     if (ok) {

@@ -324,7 +324,7 @@ static void heat_json(const sl_page *page, sl_json_out *json) {
     sl_json_begin_object(json);
     key_u64(json, "bins", page->heat.bins);
     key_i64(json, "span_us", page->heat.to_us - page->heat.from_us);
-    key_str(json, "clock", page->has_common_clock ? "common" : "own");
+    key_str(json, "clock", page->heat.is_by_event ? "own" : "common");
     sl_json_end_object(json);
 }
 

@@ -14,7 +14,6 @@ typedef struct sl_page {
     sl_page_source *sources;      /* owned; by input */
     SL_VEC(sl_page_lane *) lanes; /* owned */
     sl_page_heat heat;
-    bool has_common_clock;
     sl_page_index index;
 } sl_page;
 

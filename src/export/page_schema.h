@@ -62,7 +62,7 @@
     X(BLOCKS, ADDR_LOW, DELTA, "lower 32 bits of the address")                                     \
     X(BLOCKS, STACK, PLAIN, "stack of the allocation")                                             \
     X(BLOCKS, FLAGS, PLAIN, "1 live before the trace, 2 never freed")                              \
-    X(MATRIX, EVENT, DELTA, "event of each checkpoint")                                            \
+    X(MATRIX, EVENT, DELTA, "event of each checkpoint; -1 before the first event")                 \
     X(MATRIX, STACK, PLAIN, "stack of each row")                                                   \
     X(MATRIX, LIVE, DELTA, "live bytes, a row of checkpoints for each stack")                      \
     X(MATRIX, BLOCKS, DELTA, "live blocks")                                                        \
@@ -99,6 +99,6 @@
     X(COUNTERS, SERIES, PLAIN, "which counter")                                                    \
     X(COUNTERS, TIME, DELTA, "when it was read")                                                   \
     X(COUNTERS, VALUE, DELTA, "bytes")                                                             \
-    X(HEAT, MAX, DELTA, "highest live bytes in each equal share of the common time")
+    X(HEAT, MAX, DELTA, "highest live bytes in each equal share of the time or of the events")
 
 #endif

@@ -93,26 +93,30 @@ function tabs(state: State): { root: HTMLElement; open: (id: string) => void } {
 async function start(): Promise<void> {
   const app = document.getElementById("app")!;
   try {
-    const data = new PageData(sectionText("meta") ?? "{}", sectionText);
-    const names = await data.section("names");
-    if (!names) throw new Error("the file holds no names: it was cut short");
-    const { meta } = data;
-    if (meta.lanes.length === 0) {
-      replace(app, h("main", {}, h("h1", {}, meta.title), h("p", {}, meta.verdict_text), absent("The input holds no event and no block of any device."),
-        ...meta.inputs.map((i) => h("p", { class: "sub" }, `${i.path}: ${i.notes.join(" ")}`))));
-      return;
-    }
-    const all = new Names(names);
-    const firstLane = meta.findings.find((f) => f.lane !== null)?.lane ?? busiest(meta.lanes);
-    const state = new State(data, all, await Lane.load(data, meta.mode === "diff" ? 0 : firstLane, all));
-    const view = tabs(state);
-    replace(app, headerView(state), h("main", {}, verdictView(state), tilesView(state), findingsView(state, { openView: view.open }), oomView(state),
-      timelineView(state), view.root));
+    await show(app);
   } catch (error) {
     replace(app, h("main", {}, h("h1", {}, "This page cannot show its data"), absent(error instanceof Error ? error.message : String(error))));
     console.error(error);
   }
   document.documentElement.setAttribute("data-ready", "true");
+}
+
+async function show(app: HTMLElement): Promise<void> {
+  const data = new PageData(sectionText("meta") ?? "{}", sectionText);
+  const names = await data.section("names");
+  if (!names) throw new Error("the file holds no names: it was cut short");
+  const { meta } = data;
+  if (meta.lanes.length === 0) {
+    replace(app, h("main", {}, h("h1", {}, meta.title), h("p", {}, meta.verdict_text), absent("The input holds no event and no block of any device."),
+      ...meta.inputs.map((i) => h("p", { class: "sub" }, `${i.path}: ${i.notes.join(" ")}`))));
+    return;
+  }
+  const all = new Names(names);
+  const firstLane = meta.findings.find((f) => f.lane !== null)?.lane ?? busiest(meta.lanes);
+  const state = new State(data, all, await Lane.load(data, meta.mode === "diff" ? 0 : firstLane, all));
+  const view = tabs(state);
+  replace(app, headerView(state), h("main", {}, verdictView(state), tilesView(state), findingsView(state, { openView: view.open }), oomView(state),
+    timelineView(state), view.root));
 }
 
 function busiest(lanes: { events: number; live_bytes: number }[]): number {

@@ -83,7 +83,7 @@ export const COLUMNS = {
     flags: "plain",
   },
   matrix: {
-    /** event of each checkpoint */
+    /** event of each checkpoint; -1 before the first event */
     event: "delta",
     /** stack of each row */
     stack: "plain",
@@ -167,7 +167,7 @@ export const COLUMNS = {
     value: "delta",
   },
   heat: {
-    /** highest live bytes in each equal share of the common time */
+    /** highest live bytes in each equal share of the time or of the events */
     max: "delta",
   },
 } as const;

@@ -246,8 +246,7 @@ export class State {
 }
 
 function startInstant(lane: Lane): number {
-  if (lane.meta.events === 0) return 0;
-  return lane.meta.peak_event >= 0 ? lane.meta.peak_event : 0;
+  return lane.meta.events === 0 ? 0 : lane.meta.peak_event; // -1 = before the first event
 }
 
 const SHARES = 20;

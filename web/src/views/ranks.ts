@@ -30,10 +30,8 @@ export async function ranksView(state: State): Promise<HTMLElement[]> {
   });
   onTheme(draw);
   state.follow(canvas, ["lane"], draw);
-  const hasTime = meta.inputs.every((i) => i.has_time);
   const binTime = (bin: number): string => {
-    const at = (heat.span_us * bin) / heat.bins;
-    return hasTime ? fmt.duration(at) : `event ${fmt.count(at)}`;
+    return heat.clock === "common" ? fmt.duration((heat.span_us * bin) / heat.bins) : `${fmt.percent(bin / heat.bins)} of the events`;
   };
   canvas.addEventListener("mousemove", (e) => {
     const r = Math.floor(e.offsetY / row);
@@ -43,8 +41,8 @@ export async function ranksView(state: State): Promise<HTMLElement[]> {
   });
   canvas.addEventListener("click", (e) => void state.setLane(Math.min(map.rows.length - 1, Math.floor(e.offsetY / row))));
 
-  const clock = !hasTime ? "The inputs have no clock: rows are laid out by event number."
-    : heat.clock === "common" ? "All rows share one clock." : "The inputs did not run at the same time: every row starts at its own first event.";
+  const clock = heat.clock === "common" ? "All rows share one clock."
+    : "The inputs did not run at the same time, or have no clock: a row goes from its first event to its last.";
   const said = describeDivergence(map, (i) => laneName(meta, i), binTime);
   return [
     h("p", {}, said),

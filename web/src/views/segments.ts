@@ -33,7 +33,7 @@ export async function segmentsView(state: State): Promise<HTMLElement[]> {
   const what = h("p", { class: "sub", id: "segments-what" });
   const status = h("p", { class: "readout", role: "status" }, "Point at a segment for its figures.");
   const canvas = h("canvas", { class: "segments", role: "img", "aria-label": "Map of segments; its totals stand above as text." });
-  const holder = h("div", { class: "map" }, canvas);
+  const holder = h("div", { class: "map", tabindex: "0", role: "region", "aria-label": "Map of segments" }, canvas);
 
   const draw = (): void => {
     if (width === 0) return;
