@@ -5,6 +5,7 @@
 #include <string.h>
 
 const sl_source_ops *const sl_sources[] = {
+    &sl_source_slog,
     &sl_source_torch_pickle,
     &sl_source_torch_json,
     NULL,
