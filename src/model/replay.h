@@ -75,13 +75,13 @@ typedef struct sl_replay {
     uint32_t *max_end;             /* owned; index over lives, see live_index.h */
     SL_VEC(uint32_t) lost;         /* lives without their free, in the order of their end */
     size_t base_cnt;               /* lives[0 .. base_cnt) are from before the trace */
-    uint32_t event_cnt;            /* replayed; 0 when the input has no history */
+    uint32_t event_cnt;            /* replayed */
 
     sl_replay_totals start, end; /* before the first event, after the last */
     sl_replay_peak peak_requested, peak_active, peak_allocated, peak_reserved;
     bool reserved_known;
     bool geometry_known; /* segments are known, so free blocks can be told */
-    bool has_history;    /* false: a state-only input, its one stale event is not replayed */
+    bool has_history;    /* false: a state-only input; its one event is a leftover */
 
     uint64_t allocs, frees;   /* frees = completed ones */
     uint64_t unmatched_frees; /* of blocks from before the trace */

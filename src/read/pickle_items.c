@@ -86,10 +86,6 @@ typedef struct place {
     bool is_in_list;
 } place;
 
-static sl_torch_role fitting(sl_torch_role role, bool is_list) {
-    return sl_torch_roles[role].is_list == is_list ? role : SL_ROLE_SKIP;
-}
-
 static sl_torch_role role_in_list(const sl_torch_value *list, bool is_list) {
     const sl_torch_role_row *row = &sl_torch_roles[list->role];
     return (sl_torch_role)(is_list ? row->of_lists : row->of_dicts);
@@ -99,7 +95,7 @@ static sl_torch_role role_in_dict(const sl_pickle_vm *vm, const sl_torch_value *
                                   const sl_torch_value *key, bool is_list) {
     if (key->kind != SL_VAL_STR)
         return SL_ROLE_SKIP;
-    return fitting(sl_torch_child_role(vm->build, dict->role, key->id), is_list);
+    return sl_torch_fit(sl_torch_child_role(vm->build, dict->role, key->id), is_list);
 }
 
 /* As an item of the container below the newest mark. */
@@ -323,8 +319,10 @@ sl_status sl_pickle_set_items(sl_pickle_vm *vm, bool has_mark) {
 /* --- Tuples ----------------------------------------------------------------------------------- */
 
 static uint32_t pool_of(sl_pickle_vm *vm, size_t first, size_t cnt) {
+    if (cnt != 2)
+        return SL_POOL_NONE;
     const sl_torch_value *items = vm->stack.at + first;
-    if (cnt != 2 || items[0].kind != SL_VAL_INT || items[1].kind != SL_VAL_INT)
+    if (items[0].kind != SL_VAL_INT || items[1].kind != SL_VAL_INT)
         return SL_POOL_NONE;
     return sl_trace_pool(vm->build->trace, (int64_t)items[0].u, (int64_t)items[1].u);
 }

@@ -9,6 +9,7 @@
 const sl_source_ops *const sl_sources[] = {
     &sl_source_torch_pickle,
     &sl_source_telemetry,
+    &sl_source_torch_json,
     NULL,
 };
 
