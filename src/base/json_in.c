@@ -76,7 +76,7 @@ static bool hex4(const unsigned char *at, uint32_t *value) {
     return true;
 }
 
-static bool add_char(sl_json_in *json, uint32_t code) {
+static void add_char(sl_json_in *json, uint32_t code) {
     char *to = json->text.at + json->text.cnt;
     size_t len = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
     static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
@@ -84,12 +84,11 @@ static bool add_char(sl_json_in *json, uint32_t code) {
         to[i] = (char)(0x80 | (code & 0x3f));
     to[0] = (char)(lead[len] | code);
     json->text.cnt += len;
-    return true;
 }
 
 /* \uXXXX at `at`, with its low half when it is the high half of a pair. Returns the bytes read. */
 static size_t take_unicode(sl_json_in *json, const unsigned char *at, size_t left) {
-    uint32_t code, low;
+    uint32_t code, low = 0;
     if (left < 6 || !hex4(at + 2, &code))
         return 0;
     bool is_pair = code >= 0xd800 && code < 0xdc00 && left >= 12 && at[6] == '\\' && at[7] == 'u' &&
@@ -256,8 +255,10 @@ static sl_status take_number(sl_json_in *json, sl_json_token *token, sl_error *e
         len++;
     }
     text[len] = '\0';
-    bool is_int;
-    if (len == NUMBER_CAP || !is_number(text, &is_int))
+    bool is_int, is_right = len < NUMBER_CAP && is_number(text, &is_int);
+    if (!is_right && len < NUMBER_CAP && !sl_bytes_need(json->in, len + 1))
+        return sl_bytes_failure(json->in, "a JSON number", err);
+    if (!is_right)
         return sl_fail_at(err, SL_E_FORMAT, token->position,
                           "JSON: '%.24s' at byte %llu is no number", text,
                           (unsigned long long)token->position);
@@ -287,11 +288,16 @@ static const literal literals[] = {
 
 static sl_status take_literal(sl_json_in *json, sl_json_token *token, sl_error *err) {
     for (size_t i = 0; i < SL_COUNT_OF(literals); i++) {
-        size_t len = strlen(literals[i].text);
-        if (!sl_bytes_need(json->in, len) || memcmp(json->in->at, literals[i].text, len) != 0)
+        size_t len = strlen(literals[i].text), left = len;
+        bool is_cut = !sl_bytes_need(json->in, len);
+        if (is_cut)
+            left = (size_t)(json->in->end - json->in->at);
+        if (memcmp(json->in->at, literals[i].text, left) != 0)
             continue;
         if (literals[i].type == SL_JSON_FLOAT && !json->allows_nan)
             continue;
+        if (is_cut)
+            return sl_bytes_failure(json->in, "a JSON value", err);
         json->in->at += len;
         token->type = literals[i].type;
         token->u = literals[i].u;

@@ -93,7 +93,9 @@ typedef struct sl_fragmentation {
 } sl_fragmentation;
 
 typedef struct sl_device_report {
+    const sl_trace *trace; /* borrowed; the input it belongs to */
     int device;
+    bool has_history; /* false: only the end state is known, neither peak nor growth */
     uint64_t events, allocs, frees;
     sl_maybe_u64 segments;
     uint64_t base_bytes; /* live before the trace began */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "read/source.h"
-
 #include <stdio.h>
 #include <string.h>
 
+#include "read/source.h"
 #include "read/source_bundle.h"
 
 const sl_source_ops *const sl_sources[] = {

@@ -11,15 +11,15 @@
 
 #if defined(__x86_64__)
 #define RELOC_JUMP_SLOT R_X86_64_JUMP_SLOT
-#define RELOC_GLOB_DAT R_X86_64_GLOB_DAT
+#define RELOC_GLOB_DAT  R_X86_64_GLOB_DAT
 #elif defined(__aarch64__)
 #define RELOC_JUMP_SLOT R_AARCH64_JUMP_SLOT
-#define RELOC_GLOB_DAT R_AARCH64_GLOB_DAT
+#define RELOC_GLOB_DAT  R_AARCH64_GLOB_DAT
 #endif
 
-#define PATCH_MAX 1024
-#define SEEN_MAX 4096
-#define BATCH_MAX 64
+#define PATCH_MAX        1024
+#define SEEN_MAX         4096
+#define BATCH_MAX        64
 #define LIBRARY_PATH_CAP 1024
 
 typedef struct got_slot {
@@ -107,7 +107,7 @@ static void patch_slot(const sl_elf_view *view, unsigned id, uintptr_t address) 
 }
 
 static void patch_relocs(const sl_elf_view *view, const hook_indexes *indexes,
-                         const ElfW(Rela) * relocs, size_t cnt) {
+                         const Elf64_Rela *relocs, size_t cnt) {
     for (size_t i = 0; i < cnt; i++) {
         uint32_t type = (uint32_t)ELF64_R_TYPE(relocs[i].r_info);
         uint32_t symbol = (uint32_t)ELF64_R_SYM(relocs[i].r_info);
