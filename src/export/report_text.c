@@ -188,7 +188,8 @@ static void put_request(const text_pen *pen, const sl_oom_report *oom) {
                 {"reserved", oom->reserved_bytes},
                 {"free on the device", oom->device_free_bytes},
                 {"limit", oom->limit_bytes}};
-    snprintf(line, sizeof line, "%s on device %d", sl_human_bytes(human, oom->requested_bytes),
+    snprintf(line, sizeof line, "%s on device %d",
+             oom->requested_bytes ? sl_human_bytes(human, oom->requested_bytes) : "not known, but",
              oom->device);
     sl_words_moment(moment, oom->site.trace, oom->device, oom->time_us);
     sl_words_append(line, ", %s", moment);
