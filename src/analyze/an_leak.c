@@ -445,6 +445,7 @@ bool sl_an_leak(sl_an *an) {
         explain_no_window(an);
     } else if (ok && is_building(an, &scan)) {
         an->is_building = true;
+        sl_an_device(an)->steps = (sl_maybe_u64){0};
         sl_an_reason(an,
                      "leak: device %d: not looked for; the recurring call makes parameters, so the "
                      "program is building its model",

@@ -145,9 +145,16 @@ static void say_amount(char buf[64], uint64_t bytes, uint64_t blocks, uint64_t t
 static void put_holding(const text_pen *pen, const sl_holding *holding, uint64_t total_bytes) {
     char head[64], place[SL_WORDS_CAP];
     say_amount(head, holding->bytes, holding->blocks, total_bytes);
-    sl_words_site(place, holding->site, SL_TERM_COLUMNS - strlen(head));
+    sl_words_place(place, holding->site, pen->wishes->scope, SL_TERM_COLUMNS - strlen(head));
     fprintf(pen->to, "%s%s\n", head, place);
 }
+
+static const char *const scope_names[] = {
+    [SL_SCOPE_LINE] = "line",
+    [SL_SCOPE_FUNCTION] = "function",
+    [SL_SCOPE_FILE] = "file",
+    [SL_SCOPE_STACK] = "line < innermost frame of the stack",
+};
 
 static void put_holdings(const text_pen *pen, const char *title, const sl_holdings *holdings,
                          size_t top) {
@@ -161,8 +168,8 @@ static void put_holdings(const text_pen *pen, const char *title, const sl_holdin
     }
     if (total == 0)
         return;
-    fprintf(pen->to, "\n  %s\n  %s     bytes        blocks  line%s\n", title,
-            style(pen, SL_STYLE_DIM), style(pen, SL_STYLE_PLAIN));
+    fprintf(pen->to, "\n  %s\n  %s     bytes        blocks  %s%s\n", title,
+            style(pen, SL_STYLE_DIM), scope_names[pen->wishes->scope], style(pen, SL_STYLE_PLAIN));
     for (size_t i = 0; i < holdings->cnt && i < top; i++)
         put_holding(pen, &holdings->at[i], total);
     if (rest_bytes == 0)
@@ -181,9 +188,10 @@ static void put_request(const text_pen *pen, const sl_oom_report *oom) {
                 {"reserved", oom->reserved_bytes},
                 {"free on the device", oom->device_free_bytes},
                 {"limit", oom->limit_bytes}};
-    snprintf(line, sizeof line, "%s on device %d", sl_human_bytes(human, oom->requested_bytes),
+    snprintf(line, sizeof line, "%s on device %d",
+             oom->requested_bytes ? sl_human_bytes(human, oom->requested_bytes) : "not known, but",
              oom->device);
-    sl_words_moment(moment, pen->report, oom->device, oom->time_us);
+    sl_words_moment(moment, oom->site.trace, oom->device, oom->time_us);
     sl_words_append(line, ", %s", moment);
     put_labelled(pen, "asked for", line, SL_STYLE_PLAIN);
     line[0] = '\0';
@@ -260,17 +268,17 @@ static void put_table(const text_pen *pen, const sl_device_report *device) {
     if (device->capacity_bytes.known)
         snprintf(capacity, sizeof capacity, "of %s",
                  sl_human_bytes(human, device->capacity_bytes.value));
-    sl_words_moment(moment, pen->report, device->device, device->peak_time_us);
+    sl_words_moment(moment, device->trace, device->device, device->peak_time_us);
     fprintf(pen->to, "%s%*s   requested   in blocks    reserved%s\n", style(pen, SL_STYLE_DIM),
             LABEL_COLUMNS - 2, "", style(pen, SL_STYLE_PLAIN));
     put_totals(pen, "at the end", device->live_requested_bytes, at_end, capacity);
-    if (sl_words_has_history(device))
+    if (device->has_history && device->events > 0)
         put_totals(pen, "peak", device->peak_requested_bytes, at_peak, moment);
 }
 
 static void put_counts(const text_pen *pen, const sl_device_report *device) {
     char line[SL_WORDS_CAP], a[SL_HUMAN_CAP], b[SL_HUMAN_CAP], c[SL_HUMAN_CAP];
-    if (!sl_words_has_history(device))
+    if (!device->has_history || device->events == 0)
         return;
     snprintf(line, sizeof line, "%s (%s allocations, %s frees)", sl_human_count(a, device->events),
              sl_human_count(b, device->allocs), sl_human_count(c, device->frees));
@@ -305,8 +313,7 @@ static void put_base(const text_pen *pen, const sl_device_report *device) {
     char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
     if (device->base_bytes == 0)
         return;
-    snprintf(line, sizeof line, "%s live before the recording began",
-             sl_human_bytes(human, device->base_bytes));
+    snprintf(line, sizeof line, "%s live when it began", sl_human_bytes(human, device->base_bytes));
     put_labelled(pen, "base", line, SL_STYLE_PLAIN);
 }
 
@@ -326,11 +333,15 @@ static bool is_peak_worth_a_list(const sl_device_report *device) {
 }
 
 static void put_device(const text_pen *pen, const sl_device_report *device) {
-    char heading[64];
+    char heading[SL_WORDS_CAP], path[SL_WORDS_CAP / 2];
     if (device->device == SL_DEVICE_HOST)
         snprintf(heading, sizeof heading, "Host memory");
     else
         snprintf(heading, sizeof heading, "Device %d", device->device);
+    if (pen->report->inputs.cnt > 1 && device->trace) {
+        sl_term_fit_path(path, sizeof path, device->trace->path, SL_TERM_COLUMNS - 24);
+        sl_words_append(heading, " of %s", path);
+    }
     put_heading(pen, heading);
     put_table(pen, device);
     put_base(pen, device);

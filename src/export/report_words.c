@@ -8,6 +8,7 @@
 
 #include "base/human.h"
 #include "base/term.h"
+#include "model/telemetry.h"
 
 static const char *const source_names[] = {
     [SL_SOURCE_SLOG] = "slog",
@@ -32,25 +33,35 @@ static void append_part(char buf[SL_WORDS_CAP], const char *part) {
     sl_words_append(buf, "%s%s", buf[0] ? ", " : "", part);
 }
 
-void sl_words_frame(char buf[SL_WORDS_CAP], const sl_trace *trace, sl_frame frame, size_t columns) {
-    char tail[SL_WORDS_CAP / 2], path[SL_WORDS_CAP / 2] = "";
-    const char *function = sl_strtab_get(&trace->strings, frame.function).ptr;
-    const char *file = sl_strtab_get(&trace->strings, frame.file).ptr;
-    int used = 0;
-    if (frame.line)
-        used = snprintf(tail, sizeof tail, ":%u", frame.line);
-    snprintf(tail + used, sizeof tail - (size_t)used, "%s%.200s", *function ? " in " : "",
-             function);
-    size_t tail_columns = sl_term_width(tail, strlen(tail));
-    /* A C++ name can fill the line alone; the file still gets a readable rest of it. */
-    size_t path_columns = columns == 0 ? sizeof path : 24;
-    if (columns > tail_columns + path_columns)
-        path_columns = columns - tail_columns;
-    sl_term_fit_path(path, sizeof path, *file ? file : "??", path_columns);
-    snprintf(buf, SL_WORDS_CAP, "%s%s", path, tail);
+/* Columns a path keeps before the function's name is shortened: a C++ name can fill a line alone. */
+#define PATH_COLUMNS_MIN 24
+
+/* " in name", shortened to the columns; "" where too little would be left of it. */
+static void say_function(char *buf, size_t cap, const char *function, size_t columns) {
+    snprintf(buf, cap, "%s%.200s", *function ? " in " : "", function);
     sl_term_clean(buf);
-    if (columns)
-        buf[sl_term_fit(buf, strlen(buf), columns)] = '\0';
+    size_t width = sl_term_width(buf, strlen(buf));
+    if (width <= columns)
+        return;
+    buf[columns < sizeof " in f..." ? 0 : sl_term_fit(buf, strlen(buf), columns - 3)] = '\0';
+    if (*buf)
+        strncat(buf, "...", cap - strlen(buf) - 1);
+}
+
+void sl_words_frame(char buf[SL_WORDS_CAP], const sl_trace *trace, sl_frame frame, size_t columns) {
+    char function[SL_WORDS_CAP / 2], path[SL_WORDS_CAP / 2], line[16] = "";
+    const char *file = sl_strtab_get(&trace->strings, frame.file).ptr;
+    size_t room = columns ? columns : SL_WORDS_CAP / 2 - 1;
+    if (frame.line)
+        snprintf(line, sizeof line, ":%u", frame.line);
+    room -= room > strlen(line) ? strlen(line) : 0;
+    file = *file ? file : "??";
+    size_t path_columns = sl_term_width(file, strlen(file));
+    path_columns = path_columns < PATH_COLUMNS_MIN ? path_columns : PATH_COLUMNS_MIN;
+    say_function(function, sizeof function, sl_strtab_get(&trace->strings, frame.function).ptr,
+                 room > path_columns ? room - path_columns : 0);
+    sl_term_fit_path(path, sizeof path, file, room - sl_term_width(function, strlen(function)));
+    snprintf(buf, SL_WORDS_CAP, "%s%s%s", path, line, function);
 }
 
 void sl_words_site(char buf[SL_WORDS_CAP], sl_site site, size_t columns) {
@@ -60,6 +71,33 @@ void sl_words_site(char buf[SL_WORDS_CAP], sl_site site, size_t columns) {
         sl_words_frame(buf, site.trace, frame, columns);
     else
         snprintf(buf, SL_WORDS_CAP, "%.*s", columns ? (int)columns : SL_WORDS_CAP, label);
+}
+
+/* Innermost frame and user's line, where they differ. */
+static void say_stack(char buf[SL_WORDS_CAP], sl_site site, size_t columns) {
+    char inner[SL_WORDS_CAP], user[SL_WORDS_CAP];
+    size_t half = columns ? (columns - 3) / 2 : 0;
+    sl_words_frame(inner, site.trace, sl_stack_frame(&site.trace->stacks, site.stack_id, 0), half);
+    sl_words_site(user, site, columns ? columns - 3 - sl_term_width(inner, strlen(inner)) : 0);
+    buf[0] = '\0';
+    sl_words_append(buf, "%s < %s", user, inner);
+}
+
+void sl_words_place(char buf[SL_WORDS_CAP], sl_site site, sl_words_scope scope, size_t columns) {
+    sl_frame frame;
+    bool has_line = sl_site_frame(site, &frame);
+    if (has_line && scope == SL_SCOPE_STACK && site.frame_pos > 0) {
+        say_stack(buf, site, columns);
+        return;
+    }
+    if (!has_line || scope == SL_SCOPE_LINE || scope == SL_SCOPE_STACK) {
+        sl_words_site(buf, site, columns);
+        return;
+    }
+    frame.line = 0;
+    if (scope == SL_SCOPE_FILE)
+        frame.function = 0;
+    sl_words_frame(buf, site.trace, frame, columns);
 }
 
 void sl_words_bytes(char buf[SL_WORDS_CAP], sl_maybe_u64 bytes) {
@@ -102,25 +140,19 @@ void sl_words_growth(char buf[SL_WORDS_CAP], const sl_finding *finding) {
     }
 }
 
-static const sl_device_report *find_device(const sl_report *report, int device) {
-    for (size_t i = 0; i < report->devices.cnt; i++)
-        if (report->devices.at[i].device == device)
-            return &report->devices.at[i];
-    return NULL;
+static int64_t start_of(const sl_trace *trace, int device, int64_t otherwise) {
+    int64_t first_ns = 0, last_ns = 0;
+    if (trace && trace->telemetry && sl_tm_span(trace->telemetry, &device, &first_ns, &last_ns))
+        return first_ns / 1000;
+    const sl_device_trace *found = trace ? sl_trace_find_device(trace, device) : NULL;
+    return found && found->events.cnt ? found->events.time_us[0] : otherwise;
 }
 
-static bool has_clock(const sl_report *report) {
-    return report->inputs.cnt == 0 || !report->inputs.at[0].trace ||
-           report->inputs.at[0].trace->has_time;
-}
-
-void sl_words_moment(char buf[SL_WORDS_CAP], const sl_report *report, int device, int64_t time_us) {
+void sl_words_moment(char buf[SL_WORDS_CAP], const sl_trace *trace, int device, int64_t time_us) {
     char human[SL_HUMAN_CAP];
-    const sl_device_report *found = find_device(report, device);
-    int64_t start_us = found ? found->first_time_us : time_us;
-    if (has_clock(report))
+    if (!trace || trace->has_time)
         snprintf(buf, SL_WORDS_CAP, "%s after the start",
-                 sl_human_duration_us(human, time_us - start_us));
+                 sl_human_duration_us(human, time_us - start_of(trace, device, time_us)));
     else
         snprintf(buf, SL_WORDS_CAP, "at event %lld", (long long)time_us);
 }
@@ -166,10 +198,6 @@ const sl_finding *sl_words_main_finding(const sl_report *report) {
     return NULL;
 }
 
-bool sl_words_has_history(const sl_device_report *device) {
-    return device->allocs + device->frees > 0 || device->events > 1;
-}
-
 static const sl_device_report *find_largest(const sl_report *report) {
     const sl_device_report *largest = NULL;
     for (size_t i = 0; i < report->devices.cnt; i++)
@@ -194,10 +222,15 @@ static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report) {
         sl_words_append(buf, "Nothing recorded: the input holds no device");
         return;
     }
-    if (!sl_words_has_history(largest)) {
+    if (!largest->has_history) {
         sl_words_append(buf,
                         "No history: %s is live, but how it came to be was not recorded, so "
                         "nothing can be said about leaks and peaks",
+                        sl_human_bytes(human, largest->live_requested_bytes));
+        return;
+    }
+    if (largest->events == 0) {
+        sl_words_append(buf, "Nothing happened in the chosen part; %s is live",
                         sl_human_bytes(human, largest->live_requested_bytes));
         return;
     }
@@ -245,8 +278,12 @@ static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
     snprintf(buf, SL_WORDS_CAP, "Out of memory");
     if (!oom->present)
         return;
-    sl_words_append(buf, ": a request for %s failed", sl_human_bytes(human, oom->requested_bytes));
-    if (oom->site.trace) {
+    if (oom->requested_bytes)
+        sl_words_append(buf, ": a request for %s failed",
+                        sl_human_bytes(human, oom->requested_bytes));
+    else
+        sl_words_append(buf, ": a request failed");
+    if (oom->site.trace && oom->site.origin != SL_ORIGIN_SAMPLES) {
         sl_words_site(place, oom->site, 48);
         sl_words_append(buf, " at %s", place);
     }

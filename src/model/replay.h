@@ -101,6 +101,10 @@ void sl_replay_free(sl_replay *replay); /* NULL is fine */
 /* The last event at or before this time; SL_EVENT_BEFORE when all are later. O(log n). */
 uint32_t sl_replay_event_at(const sl_replay *replay, int64_t time_us);
 
+/* A time as a user gives it, on the input's clock: smaller than the first event's time = counted
+ * from the first event, negative = counted back from the last one. */
+int64_t sl_replay_absolute_time(const sl_replay *replay, int64_t time_us);
+
 /* The time of an event; of the first one for SL_EVENT_BEFORE. */
 int64_t sl_replay_time(const sl_replay *replay, uint32_t event);
 
