@@ -7,6 +7,7 @@
 #include "export/html_bundle.h"
 #include "export/page_meta.h"
 #include "export/report_words.h"
+#include "model/telemetry.h"
 
 #define HEAT_BINS 240
 
@@ -78,6 +79,10 @@ typedef struct time_span {
 
 static time_span span_of(const sl_page_lane *lane) {
     const sl_events *events = &lane->device->events;
+    int64_t first_ns, last_ns;
+    if (lane->trace->telemetry &&
+        sl_tm_span(lane->trace->telemetry, &lane->device->device, &first_ns, &last_ns))
+        return (time_span){first_ns / 1000, last_ns / 1000};
     if (events->cnt == 0)
         return (time_span){0, 0};
     return (time_span){events->time_us[0], events->time_us[events->cnt - 1]};

@@ -5,15 +5,14 @@
 
 typedef struct bin {
     int64_t time_us;
-    uint64_t max, min, last, reserved_max, reserved_min;
+    uint64_t max, min, last, reserved_max, reserved_last;
     uint32_t at;
 } bin;
 
 static void open_bin(bin *now, const sl_replay_walk *walk, int64_t time_us) {
     *now = (bin){.time_us = time_us,
                  .min = walk->totals.requested_bytes,
-                 .reserved_max = walk->totals.reserved_bytes,
-                 .reserved_min = walk->totals.reserved_bytes};
+                 .reserved_max = walk->totals.reserved_bytes};
 }
 
 static void extend_bin(bin *now, const sl_replay_totals *totals, uint32_t offset) {
@@ -27,8 +26,7 @@ static void extend_bin(bin *now, const sl_replay_totals *totals, uint32_t offset
     now->last = live;
     if (totals->reserved_bytes > now->reserved_max)
         now->reserved_max = totals->reserved_bytes;
-    if (totals->reserved_bytes < now->reserved_min)
-        now->reserved_min = totals->reserved_bytes;
+    now->reserved_last = totals->reserved_bytes;
 }
 
 static void put_bin(sl_page_lane *lane, const bin *now) {
@@ -41,7 +39,7 @@ static void put_bin(sl_page_lane *lane, const bin *now) {
     if (!lane->reserved_known)
         return;
     sl_page_put(columns, SL_PAGE_CURVE_RESERVED_MAX, (int64_t)now->reserved_max);
-    sl_page_put(columns, SL_PAGE_CURVE_RESERVED_MIN, (int64_t)now->reserved_min);
+    sl_page_put(columns, SL_PAGE_CURVE_RESERVED_LAST, (int64_t)now->reserved_last);
 }
 
 bool sl_page_add_curve(sl_page_lane *lane) {

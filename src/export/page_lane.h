@@ -75,7 +75,11 @@ typedef struct sl_page_lane {
     sl_replay_peak peak;
     uint64_t allocs, frees, blocks_total, segments_total;
     sl_maybe_u64 peak_reserved_bytes;
-    uint32_t event_cnt;
+    uint32_t event_cnt; /* samples where is_sampled */
+    int64_t first_us, last_us;
+    int64_t peak_us;               /* after first_us */
+    bool is_sampled;               /* the input holds readings of counters, not events */
+    SL_VEC(const char *) counters; /* names of COUNTERS_SERIES, literals */
     bool has_history, reserved_known, geometry_known, identity_holds;
     int64_t identity_residue;
 } sl_page_lane;
@@ -103,6 +107,9 @@ bool sl_page_add_blocks(sl_page_lane *lane);
 bool sl_page_add_matrix(sl_page_lane *lane);
 bool sl_page_add_segments(sl_page_lane *lane);
 bool sl_page_add_marks(sl_page_lane *lane);
+
+/* Everything of a lane whose input holds samples. */
+bool sl_page_add_samples(sl_page_lane *lane);
 
 /* The heat map's row: the highest live bytes in each equal share of the span. */
 void sl_page_add_heat(sl_page_lane *lane);

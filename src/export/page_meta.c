@@ -93,12 +93,12 @@ static void oom_events_json(const sl_page_lane *lane, sl_json_out *json) {
     size_t shown = 0;
     sl_json_key(json, "oom_events");
     sl_json_begin_array(json);
-    for (size_t i = 0; i < lane->event_cnt && shown < OOM_SHOWN_MAX; i++) {
+    for (size_t i = 0; i < events->cnt && shown < OOM_SHOWN_MAX; i++) {
         if (events->kind[i] != SL_EV_OOM)
             continue;
         sl_json_begin_object(json);
         key_u64(json, "event", i);
-        key_i64(json, "time_us", events->time_us[i] - events->time_us[0]);
+        key_i64(json, "time_us", events->time_us[i] - lane->first_us);
         key_u64(json, "bytes", events->size_bytes[i]);
         sl_json_end_object(json);
         shown++;
@@ -110,11 +110,15 @@ static void oom_events_json(const sl_page_lane *lane, sl_json_out *json) {
 static void absent_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_key(json, "absent");
     sl_json_begin_object(json);
+    if (lane->is_sampled)
+        key_str(json, "blocks",
+                "The input holds samples of counters, not single allocations: which lines and "
+                "which blocks held the bytes is not known.");
     if (lane->event_cnt == 0)
         key_str(json, "timeline",
                 "The input holds a state but no history of events: record with history on "
                 "(enabled=\"all\") to see how memory came to be used.");
-    if (!lane->trace->has_event_stacks)
+    if (!lane->trace->has_event_stacks && !lane->is_sampled)
         key_str(json, "stacks", "The input's events carry no stacks, so bytes have no line.");
     if (lane->segments_total == 0 && lane->device->segments.cnt == 0)
         key_str(json, "segments",
@@ -125,8 +129,8 @@ static void absent_json(const sl_page_lane *lane, sl_json_out *json) {
                 "There were too many segments to keep them all; only the end state is shown.");
     if (lane->columns.at[SL_PAGE_COUNTERS_VALUE].cnt == 0)
         key_str(json, "ledger",
-                "A ledger of the whole card needs readings of the device's own counters. This "
-                "input has none; a recording made with `stormlog run` has them.");
+                "A ledger of the whole card needs readings of the device's own counters, and this "
+                "input has none.");
     sl_json_end_object(json);
 }
 
@@ -157,21 +161,20 @@ static void fragmentation_json(const sl_device_report *device, sl_json_out *json
 }
 
 static void lane_totals_json(const sl_page_lane *lane, sl_json_out *json) {
-    const sl_events *events = &lane->device->events;
-    int64_t first = lane->event_cnt ? events->time_us[0] : 0;
-    int64_t last = lane->event_cnt ? events->time_us[lane->event_cnt - 1] : 0;
     bool has_peak = lane->peak.event != SL_EVENT_BEFORE && lane->event_cnt > 0;
-    key_i64(json, "first_us", first);
-    key_i64(json, "last_us", last);
+    key_i64(json, "first_us", lane->first_us);
+    key_i64(json, "last_us", lane->last_us);
+    key_bool(json, "is_sampled", lane->is_sampled);
     key_u64(json, "events", lane->event_cnt);
     key_u64(json, "allocs", lane->allocs);
     key_u64(json, "frees", lane->frees);
     key_u64(json, "base_bytes", lane->start.requested_bytes);
     key_u64(json, "live_bytes", lane->end.requested_bytes);
-    key_u64(json, "live_rounded_bytes", lane->end.active_bytes);
+    key_maybe(json, "live_rounded_bytes",
+              (sl_maybe_u64){lane->end.active_bytes, !lane->is_sampled});
     key_u64(json, "peak_bytes", lane->peak.bytes);
     key_i64(json, "peak_event", has_peak ? (int64_t)lane->peak.event : -1);
-    key_i64(json, "peak_time_us", has_peak ? events->time_us[lane->peak.event] - first : 0);
+    key_i64(json, "peak_time_us", has_peak ? lane->peak_us : 0);
     key_maybe(json, "reserved_bytes",
               (sl_maybe_u64){lane->end.reserved_bytes, lane->reserved_known});
     key_maybe(json, "peak_reserved_bytes", lane->peak_reserved_bytes);
@@ -196,6 +199,8 @@ static void lane_detail_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_end_object(json);
     sl_json_key(json, "counters");
     sl_json_begin_array(json);
+    for (size_t i = 0; i < lane->counters.cnt; i++)
+        sl_json_cstr(json, lane->counters.at[i]);
     sl_json_end_array(json);
 }
 
@@ -266,7 +271,7 @@ static void key_lane(sl_json_out *json, const sl_page_lane *lane) {
 
 static void finding_json(sl_page *page, const sl_finding *finding, sl_json_out *json) {
     const sl_page_lane *lane = find_lane(page, finding->site.trace, finding->device);
-    int64_t first = lane && lane->event_cnt ? lane->device->events.time_us[0] : 0;
+    int64_t first = lane ? lane->first_us : 0;
     sl_json_begin_object(json);
     key_str(json, "kind", sl_finding_kind_name(finding->kind));
     key_str(json, "severity", sl_severity_name(finding->severity));
@@ -298,7 +303,7 @@ static void oom_json(sl_page *page, sl_json_out *json) {
         return;
     }
     const sl_page_lane *lane = find_lane(page, oom->site.trace, oom->device);
-    int64_t first = lane && lane->event_cnt ? lane->device->events.time_us[0] : 0;
+    int64_t first = lane ? lane->first_us : 0;
     sl_json_begin_object(json);
     key_lane(json, lane);
     key_i64(json, "device", oom->device);

@@ -47,7 +47,7 @@
     X(CURVE, LAST, DELTA, "live bytes after the last event of the bin")                            \
     X(CURVE, AT, PLAIN, "event of the maximum, counted from the first event of the bin")           \
     X(CURVE, RESERVED_MAX, DELTA, "highest reserved bytes within the bin")                         \
-    X(CURVE, RESERVED_MIN, DELTA, "lowest reserved bytes within the bin")                          \
+    X(CURVE, RESERVED_LAST, DELTA, "reserved bytes after the last event of the bin")               \
     X(GROUPS, EVENT, DELTA, "the event of highest live bytes within each column")                  \
     X(GROUPS, LINE, DELTA, "live bytes at that event: a row of columns for each user line")        \
     X(GROUPS, FILE, DELTA, "the same for each file")                                               \

@@ -19,16 +19,18 @@ interface View {
   title: string;
   make: (state: State) => Promise<HTMLElement[]>;
   isShown: (state: State) => boolean;
+  /** what the input must hold; else the page says why it is absent */
+  needs?: string;
 }
 
 const always = (): boolean => true;
 
 const VIEWS: View[] = [
   { id: "diff", title: "Difference", make: diffView, isShown: (s) => s.data.meta.mode === "diff" },
-  { id: "blocks", title: "Blocks", make: blocksView, isShown: always },
-  { id: "flame", title: "Flame graph", make: flameView, isShown: always },
-  { id: "sites", title: "Lines", make: sitesView, isShown: always },
-  { id: "segments", title: "Segments", make: segmentsView, isShown: always },
+  { id: "blocks", title: "Blocks", make: blocksView, isShown: always, needs: "blocks" },
+  { id: "flame", title: "Flame graph", make: flameView, isShown: always, needs: "blocks" },
+  { id: "sites", title: "Lines", make: sitesView, isShown: always, needs: "blocks" },
+  { id: "segments", title: "Segments", make: segmentsView, isShown: always, needs: "blocks" },
   { id: "ledger", title: "Ledger", make: ledgerView, isShown: always },
   { id: "ranks", title: "Ranks", make: ranksView, isShown: (s) => s.data.meta.lanes.length > 1 },
   { id: "about", title: "About the data", make: aboutView, isShown: always },
@@ -48,7 +50,8 @@ function tabs(state: State): { root: HTMLElement; open: (id: string) => void } {
   const make = async (view: View): Promise<void> => {
     made.add(view.id);
     try {
-      replace(panelOf(view.id), ...(await view.make(state)));
+      const why = view.needs === undefined ? undefined : state.lane.meta.absent[view.needs];
+      replace(panelOf(view.id), ...(why === undefined ? await view.make(state) : [absent(why)]));
     } catch (error) {
       replace(panelOf(view.id), absent(`This view could not be drawn: ${error instanceof Error ? error.message : String(error)}`));
       console.error(error);

@@ -47,8 +47,8 @@ export const COLUMNS = {
     at: "plain",
     /** highest reserved bytes within the bin */
     reserved_max: "delta",
-    /** lowest reserved bytes within the bin */
-    reserved_min: "delta",
+    /** reserved bytes after the last event of the bin */
+    reserved_last: "delta",
   },
   groups: {
     /** the event of highest live bytes within each column */

@@ -90,7 +90,7 @@ export class Lane {
 const NONE = new Float64Array(0);
 
 function emptyCurve(): Columns<"curve"> {
-  return { time: NONE, max: NONE, min: NONE, last: NONE, at: NONE, reserved_max: NONE, reserved_min: NONE };
+  return { time: NONE, max: NONE, min: NONE, last: NONE, at: NONE, reserved_max: NONE, reserved_last: NONE };
 }
 
 function emptyBlocks(): Columns<"blocks"> {

@@ -9,7 +9,7 @@ const f = (...v) => Float64Array.from(v);
 
 /** A curve from values after each event, in bins of k events, as C makes it. */
 function makeCurve(values, times, k, base = 0) {
-  const cols = { time: [], max: [], min: [], last: [], at: [], reserved_max: [], reserved_min: [] };
+  const cols = { time: [], max: [], min: [], last: [], at: [], reserved_max: [], reserved_last: [] };
   for (let first = 0; first < values.length; first += k) {
     const part = values.slice(first, first + k);
     const entry = first > 0 ? values[first - 1] : base;
@@ -63,6 +63,14 @@ test("figures at an event are exact with one event a bin and bounds otherwise", 
 function pick({ min, max, from, to }) {
   return { min, max, from, to };
 }
+
+test("reserved bytes stay at their last value where nothing happens", () => {
+  const { curve, time } = makeCurve([1, 1], [0, 8e6], 1);
+  curve.cols.reserved_max = f(5, 9);
+  curve.cols.reserved_last = f(5, 9);
+  const out = curve.fold(new Axis("time", time, 1, 2, 10e6), 0, 10, 5);
+  assert.deepEqual([...out.reserved], [5, 5, 5, 5, 9]);
+});
 
 test("the peak of a range", () => {
   assert.deepEqual(makeCurve(values, times, 1).curve.peak(2, 6), { event: 4, bytes: 7 });

@@ -10,8 +10,7 @@ export interface Folded {
   min: Float64Array;
   /** event after which the column's maximum held */
   at: Float64Array;
-  reservedMax: Float64Array | null;
-  reservedMin: Float64Array | null;
+  reserved: Float64Array | null;
 }
 
 export interface Point {
@@ -52,7 +51,7 @@ export class Curve {
   }
 
   private reservedEntry(bin: number): number {
-    return bin > 0 ? this.cols.reserved_min[bin - 1]! : (this.cols.reserved_min[0] ?? 0);
+    return bin > 0 ? this.cols.reserved_last[bin - 1]! : 0;
   }
 
   fold(axis: Axis, x0: number, x1: number, width: number): Folded {
@@ -62,8 +61,7 @@ export class Curve {
     const make = (): Float64Array => new Float64Array(n);
     const out: Folded = {
       x: make(), max: make(), min: make(), at: make(),
-      reservedMax: this.hasReserved ? make() : null,
-      reservedMin: this.hasReserved ? make() : null,
+      reserved: this.hasReserved ? make() : null,
     };
     let low = lowerBound(starts, x0 * scale);
     for (let i = 0; i < n; i++) {
@@ -82,28 +80,23 @@ export class Curve {
   private foldColumn(out: Folded, i: number, low: number, high: number): void {
     // A bin of several events reaches past its start, so the one before this column counts too.
     const first = this.k > 1 ? Math.max(low - 1, 0) : low;
-    const { max, min, at, reserved_max, reserved_min } = this.cols;
+    const { max, min, at, reserved_max } = this.cols;
     let top = this.entry(first);
     let bottom = top;
     let event = first * this.k - 1;
-    let reservedTop = this.hasReserved ? this.reservedEntry(first) : 0;
-    let reservedBottom = reservedTop;
+    let reserved = this.hasReserved ? this.reservedEntry(first) : 0;
     for (let b = first; b < high; b++) {
       if (max[b]! > top) {
         top = max[b]!;
         event = b * this.k + at[b]!;
       }
       if (min[b]! < bottom) bottom = min[b]!;
-      if (this.hasReserved) {
-        if (reserved_max[b]! > reservedTop) reservedTop = reserved_max[b]!;
-        if (reserved_min[b]! < reservedBottom) reservedBottom = reserved_min[b]!;
-      }
+      if (this.hasReserved && reserved_max[b]! > reserved) reserved = reserved_max[b]!;
     }
     out.max[i] = top;
     out.min[i] = bottom;
     out.at[i] = event;
-    if (out.reservedMax) out.reservedMax[i] = reservedTop;
-    if (out.reservedMin) out.reservedMin[i] = reservedBottom;
+    if (out.reserved) out.reserved[i] = reserved;
   }
 
   /** Figures at one event: exact when a bin is one event, else the true bounds of its bin. */
@@ -114,7 +107,7 @@ export class Curve {
     return {
       min: exact ? this.cols.last[bin]! : this.cols.min[bin]!,
       max: exact ? this.cols.last[bin]! : this.cols.max[bin]!,
-      reserved: this.hasReserved ? this.cols.reserved_max[bin]! : null,
+      reserved: this.hasReserved ? (exact ? this.cols.reserved_last : this.cols.reserved_max)[bin]! : null,
       from: bin * this.k,
       to: Math.min((bin + 1) * this.k, this.events) - 1,
     };

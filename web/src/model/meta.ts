@@ -23,6 +23,8 @@ export interface InputMeta {
 export interface LaneMeta {
   input: number;
   device: number;
+  /** the input holds readings of counters; every "event" is one of them */
+  is_sampled: boolean;
   first_us: number;
   last_us: number;
   events: number;
@@ -30,7 +32,7 @@ export interface LaneMeta {
   frees: number;
   base_bytes: number;
   live_bytes: number;
-  live_rounded_bytes: number;
+  live_rounded_bytes: number | null;
   peak_bytes: number;
   peak_event: number;
   peak_time_us: number;

@@ -62,7 +62,7 @@ function timelineBody(state: State): (HTMLElement | null)[] {
     folded = lane.curve.fold(state.axis, from, to, width);
     const capacity = lane.meta.capacity_bytes;
     const flat = capacity === null ? folded.x.map(() => NaN) : folded.x.map(() => capacity);
-    const reserved = folded.reservedMax ?? folded.x.map(() => NaN);
+    const reserved = folded.reserved ?? folded.x.map(() => NaN);
     const half = (to - from) / width / 2;
     const x = folded.x.map((v) => v + half);
     if (stacking === "none") return [x, folded.max, folded.min, reserved, flat];
@@ -92,7 +92,7 @@ function timelineBody(state: State): (HTMLElement | null)[] {
     const axis = state.axis;
     const { from, to } = state.range;
     rangeText.textContent = state.isWhole
-      ? `Whole run: ${fmt.plural(lane.meta.events, "event")}.`
+      ? `Whole run: ${fmt.plural(lane.meta.events, lane.meta.is_sampled ? "sample" : "event")}.`
       : `${xText(state, axis.x(from))} to ${xText(state, axis.x(to))}, ${fmt.plural(to - from + 1, "event")} selected.`;
   };
   const showLegend = (): void => replace(legend, ...legendItems(state, stacking));
@@ -146,7 +146,7 @@ function yTop(folded: Folded | null, capacity: number | null): number {
   if (!folded) return 1;
   let top = 0;
   for (const v of folded.max) if (v > top) top = v;
-  if (folded.reservedMax) for (const v of folded.reservedMax) if (v > top) top = v;
+  if (folded.reserved) for (const v of folded.reserved) if (v > top) top = v;
   // The limit is shown once memory comes within reach of it; far above, it would flatten everything.
   if (capacity !== null && top > capacity / 3) top = Math.max(top, capacity);
   return top * 1.06;
@@ -168,8 +168,9 @@ function describe(state: State, event: number, isHover: boolean): string {
 
 function detailNote(state: State): string {
   const lane = state.lane;
-  if (lane.meta.bin_events === 1) return "Every event is in this curve.";
-  return `Each point of this curve stands for ${fmt.count(lane.meta.bin_events)} events and keeps their true lowest and highest value.`;
+  const word = lane.meta.is_sampled ? "sample" : "event";
+  if (lane.meta.bin_events === 1) return `Every ${word} is in this curve.`;
+  return `Each point of this curve stands for ${fmt.plural(lane.meta.bin_events, word)} and keeps their true lowest and highest value.`;
 }
 
 /** A colour chip drawn as an image of its class: styles in attributes are forbidden by the page's policy. */

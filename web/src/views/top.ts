@@ -126,11 +126,12 @@ function tiles(state: State): HTMLElement[] {
   const out = [
     tile("peak", "Peak", fmt.bytes(m.peak_bytes), m.peak_bytes,
       m.events === 0 ? "live, requested bytes" : m.peak_event < 0 ? "live before the first event" : state.lane.hasTime ? `after ${fmt.duration(m.peak_time_us)}` : `at event ${fmt.count(m.peak_event)}`),
-    tile("live", "Live at the end", fmt.bytes(m.live_bytes), m.live_bytes, `${fmt.bytes(m.live_rounded_bytes)} in the allocator's blocks`),
+    tile("live", "Live at the end", fmt.bytes(m.live_bytes), m.live_bytes, m.live_rounded_bytes === null ? "as the last sample says" : `${fmt.bytes(m.live_rounded_bytes)} in the allocator's blocks`),
     tile("reserved", "Reserved", fmt.bytes(m.reserved_bytes), m.reserved_bytes,
       m.peak_reserved_bytes === null ? "the input does not say" : `at most ${fmt.bytes(m.peak_reserved_bytes)}`),
-    tile("base", "Before the trace", fmt.bytes(m.base_bytes), m.base_bytes, "already live when it began"),
-    tile("events", "Events", fmt.count(m.events), m.events, `${fmt.plural(m.allocs, "allocation")}, ${fmt.plural(m.frees, "free")}`),
+    tile("base", m.is_sampled ? "First sample" : "Before the trace", fmt.bytes(m.base_bytes), m.base_bytes, "already live when it began"),
+    m.is_sampled ? tile("events", "Samples", fmt.count(m.events), m.events, "between two of them nothing is known")
+      : tile("events", "Events", fmt.count(m.events), m.events, `${fmt.plural(m.allocs, "allocation")}, ${fmt.plural(m.frees, "free")}`),
   ];
   if (state.lane.hasTime && m.events > 0)
     out.push(tile("time", "Time", fmt.duration(seconds), seconds,
