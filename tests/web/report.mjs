@@ -4,9 +4,9 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { ROOT } from "./browser.mjs";
 
-export const STORMLOG = process.env.STORMLOG ?? path.join(ROOT, "build/stormlog");
+export const STORMLOG = path.resolve(process.env.STORMLOG ?? path.join(ROOT, "build/stormlog"));
 /** Pages and screenshots stay there, to be looked at. */
-export const OUT = process.env.STORMLOG_WEB_OUT ?? path.join(path.dirname(STORMLOG), "web-pages");
+export const OUT = path.resolve(process.env.STORMLOG_WEB_OUT ?? path.join(path.dirname(STORMLOG), "web-pages"));
 mkdirSync(OUT, { recursive: true });
 
 export function stormlog(...args) {
