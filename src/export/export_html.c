@@ -49,11 +49,12 @@ static bool is_wanted(const sl_html_options *options, const sl_device_trace *dev
 
 static sl_status add_lane(sl_page *page, size_t input, const sl_device_trace *device,
                           sl_error *err) {
-    sl_page_lane *lane = calloc(1, sizeof *lane);
-    if (!lane || !sl_vec_push(&page->lanes, lane)) {
-        free(lane);
+    if (!sl_vec_reserve(&page->lanes, 1))
         return sl_fail(err, SL_E_NOMEM, "out of memory for the page's lanes");
-    }
+    sl_page_lane *lane = calloc(1, sizeof *lane);
+    if (!lane)
+        return sl_fail(err, SL_E_NOMEM, "out of memory for the page's lanes");
+    page->lanes.at[page->lanes.cnt++] = lane;
     lane->number = (int)page->lanes.cnt - 1;
     lane->input = input;
     lane->trace = page->report->inputs.at[input].trace;

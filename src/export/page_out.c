@@ -49,7 +49,7 @@ void sl_page_put(sl_page_columns *columns, sl_page_column column, int64_t value)
     }
     int64_t delta = value - to->previous;
     to->previous = value;
-    put_varint(columns, to, ((uint64_t)delta << 1) ^ (uint64_t)(delta >> 63));
+    put_varint(columns, to, ((uint64_t)delta << 1) ^ (delta < 0 ? UINT64_MAX : 0));
 }
 
 void sl_page_put_bytes(sl_page_columns *columns, sl_page_column column, sl_str bytes) {
@@ -152,7 +152,7 @@ sl_status sl_page_write(sl_page_columns *columns, int lane, FILE *to, sl_page_in
 static void lower_key(sl_json_out *json, const char *name, int lane) {
     char key[48];
     size_t len = 0;
-    for (; name[len] && len < 32; len++)
+    for (; len < 32 && name[len]; len++)
         key[len] = name[len] == '_' ? '_' : (char)(name[len] | 0x20);
     if (lane >= 0)
         snprintf(key + len, sizeof key - len, "-%d", lane);
