@@ -16,6 +16,7 @@ extern const sl_cmd sl_cmd_fsck;
 extern const sl_cmd sl_cmd_help;
 extern const sl_cmd sl_cmd_info;
 extern const sl_cmd sl_cmd_man;
+extern const sl_cmd sl_cmd_report;
 extern const sl_cmd sl_cmd_run;
 extern const sl_cmd sl_cmd_top;
 
