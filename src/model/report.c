@@ -64,8 +64,24 @@ const char *sl_oom_cause_name(sl_oom_cause cause) {
     return cause_names[cause];
 }
 
+static const char *const origin_labels[] = {
+#define SL_ORIGIN_ROW(name, text) [SL_ORIGIN_##name] = (text),
+    SL_ORIGIN_MAP(SL_ORIGIN_ROW)
+#undef SL_ORIGIN_ROW
+};
+
+const char *sl_site_label(sl_site site) {
+    sl_frame frame;
+    if (sl_site_frame(site, &frame))
+        return NULL;
+    if (!site.trace || site.origin == SL_ORIGIN_LINE)
+        return "(unknown)";
+    return origin_labels[site.origin];
+}
+
 bool sl_site_frame(sl_site site, sl_frame *frame) {
-    if (!site.trace || site.frame_pos >= sl_stack_depth(&site.trace->stacks, site.stack_id))
+    if (!site.trace || site.origin != SL_ORIGIN_LINE ||
+        site.frame_pos >= sl_stack_depth(&site.trace->stacks, site.stack_id))
         return false;
     *frame = sl_stack_frame(&site.trace->stacks, site.stack_id, site.frame_pos);
     return true;

@@ -48,11 +48,26 @@ typedef enum sl_oom_cause {
     SL_CAUSE_CAPACITY,
 } sl_oom_cause;
 
+/* Why a site has no line of its own. enumerator, text shown instead of a line. */
+#define SL_ORIGIN_MAP(X)                                \
+    X(LINE, "")                                         \
+    X(BACKWARD, "(no Python stack: autograd backward)") \
+    X(NATIVE, "(native code only)")                     \
+    X(UNRECORDED, "(stack not recorded)")               \
+    X(BEFORE, "(allocated before the trace began)")
+
+typedef enum sl_origin {
+#define SL_ORIGIN_ENUM(name, text) SL_ORIGIN_##name,
+    SL_ORIGIN_MAP(SL_ORIGIN_ENUM)
+#undef SL_ORIGIN_ENUM
+} sl_origin;
+
 /* A place in the user's program: one stack and the frame of it that is the user's line. */
 typedef struct sl_site {
     const sl_trace *trace; /* borrowed; NULL = not known */
     uint32_t stack_id;
     uint32_t frame_pos; /* of the user's line within the stack, 0 = innermost */
+    sl_origin origin;   /* other than LINE: there is no line, show sl_site_label */
 } sl_site;
 
 typedef struct sl_holding {
@@ -83,9 +98,12 @@ typedef struct sl_device_report {
     sl_maybe_u64 segments;
     uint64_t base_bytes; /* live before the trace began */
     uint64_t live_requested_bytes;
-    sl_maybe_u64 live_bytes;
+    sl_maybe_u64 live_bytes;      /* as live_requested_bytes, in the allocator's rounded bytes */
+    sl_maybe_u64 allocated_bytes; /* the same less blocks that wait to be freed: what
+                                     torch.cuda.memory_allocated() says */
     uint64_t peak_requested_bytes;
-    sl_maybe_u64 peak_bytes;
+    sl_maybe_u64 peak_bytes;           /* of live_bytes */
+    sl_maybe_u64 peak_allocated_bytes; /* of allocated_bytes */
     int64_t peak_time_us;
     sl_maybe_u64 reserved_bytes, peak_reserved_bytes;
     sl_maybe_u64 capacity_bytes;
@@ -95,8 +113,11 @@ typedef struct sl_device_report {
     bool identity_holds;      /* the trace and the end state agree to the byte */
     int64_t identity_residue; /* bytes by which they differ */
     uint64_t unmatched_frees;
-    sl_maybe_u64 steps; /* steps seen or found */
-    bool steps_marked;  /* by the program, not inferred */
+    uint64_t lost_frees;      /* addresses handed out again without a free in between */
+    uint64_t stackless_bytes; /* live at the peak without a Python stack (autograd backward) */
+    sl_maybe_f64 step_us;     /* median length of a step */
+    sl_maybe_u64 steps;       /* steps seen or found */
+    bool steps_marked;        /* by the program, not inferred */
 } sl_device_report;
 
 /* A number a finding rests on, with the threshold it was held against. */
@@ -169,7 +190,11 @@ const char *sl_severity_name(sl_severity severity);
 const char *sl_verdict_name(sl_verdict verdict);
 const char *sl_oom_cause_name(sl_oom_cause cause);
 
-/* The user's line of a site: frame of the stack; false when the site is not known. */
+/* The user's line of a site: frame of the stack; false when the site has no line. */
 bool sl_site_frame(sl_site site, sl_frame *frame);
+
+/* What to show for a site without a line: "(no Python stack: autograd backward)", …;
+ * "(unknown)" when the site is not known at all. NULL when it has a line. */
+const char *sl_site_label(sl_site site);
 
 #endif

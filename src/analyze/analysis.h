@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* The analyses: pure functions from traces to a report. No clock, no files, no output. The table
+ * of analyses is analysis_table.c, every threshold stands in thresholds.h. Thread-safe as long as
+ * the traces are not changed. */
+#ifndef SL_ANALYSIS_H
+#define SL_ANALYSIS_H
+
+#include "model/check.h"
+#include "model/diff.h"
+#include "model/report.h"
+
+/* How allocations are put together into sites. */
+typedef enum sl_group_by {
+    SL_GROUP_LINE = 0, /* the user's line: the default */
+    SL_GROUP_FUNCTION, /* file and function of it */
+    SL_GROUP_FILE,     /* its file */
+    SL_GROUP_STACK,    /* the whole stack */
+} sl_group_by;
+
+/* Zero-initialised is the default of everything. */
+typedef struct sl_analysis_options {
+    bool has_device;
+    int device; /* only this one */
+    bool has_since, has_until;
+    /* In us of the input's clock. Smaller than the first event's time = counted from the first
+     * event; negative = counted back from the last one. */
+    int64_t since_us, until_us;
+    size_t top;         /* rows of the lists of holders, 0 = 10 */
+    const char *filter; /* POSIX extended regex on "file:line function"; NULL = everything */
+    sl_group_by group_by;
+    sl_maybe_u64 capacity_bytes; /* of the card, where the caller knows and the input does not */
+    const char *oom_text;        /* the error's text, where the caller has it; NULL */
+} sl_analysis_options;
+
+/* "line", "function", "file", "stack"; false when the name is none of them. */
+bool sl_group_by_find(const char *name, sl_group_by *group_by);
+
+/* Everything that can be said about these traces, as one report, which the caller frees before the
+ * traces. options may be NULL. SL_E_USAGE for a bad filter, SL_E_DEVICE when has_device names one
+ * that no trace has (the text lists those that are there), SL_E_NOMEM. */
+sl_status sl_analyze(const sl_trace *const *traces, size_t cnt, const sl_analysis_options *options,
+                     sl_report **out, sl_error *err);
+
+/* One row a kind of analysis, for --explain, the manual and the tests. */
+typedef struct sl_analysis_info {
+    const char *name;
+    const char *help;
+} sl_analysis_info;
+
+const sl_analysis_info *sl_analysis_list(size_t *cnt);
+
+/* The user's line of a stack: innermost frame outside the interpreter's and the libraries'
+ * folders, as a site. Works on any trace; classify once per distinct stack. */
+sl_site sl_user_site(const sl_trace *trace, uint32_t stack_id);
+
+/* ---- out-of-memory texts ---- */
+
+/* What the error's text says; every field may be unknown. Sizes were printed with two decimals, so
+ * they are right to half a percent at worst. */
+typedef struct sl_oom_text {
+    int device;                         /* -1 = unknown */
+    sl_maybe_u64 tried_bytes;           /* the segment that was asked of the driver */
+    sl_maybe_u64 capacity_bytes;        /* of the card */
+    sl_maybe_u64 free_bytes;            /* of the card */
+    sl_maybe_u64 process_bytes;         /* this process, non-PyTorch memory included */
+    sl_maybe_u64 other_processes_bytes; /* all others that were listed */
+    sl_maybe_u64 allowed_bytes;         /* limit by set_per_process_memory_fraction */
+    sl_maybe_u64 allocated_bytes;
+    sl_maybe_u64 private_pool_bytes;
+    sl_maybe_u64 unallocated_bytes; /* reserved but unallocated */
+    sl_maybe_u64 reserved_bytes;
+    uint32_t other_process_cnt;
+} sl_oom_text;
+
+/* True when the text is, or contains, an out-of-memory error of PyTorch (1.x to 2.14, CUDA, HIP,
+ * XPU, NPU). */
+bool sl_oom_text_parse(const char *text, size_t len, sl_oom_text *out);
+
+/* ---- two instants compared ---- */
+
+typedef enum sl_instant_kind { SL_AT_END = 0, SL_AT_PEAK, SL_AT_TIME } sl_instant_kind;
+
+typedef struct sl_instant {
+    const sl_trace *trace;
+    int device;
+    sl_instant_kind kind;
+    int64_t time_us; /* SL_AT_TIME; relative as in sl_analysis_options */
+} sl_instant;
+
+typedef struct sl_diff_options {
+    sl_group_by group_by;
+    uint32_t prefix_frames; /* > 0: group by this many outermost frames instead */
+    const char *filter;
+    size_t top; /* rows, 0 = all */
+} sl_diff_options;
+
+/* What appeared, went, grew and shrank from `before` to `after`; options may be NULL. */
+sl_status sl_diff_new(const sl_instant *before, const sl_instant *after,
+                      const sl_diff_options *options, sl_diff **out, sl_error *err);
+
+/* ---- gates ---- */
+
+/* Holds a report against a baseline; `baseline` may be NULL when only absolute limits are given.
+ * SL_E_USAGE when a relative limit has no baseline to be relative to. */
+sl_status sl_check_run(const sl_report *report, const sl_baseline *baseline, const sl_gates *gates,
+                       sl_check_result **out, sl_error *err);
+
+/* The numbers of a report that later runs are held against. */
+void sl_baseline_from_report(const sl_report *report, sl_baseline *baseline);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows that cmd_<name>.c define; only cmd_table.c and tests need them by name. */
+#ifndef SL_CMD_LIST_H
+#define SL_CMD_LIST_H
+
+#include "cli/cmd.h"
+
+extern const sl_cmd sl_cmd_completion;
+extern const sl_cmd sl_cmd_doc;
+extern const sl_cmd sl_cmd_help;
+extern const sl_cmd sl_cmd_info;
+extern const sl_cmd sl_cmd_man;
+
+#endif

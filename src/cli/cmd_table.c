@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "cli/cmd.h"
+#include "cli/cmd_list.h"
+
+/* In the order of the help text: what a user reaches for first stands first. */
+static const sl_cmd *const stormlog_cmds[] = {
+    &sl_cmd_info, &sl_cmd_completion, &sl_cmd_help, &sl_cmd_man, &sl_cmd_doc,
+};
+
+static const sl_cmd *const memprof_cmds[] = {
+    &sl_cmd_info,
+    &sl_cmd_help,
+};
+
+static const sl_cmd_absent memprof_absent[] = {
+    {"monitor", "nothing replaces it yet"},
+    {"track", "nothing replaces it yet"},
+    {"analyze", "use 'stormlog' for torch snapshots"},
+    {"diagnose", "use 'stormlog info' for the facts of the machine"},
+};
+
+const sl_program sl_programs[] = {
+    {
+        .name = "stormlog",
+        .summary = "says what fills the GPU, what grew, and which line of code holds it",
+        .description =
+            "Reads recordings of GPU memory, PyTorch memory snapshots among them, and answers in "
+            "plain words. Nothing in an input is ever executed, nothing leaves the machine.",
+        .cmds = stormlog_cmds,
+        .cmd_cnt = SL_COUNT_OF(stormlog_cmds),
+    },
+    {
+        .name = "gpumemprof",
+        .summary = "the names of the Python tool's PyTorch commands, as far as they are here",
+        .cmds = memprof_cmds,
+        .cmd_cnt = SL_COUNT_OF(memprof_cmds),
+        .absent = memprof_absent,
+        .absent_cnt = SL_COUNT_OF(memprof_absent),
+    },
+    {
+        .name = "tfmemprof",
+        .summary = "the names of the Python tool's TensorFlow commands, as far as they are here",
+        .cmds = memprof_cmds,
+        .cmd_cnt = SL_COUNT_OF(memprof_cmds),
+        .absent = memprof_absent,
+        .absent_cnt = SL_COUNT_OF(memprof_absent),
+    },
+};
+const size_t sl_program_cnt = SL_COUNT_OF(sl_programs);
+
+const sl_exit_row sl_exit_rows[] = {
+    {0, "done"},
+    {1, "a finding named by --fail-on, or a failed check"},
+    {2, "wrong use of the command line"},
+    {3, "an input that is bad or cannot be read"},
+    {4, "the environment: no permission, a full disk, a missing library or device"},
+    {5, "out of host memory, or a bug in stormlog"},
+};
+const size_t sl_exit_row_cnt = SL_COUNT_OF(sl_exit_rows);
+
+const sl_program *sl_program_find(const char *argv0) {
+    const char *slash = argv0 ? strrchr(argv0, '/') : NULL;
+    const char *name = slash ? slash + 1 : argv0;
+    for (size_t i = 0; name && i < sl_program_cnt; i++)
+        if (strcmp(sl_programs[i].name, name) == 0)
+            return &sl_programs[i];
+    return &sl_programs[0];
+}
+
+const sl_cmd *sl_cmd_find(const sl_program *program, const char *name) {
+    for (size_t i = 0; i < program->cmd_cnt; i++)
+        if (strcmp(program->cmds[i]->name, name) == 0)
+            return program->cmds[i];
+    return NULL;
+}
