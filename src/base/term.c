@@ -135,9 +135,9 @@ void sl_term_fit_path(char *out, size_t cap, const char *text, size_t columns) {
         snprintf(out, cap, "%s", text);
         return;
     }
-    while (skip < len && sl_term_width(text + skip, len - skip) + 1 > columns) {
+    while (skip < len && sl_term_width(text + skip, len - skip) + 3 > columns) {
         size_t step = sl_utf8_length(text + skip, len - skip);
         skip += step ? step : 1;
     }
-    snprintf(out, cap, "…%s", text + skip);
+    snprintf(out, cap, "...%s", text + skip);
 }

@@ -51,7 +51,7 @@ void sl_term_wrap(FILE *to, const sl_wrap *how, const char *text);
 /* Bytes from the front of text that fit into the columns. */
 size_t sl_term_fit(const char *text, size_t len, size_t columns);
 
-/* Copies text to out, a path shortened from the left to "…/tail" when it is wider than columns. */
+/* Copies text to out, a path shortened from the left to "...tail" when it is wider than columns. */
 void sl_term_fit_path(char *out, size_t cap, const char *text, size_t columns);
 
 #endif

@@ -7,6 +7,7 @@
 
 extern const sl_cmd sl_cmd_completion;
 extern const sl_cmd sl_cmd_doc;
+extern const sl_cmd sl_cmd_export;
 extern const sl_cmd sl_cmd_help;
 extern const sl_cmd sl_cmd_info;
 extern const sl_cmd sl_cmd_man;

@@ -24,7 +24,6 @@ typedef enum sl_life_flag {
     SL_LIFE_LOST_FREE = 2, /* its free is missing: the address was handed out again, or the end
                               state does not know it */
     SL_LIFE_BY_RULE = 4,   /* block_bytes comes from the rounding rule (P3) */
-    SL_LIFE_PRIVATE = 8,   /* in a private pool */
 } sl_life_flag;
 
 /* One block from its allocation to its reuse. */
@@ -36,6 +35,7 @@ typedef struct sl_life {
     uint32_t drop_event;      /* the free was requested; SL_EVENT_NEVER */
     uint32_t end_event;       /* the block became reusable; SL_EVENT_NEVER */
     uint32_t stack_id;
+    uint32_t segment_idx; /* into sl_replay.segments; SL_IDX_NONE = not known */
     uint16_t stream_idx;
     uint8_t flags; /* sl_life_flag */
 } sl_life;
@@ -52,6 +52,8 @@ typedef struct sl_segment_life {
     bool is_expandable;
 } sl_segment_life;
 
+typedef SL_VEC(sl_segment_life) sl_segment_lives;
+
 typedef struct sl_replay_peak {
     uint64_t bytes;
     uint32_t event; /* SL_EVENT_BEFORE when the start was never exceeded */
@@ -65,14 +67,15 @@ typedef struct sl_replay_totals {
 } sl_replay_totals;
 
 typedef struct sl_replay {
-    const sl_trace *trace;            /* borrowed */
-    const sl_device_trace *device;    /* borrowed */
-    SL_VEC(sl_life) lives;            /* (P4) */
-    SL_VEC(sl_segment_life) segments; /* in the order of their beginning */
-    uint32_t *life_of_event;          /* owned; SL_IDX_NONE for events without a block */
-    uint32_t *max_end;                /* owned; index over lives, see live_index.h */
-    size_t base_cnt;                  /* lives[0 .. base_cnt) are from before the trace */
-    uint32_t event_cnt;               /* replayed; 0 when the input has no history */
+    const sl_trace *trace;         /* borrowed */
+    const sl_device_trace *device; /* borrowed */
+    SL_VEC(sl_life) lives;         /* (P4) */
+    sl_segment_lives segments;     /* in the order of their beginning */
+    uint32_t *life_of_event;       /* owned; SL_IDX_NONE for events without a block */
+    uint32_t *max_end;             /* owned; index over lives, see live_index.h */
+    SL_VEC(uint32_t) lost;         /* lives without their free, in the order of their end */
+    size_t base_cnt;               /* lives[0 .. base_cnt) are from before the trace */
+    uint32_t event_cnt;            /* replayed; 0 when the input has no history */
 
     sl_replay_totals start, end; /* before the first event, after the last */
     sl_replay_peak peak_requested, peak_active, peak_allocated, peak_reserved;
@@ -140,8 +143,8 @@ void sl_replay_curve(const sl_replay *replay, int64_t from_us, int64_t to_us, sl
 /* Runs the totals forward, event by event, without any memory of its own. */
 typedef struct sl_replay_walk {
     const sl_replay *replay;
-    uint32_t next; /* event that comes next */
-    uint32_t next_segment_begin;
+    uint32_t next;           /* event that comes next */
+    size_t next_lost;        /* into sl_replay.lost */
     sl_replay_totals totals; /* after event next - 1 */
 } sl_replay_walk;
 

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* "outer;inner;innermost bytes", one line a stack: the input of flamegraph.pl, speedscope and
+ * inferno. Live bytes at one instant, as requested by the program. */
+#include <inttypes.h>
+
+#include "export/exporter.h"
+#include "model/replay.h"
+
+/* A frame name must not hold the separator or a line end; the last space belongs to the number. */
+static void put_name(FILE *to, sl_str name) {
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char c = (unsigned char)name.ptr[i];
+        putc(c == ';' ? ':' : c < 0x20 ? '?' : c, to);
+    }
+}
+
+static void put_frame(FILE *to, const sl_trace *trace, sl_frame frame) {
+    put_name(to, sl_strtab_get(&trace->strings, frame.function));
+    sl_str file = sl_strtab_get(&trace->strings, frame.file);
+    if (file.len == 0)
+        return;
+    fputs(" (", to);
+    put_name(to, file);
+    if (frame.line)
+        fprintf(to, ":%u", frame.line);
+    putc(')', to);
+}
+
+static void put_stack(FILE *to, const sl_trace *trace, int device, uint32_t stack_id) {
+    size_t depth = sl_stack_depth(&trace->stacks, stack_id);
+    if (trace->devices.cnt > 1)
+        fprintf(to, "device %d;", device);
+    if (depth == 0)
+        fputs("no recorded stack", to);
+    for (size_t i = depth; i > 0; i--) {
+        put_frame(to, trace, sl_stack_frame(&trace->stacks, stack_id, i - 1));
+        if (i > 1)
+            putc(';', to);
+    }
+}
+
+static uint32_t instant_of(const sl_replay *replay, const sl_export_options *options) {
+    switch (options->at) {
+    case SL_EXPORT_AT_PEAK: return replay->peak_requested.event;
+    case SL_EXPORT_AT_TIME: return sl_replay_event_at(replay, options->at_time_us);
+    case SL_EXPORT_AT_END: break;
+    }
+    return replay->event_cnt ? replay->event_cnt - 1 : SL_EVENT_BEFORE;
+}
+
+/* Sums the live bytes by stack; bytes_of has one slot a stack. */
+static bool sum_live(const sl_replay *replay, uint32_t event, uint64_t *bytes_of) {
+    sl_life_ids ids = {0};
+    bool is_done = sl_replay_live_at(replay, event, &ids);
+    for (size_t i = 0; is_done && i < ids.cnt; i++) {
+        const sl_life *life = &replay->lives.at[ids.at[i]];
+        bytes_of[life->stack_id] += life->requested_bytes;
+    }
+    sl_vec_free(&ids);
+    return is_done;
+}
+
+static sl_status write_device(const sl_trace *trace, const sl_device_trace *device,
+                              const sl_export_options *options, FILE *to, sl_error *err) {
+    sl_replay *replay;
+    SL_TRY(sl_replay_new(trace, device, &replay, err));
+    size_t stack_cnt = trace->stacks.spans.cnt ? trace->stacks.spans.cnt : 1;
+    uint64_t *bytes_of = calloc(stack_cnt, sizeof *bytes_of);
+    bool is_done = bytes_of && sum_live(replay, instant_of(replay, options), bytes_of);
+    for (size_t id = 0; is_done && id < stack_cnt; id++) {
+        if (bytes_of[id] == 0)
+            continue;
+        put_stack(to, trace, device->device, (uint32_t)id);
+        fprintf(to, " %" PRIu64 "\n", bytes_of[id]);
+    }
+    free(bytes_of);
+    sl_replay_free(replay);
+    return is_done ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory for the live blocks");
+}
+
+sl_status sl_export_folded(const sl_trace *trace, const sl_export_options *options, FILE *to,
+                           sl_error *err) {
+    for (size_t i = 0; i < trace->devices.cnt; i++)
+        if (sl_export_wants_device(options, trace->devices.at[i]->device))
+            SL_TRY(write_device(trace, trace->devices.at[i], options, to, err));
+    return sl_export_finish(to, err);
+}

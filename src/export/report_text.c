@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* The report for people. The verdict comes first, as one sentence; then every finding with its
+ * line, its numbers and what to do; then the facts of each device. Nothing is wider than 80
+ * columns, whatever the input holds. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "base/term.h"
+#include "export/report_format.h"
+#include "export/report_words.h"
+
+#define LABEL_COLUMNS 12 /* "  where     " */
+#define TEXT_COLUMNS  (SL_TERM_COLUMNS - LABEL_COLUMNS)
+/* Frames outward from the user's line: enough to see who called, short enough to stay on screen.
+ * --explain prints the whole stack. */
+#define CALLER_FRAMES 3
+
+typedef struct text_pen {
+    FILE *to;
+    const sl_report *report;
+    const sl_report_wishes *wishes;
+} text_pen;
+
+static const char *style(const text_pen *pen, sl_term_style which) {
+    return sl_term_sgr(pen->wishes->has_color, which);
+}
+
+/* "  label     text", wrapped under itself. */
+static void put_labelled(const text_pen *pen, const char *label, const char *text,
+                         sl_term_style text_style) {
+    char first[32];
+    if (!text || !*text)
+        return;
+    snprintf(first, sizeof first, "  %-*s", LABEL_COLUMNS - 2, label);
+    sl_term_wrap(pen->to,
+                 &(sl_wrap){.first = first,
+                            .rest = "            ",
+                            .style = text_style,
+                            .has_color = pen->wishes->has_color},
+                 text);
+}
+
+static void put_heading(const text_pen *pen, const char *text) {
+    fprintf(pen->to, "\n%s%s%s\n", style(pen, SL_STYLE_BOLD), text, style(pen, SL_STYLE_PLAIN));
+}
+
+static const sl_term_style verdict_styles[] = {
+    [SL_VERDICT_HEALTHY] = SL_STYLE_GOOD,
+    [SL_VERDICT_SPIKE] = SL_STYLE_WARN,
+    [SL_VERDICT_FRAGMENTATION] = SL_STYLE_WARN,
+    [SL_VERDICT_LEAK] = SL_STYLE_BAD,
+    [SL_VERDICT_OOM] = SL_STYLE_BAD,
+};
+
+static void put_verdict(const text_pen *pen) {
+    char sentence[SL_WORDS_CAP];
+    sl_words_verdict(sentence, pen->report);
+    strncat(sentence, ".", sizeof sentence - strlen(sentence) - 1);
+    sl_term_wrap(pen->to,
+                 &(sl_wrap){.style = verdict_styles[pen->report->verdict],
+                            .has_color = pen->wishes->has_color},
+                 sentence);
+}
+
+static void put_inputs(const text_pen *pen) {
+    char line[SL_WORDS_CAP], path[SL_WORDS_CAP / 2], events[SL_HUMAN_CAP], dropped[SL_HUMAN_CAP];
+    for (size_t i = 0; i < pen->report->inputs.cnt; i++) {
+        const sl_report_input *input = &pen->report->inputs.at[i];
+        sl_term_fit_path(path, sizeof path, input->trace->path, TEXT_COLUMNS);
+        snprintf(line, sizeof line, "%s (%s, %s events", path,
+                 sl_words_source(input->trace->source), sl_human_count(events, input->events));
+        if (input->dropped_events.known && input->dropped_events.value) {
+            size_t used = strlen(line);
+            snprintf(line + used, sizeof line - used, ", %s lost before",
+                     sl_human_count(dropped, input->dropped_events.value));
+        }
+        strncat(line, ")", sizeof line - strlen(line) - 1);
+        put_labelled(pen, i ? "" : "input", line, SL_STYLE_DIM);
+    }
+}
+
+static void put_frame(const text_pen *pen, const char *label, const sl_site *site, size_t i) {
+    char place[SL_WORDS_CAP];
+    const sl_stacks *stacks = &site->trace->stacks;
+    sl_words_frame(place, site->trace, sl_stack_frame(stacks, site->stack_id, i), TEXT_COLUMNS);
+    put_labelled(pen, label, place, i == site->frame_pos ? SL_STYLE_PLACE : SL_STYLE_PLAIN);
+}
+
+/* The user's line, the library call below it, and who called. */
+static void put_short_stack(const text_pen *pen, const sl_site *site, size_t depth) {
+    put_frame(pen, "where", site, site->frame_pos);
+    if (site->frame_pos > 0)
+        put_frame(pen, "through", site, site->frame_pos - 1);
+    size_t last = (size_t)site->frame_pos + CALLER_FRAMES;
+    for (size_t i = site->frame_pos + 1; i < depth && i <= last; i++)
+        put_frame(pen, i == site->frame_pos + 1 ? "called from" : "", site, i);
+}
+
+static void put_site(const text_pen *pen, const sl_site *site) {
+    sl_frame frame;
+    if (!sl_site_frame(*site, &frame))
+        return;
+    size_t depth = sl_stack_depth(&site->trace->stacks, site->stack_id);
+    if (!pen->wishes->explains) {
+        put_short_stack(pen, site, depth);
+        return;
+    }
+    put_frame(pen, "where", site, site->frame_pos);
+    for (size_t i = 0; i < depth; i++)
+        put_frame(pen, i ? "" : "stack", site, i);
+}
+
+static const sl_term_style severity_styles[] = {SL_STYLE_DIM, SL_STYLE_WARN, SL_STYLE_BAD};
+
+static void put_evidence(const text_pen *pen, const sl_finding *finding) {
+    char line[SL_WORDS_CAP];
+    for (size_t i = 0; i < finding->evidence_cnt; i++) {
+        sl_words_evidence(line, &finding->evidence[i]);
+        put_labelled(pen, i ? "" : "evidence", line, SL_STYLE_DIM);
+    }
+}
+
+static void put_finding(const text_pen *pen, size_t i) {
+    const sl_finding *finding = &pen->report->findings.at[i];
+    char text[SL_WORDS_CAP], lead[32];
+    snprintf(lead, sizeof lead, "%zu. ", i + 1);
+    putc('\n', pen->to);
+    snprintf(text, sizeof text, "%s%s%s%s: %s", sl_finding_kind_name(finding->kind),
+             finding->subkind ? " (" : "", finding->subkind ? finding->subkind : "",
+             finding->subkind ? ")" : "", finding->title);
+    sl_term_wrap(pen->to,
+                 &(sl_wrap){.first = lead,
+                            .rest = "   ",
+                            .style = severity_styles[finding->severity],
+                            .has_color = pen->wishes->has_color},
+                 text);
+    put_site(pen, &finding->site);
+    sl_words_amount(text, finding);
+    put_labelled(pen, "amount", text, SL_STYLE_PLAIN);
+    sl_words_growth(text, finding);
+    put_labelled(pen, "growth", text, SL_STYLE_PLAIN);
+    snprintf(text, sizeof text, "%s, confidence %.2f, device %d",
+             sl_severity_name(finding->severity), finding->confidence, finding->device);
+    put_labelled(pen, "how sure", text, SL_STYLE_PLAIN);
+    put_labelled(pen, "why", finding->explanation, SL_STYLE_PLAIN);
+    put_labelled(pen, "do", finding->advice, SL_STYLE_BOLD);
+    if (pen->wishes->explains)
+        put_evidence(pen, finding);
+}
+
+/* "   17.8 GiB  92%      1,200 blocks  train.py:9 in main". */
+static void put_holding(const text_pen *pen, const sl_holding *holding, uint64_t total_bytes) {
+    char bytes[SL_HUMAN_CAP], blocks[SL_HUMAN_CAP], head[64], place[SL_WORDS_CAP];
+    double share = total_bytes ? 100.0 * (double)holding->bytes / (double)total_bytes : 0;
+    snprintf(head, sizeof head, "  %10s %3.0f%% %9s  ", sl_human_bytes(bytes, holding->bytes),
+             share, sl_human_count(blocks, holding->blocks));
+    sl_words_site(place, holding->site, SL_TERM_COLUMNS - strlen(head));
+    fprintf(pen->to, "%s%s\n", head, place);
+}
+
+static void put_holdings(const text_pen *pen, const char *title, const sl_holdings *holdings,
+                         size_t top) {
+    char bytes[SL_HUMAN_CAP], blocks[SL_HUMAN_CAP];
+    uint64_t total = holdings->other_bytes, rest_bytes = holdings->other_bytes;
+    uint64_t rest_blocks = holdings->other_blocks;
+    for (size_t i = 0; i < holdings->cnt; i++) {
+        total += holdings->at[i].bytes;
+        rest_bytes += i >= top ? holdings->at[i].bytes : 0;
+        rest_blocks += i >= top ? holdings->at[i].blocks : 0;
+    }
+    if (total == 0)
+        return;
+    fprintf(pen->to, "\n  %s\n  %s     bytes        blocks  line%s\n", title,
+            style(pen, SL_STYLE_DIM), style(pen, SL_STYLE_PLAIN));
+    for (size_t i = 0; i < holdings->cnt && i < top; i++)
+        put_holding(pen, &holdings->at[i], total);
+    if (rest_bytes)
+        fprintf(pen->to, "  %10s %3.0f%% %9s  everything else\n", sl_human_bytes(bytes, rest_bytes),
+                100.0 * (double)rest_bytes / (double)total, sl_human_count(blocks, rest_blocks));
+}
+
+static void put_live(const text_pen *pen, const sl_device_report *device) {
+    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
+    snprintf(line, sizeof line, "%s", sl_human_bytes(human, device->live_requested_bytes));
+    if (device->live_bytes.known)
+        sl_words_append(line, " asked for, in blocks of %s",
+                        sl_human_bytes(human, device->live_bytes.value));
+    if (device->reserved_bytes.known)
+        sl_words_append(line, "; reserved %s", sl_human_bytes(human, device->reserved_bytes.value));
+    put_labelled(pen, "at the end", line, SL_STYLE_PLAIN);
+}
+
+static void put_peak(const text_pen *pen, const sl_device_report *device) {
+    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP], moment[SL_WORDS_CAP];
+    snprintf(line, sizeof line, "%s", sl_human_bytes(human, device->peak_requested_bytes));
+    if (device->peak_bytes.known)
+        sl_words_append(line, " asked for, in blocks of %s",
+                        sl_human_bytes(human, device->peak_bytes.value));
+    if (device->peak_reserved_bytes.known)
+        sl_words_append(line, "; reserved at most %s",
+                        sl_human_bytes(human, device->peak_reserved_bytes.value));
+    if (device->capacity_bytes.known)
+        sl_words_append(line, " of %s", sl_human_bytes(human, device->capacity_bytes.value));
+    sl_words_moment(moment, pen->report, device->device, device->peak_time_us);
+    sl_words_append(line, "; %s", moment);
+    put_labelled(pen, "peak", line, SL_STYLE_PLAIN);
+}
+
+static void put_counts(const text_pen *pen, const sl_device_report *device) {
+    char line[SL_WORDS_CAP], a[SL_HUMAN_CAP], b[SL_HUMAN_CAP], c[SL_HUMAN_CAP];
+    snprintf(line, sizeof line, "%s (%s allocations, %s frees)", sl_human_count(a, device->events),
+             sl_human_count(b, device->allocs), sl_human_count(c, device->frees));
+    sl_words_append(line, " in %s",
+                    sl_human_duration_us(a, device->last_time_us - device->first_time_us));
+    if (device->steps.known) {
+        sl_words_append(line, ", %s", sl_human_count(a, device->steps.value));
+        sl_words_append(line, " steps %s",
+                        device->steps_marked ? "marked" : "found in the pattern");
+    }
+    put_labelled(pen, "events", line, SL_STYLE_PLAIN);
+}
+
+static void put_fragmentation(const text_pen *pen, const sl_device_report *device) {
+    const sl_fragmentation *frag = &device->fragmentation;
+    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
+    if (!frag->inactive_bytes.known)
+        return;
+    snprintf(line, sizeof line, "%s reserved but not in use",
+             sl_human_bytes(human, frag->inactive_bytes.value));
+    if (frag->ratio.known) {
+        snprintf(human, sizeof human, "%.1f%%", frag->ratio.value * 100);
+        sl_words_append(line, " = %s", human);
+    }
+    if (frag->largest_free_bytes.known)
+        sl_words_append(line, ", largest piece %s",
+                        sl_human_bytes(human, frag->largest_free_bytes.value));
+    put_labelled(pen, "free inside", line, SL_STYLE_PLAIN);
+}
+
+static void put_base(const text_pen *pen, const sl_device_report *device) {
+    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
+    if (device->base_bytes == 0)
+        return;
+    snprintf(line, sizeof line, "%s live before the recording began",
+             sl_human_bytes(human, device->base_bytes));
+    put_labelled(pen, "base", line, SL_STYLE_PLAIN);
+}
+
+static void put_identity(const text_pen *pen, const sl_device_report *device) {
+    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
+    if (device->identity_holds)
+        return;
+    snprintf(line, sizeof line,
+             "the events and the end state differ by %s; totals are right to that amount",
+             sl_human_bytes_delta(human, device->identity_residue));
+    put_labelled(pen, "caution", line, SL_STYLE_WARN);
+}
+
+static void put_device(const text_pen *pen, const sl_device_report *device) {
+    char heading[64];
+    if (device->device == SL_DEVICE_HOST)
+        snprintf(heading, sizeof heading, "Host memory");
+    else
+        snprintf(heading, sizeof heading, "Device %d", device->device);
+    put_heading(pen, heading);
+    put_live(pen, device);
+    put_peak(pen, device);
+    put_base(pen, device);
+    put_fragmentation(pen, device);
+    put_counts(pen, device);
+    put_identity(pen, device);
+    put_holdings(pen, "Who holds it at the end", &device->top_live, pen->wishes->top);
+    if (device->peak_requested_bytes > device->live_requested_bytes)
+        put_holdings(pen, "Who held it at the peak", &device->top_peak, pen->wishes->top);
+}
+
+static void put_oom(const text_pen *pen) {
+    const sl_oom_report *oom = &pen->report->oom;
+    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP], moment[SL_WORDS_CAP];
+    if (!oom->present)
+        return;
+    put_heading(pen, "The failed request");
+    snprintf(line, sizeof line, "%s on device %d", sl_human_bytes(human, oom->requested_bytes),
+             oom->device);
+    sl_words_moment(moment, pen->report, oom->device, oom->time_us);
+    sl_words_append(line, ", %s", moment);
+    put_labelled(pen, "asked for", line, SL_STYLE_PLAIN);
+    put_site(pen, &oom->site);
+    line[0] = '\0';
+    if (oom->allocated_bytes.known)
+        sl_words_append(line, "allocated %s", sl_human_bytes(human, oom->allocated_bytes.value));
+    if (oom->reserved_bytes.known)
+        sl_words_append(line, "%s%s", line[0] ? ", reserved " : "reserved ",
+                        sl_human_bytes(human, oom->reserved_bytes.value));
+    if (oom->device_free_bytes.known)
+        sl_words_append(line, "%s%s", line[0] ? ", free on the device " : "free on the device ",
+                        sl_human_bytes(human, oom->device_free_bytes.value));
+    put_labelled(pen, "then", line, SL_STYLE_PLAIN);
+    put_labelled(pen, "cause", sl_oom_cause_name(oom->cause), SL_STYLE_BAD);
+    put_labelled(pen, "why", oom->explanation, SL_STYLE_PLAIN);
+    put_holdings(pen, "Who held it at that moment", &oom->holders, pen->wishes->top);
+}
+
+static void put_bullets(const text_pen *pen, const char *text) {
+    sl_term_wrap(pen->to, &(sl_wrap){.first = "  - ", .rest = "    "}, text);
+}
+
+static void put_notes(const text_pen *pen) {
+    bool is_first = true;
+    for (size_t i = 0; i < pen->report->inputs.cnt; i++) {
+        const sl_trace *trace = pen->report->inputs.at[i].trace;
+        for (size_t j = 0; j < trace->notes.cnt; j++) {
+            if (is_first)
+                put_heading(pen, "Notes");
+            is_first = false;
+            put_bullets(pen, trace->notes.at[j].text);
+        }
+    }
+}
+
+static void put_reasons(const text_pen *pen) {
+    if (!pen->wishes->explains || pen->report->reasons.cnt == 0)
+        return;
+    put_heading(pen, "How this verdict was reached");
+    for (size_t i = 0; i < pen->report->reasons.cnt; i++)
+        put_bullets(pen, pen->report->reasons.at[i].text);
+}
+
+sl_status sl_report_write_text(const sl_report *report, const sl_report_wishes *wishes, FILE *to,
+                               sl_error *err) {
+    text_pen pen = {to, report, wishes};
+    put_verdict(&pen);
+    putc('\n', to);
+    put_inputs(&pen);
+    put_oom(&pen);
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        put_finding(&pen, i);
+    for (size_t i = 0; i < report->devices.cnt; i++)
+        put_device(&pen, &report->devices.at[i]);
+    put_notes(&pen);
+    put_reasons(&pen);
+    return ferror(to) ? sl_fail_errno(err, SL_E_WRITE, "cannot write the report") : SL_OK;
+}

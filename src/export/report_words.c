@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "export/report_words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "base/term.h"
+
+static const char *const source_names[] = {
+    [SL_SOURCE_SLOG] = "slog",
+    [SL_SOURCE_TORCH_SNAPSHOT] = "torch-snapshot",
+    [SL_SOURCE_TELEMETRY] = "telemetry",
+    [SL_SOURCE_OOM_BUNDLE] = "oom-bundle",
+};
+
+const char *sl_words_source(sl_source_kind source) {
+    return source_names[source];
+}
+
+void sl_words_append(char buf[SL_WORDS_CAP], const char *fmt, ...) {
+    size_t used = strlen(buf);
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(buf + used, SL_WORDS_CAP - used, fmt, args);
+    va_end(args);
+}
+
+static void append_part(char buf[SL_WORDS_CAP], const char *part) {
+    sl_words_append(buf, "%s%s", buf[0] ? ", " : "", part);
+}
+
+void sl_words_frame(char buf[SL_WORDS_CAP], const sl_trace *trace, sl_frame frame, size_t columns) {
+    char tail[SL_WORDS_CAP / 2], path[SL_WORDS_CAP / 2] = "";
+    const char *function = sl_strtab_get(&trace->strings, frame.function).ptr;
+    const char *file = sl_strtab_get(&trace->strings, frame.file).ptr;
+    int used = 0;
+    if (frame.line)
+        used = snprintf(tail, sizeof tail, ":%u", frame.line);
+    snprintf(tail + used, sizeof tail - (size_t)used, "%s%.200s", *function ? " in " : "",
+             function);
+    size_t tail_columns = sl_term_width(tail, strlen(tail));
+    /* A C++ name can fill the line alone; the file still gets a readable rest of it. */
+    size_t path_columns = columns == 0 ? sizeof path : 24;
+    if (columns > tail_columns + path_columns)
+        path_columns = columns - tail_columns;
+    sl_term_fit_path(path, sizeof path, *file ? file : "??", path_columns);
+    snprintf(buf, SL_WORDS_CAP, "%s%s", path, tail);
+    if (columns)
+        buf[sl_term_fit(buf, strlen(buf), columns)] = '\0';
+}
+
+void sl_words_site(char buf[SL_WORDS_CAP], sl_site site, size_t columns) {
+    sl_frame frame;
+    if (sl_site_frame(site, &frame))
+        sl_words_frame(buf, site.trace, frame, columns);
+    else
+        snprintf(buf, SL_WORDS_CAP, "no recorded stack");
+}
+
+void sl_words_bytes(char buf[SL_WORDS_CAP], sl_maybe_u64 bytes) {
+    char human[SL_HUMAN_CAP];
+    snprintf(buf, SL_WORDS_CAP, "%s", bytes.known ? sl_human_bytes(human, bytes.value) : "unknown");
+}
+
+void sl_words_amount(char buf[SL_WORDS_CAP], const sl_finding *finding) {
+    char human[SL_HUMAN_CAP], count[SL_HUMAN_CAP];
+    buf[0] = '\0';
+    if (finding->bytes.known)
+        sl_words_append(buf, "%s", sl_human_bytes(human, finding->bytes.value));
+    if (finding->blocks.known)
+        sl_words_append(buf, "%s%s block%s", buf[0] ? " in " : "",
+                        sl_human_count(count, finding->blocks.value),
+                        finding->blocks.value == 1 ? "" : "s");
+    if (finding->growth_share.known) {
+        char part[64];
+        snprintf(part, sizeof part, "%.0f%% of the growth", finding->growth_share.value * 100);
+        append_part(buf, part);
+    }
+}
+
+static void append_rate(char buf[SL_WORDS_CAP], sl_maybe_f64 rate, const char *per) {
+    char human[SL_HUMAN_CAP], part[64];
+    if (!rate.known || !(fabs(rate.value) < 0x1p62))
+        return;
+    snprintf(part, sizeof part, "%s %s", sl_human_bytes_delta(human, (int64_t)rate.value), per);
+    append_part(buf, part);
+}
+
+void sl_words_growth(char buf[SL_WORDS_CAP], const sl_finding *finding) {
+    char part[64];
+    buf[0] = '\0';
+    append_rate(buf, finding->bytes_per_step, "a step");
+    append_rate(buf, finding->bytes_per_second, "a second");
+    if (finding->r_squared.known) {
+        snprintf(part, sizeof part, "R2 %.3f", finding->r_squared.value);
+        append_part(buf, part);
+    }
+}
+
+static const sl_device_report *find_device(const sl_report *report, int device) {
+    for (size_t i = 0; i < report->devices.cnt; i++)
+        if (report->devices.at[i].device == device)
+            return &report->devices.at[i];
+    return NULL;
+}
+
+static bool has_clock(const sl_report *report) {
+    return report->inputs.cnt == 0 || !report->inputs.at[0].trace ||
+           report->inputs.at[0].trace->has_time;
+}
+
+void sl_words_moment(char buf[SL_WORDS_CAP], const sl_report *report, int device, int64_t time_us) {
+    char human[SL_HUMAN_CAP];
+    const sl_device_report *found = find_device(report, device);
+    int64_t start_us = found ? found->first_time_us : time_us;
+    if (has_clock(report))
+        snprintf(buf, SL_WORDS_CAP, "%s after the start",
+                 sl_human_duration_us(human, time_us - start_us));
+    else
+        snprintf(buf, SL_WORDS_CAP, "at event %lld", (long long)time_us);
+}
+
+/* A number in the unit its evidence names. */
+static void put_quantity(char buf[SL_HUMAN_CAP], double value, const char *unit) {
+    if (!(fabs(value) < 0x1p62))
+        snprintf(buf, SL_HUMAN_CAP, "not a number");
+    else if (strcmp(unit, "bytes") == 0)
+        sl_human_bytes_delta(buf, (int64_t)value);
+    else if (strcmp(unit, "us") == 0)
+        sl_human_duration_us(buf, (int64_t)value);
+    else if (strcmp(unit, "1") == 0)
+        snprintf(buf, SL_HUMAN_CAP, "%.4g", value);
+    else
+        snprintf(buf, SL_HUMAN_CAP, "%.4g %.12s", value, unit);
+}
+
+void sl_words_evidence(char buf[SL_WORDS_CAP], const sl_evidence *evidence) {
+    char value[SL_HUMAN_CAP], threshold[SL_HUMAN_CAP];
+    put_quantity(value, evidence->value, evidence->unit);
+    snprintf(buf, SL_WORDS_CAP, "%s %s", evidence->name, value);
+    if (!evidence->relation || isnan(evidence->threshold))
+        return;
+    put_quantity(threshold, evidence->threshold, evidence->unit);
+    sl_words_append(buf, " (%s %s)", evidence->relation, threshold);
+}
+
+int sl_words_kind_rank(sl_finding_kind kind) {
+    static const int ranks[] = {
+#define KIND_RANK(name, text, rank, help) [SL_FINDING_##name] = (rank),
+        SL_FINDING_KIND_MAP(KIND_RANK)
+#undef KIND_RANK
+    };
+    return ranks[kind];
+}
+
+const sl_finding *sl_words_main_finding(const sl_report *report) {
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        if (report->verdict != SL_VERDICT_HEALTHY &&
+            sl_words_kind_rank(report->findings.at[i].kind) == (int)report->verdict)
+            return &report->findings.at[i];
+    return NULL;
+}
+
+static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report) {
+    char human[SL_HUMAN_CAP];
+    snprintf(buf, SL_WORDS_CAP, "Healthy: nothing leaks, no request failed");
+    const sl_device_report *largest = NULL;
+    for (size_t i = 0; i < report->devices.cnt; i++)
+        if (!largest || report->devices.at[i].peak_requested_bytes > largest->peak_requested_bytes)
+            largest = &report->devices.at[i];
+    if (largest)
+        sl_words_append(buf, "; the peak was %s",
+                        sl_human_bytes(human, largest->peak_requested_bytes));
+}
+
+static void say_leak(char buf[SL_WORDS_CAP], const sl_finding *leak) {
+    char place[SL_WORDS_CAP], human[SL_HUMAN_CAP];
+    sl_words_site(place, leak->site, 60);
+    buf[0] = '\0';
+    sl_words_append(buf, "Leak: %s", place);
+    sl_maybe_f64 rate = leak->bytes_per_step.known ? leak->bytes_per_step : leak->bytes_per_second;
+    if (rate.known && rate.value > 0 && rate.value < 0x1p62)
+        sl_words_append(buf, " keeps %s more every %s", sl_human_bytes(human, (uint64_t)rate.value),
+                        leak->bytes_per_step.known ? "step" : "second");
+    else
+        sl_words_append(buf, " keeps growing");
+    if (leak->bytes.known)
+        sl_words_append(buf, "; %s held so far", sl_human_bytes(human, leak->bytes.value));
+}
+
+static const char *const cause_phrases[] = {
+    [SL_CAUSE_LEAK] = "because of a leak",
+    [SL_CAUSE_SPIKE] = "because of a short spike",
+    [SL_CAUSE_FRAGMENTATION] = "because free memory is in pieces",
+    [SL_CAUSE_OTHER_PROCESS] = "because another process holds the device",
+    [SL_CAUSE_CAPACITY] = "because the program needs more than the device has",
+};
+
+static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
+    char place[SL_WORDS_CAP], human[SL_HUMAN_CAP];
+    const sl_oom_report *oom = &report->oom;
+    snprintf(buf, SL_WORDS_CAP, "Out of memory");
+    if (!oom->present)
+        return;
+    sl_words_append(buf, ": a request for %s failed", sl_human_bytes(human, oom->requested_bytes));
+    if (oom->site.trace) {
+        sl_words_site(place, oom->site, 60);
+        sl_words_append(buf, " at %s", place);
+    }
+    sl_words_append(buf, ", %s", cause_phrases[oom->cause]);
+}
+
+void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report) {
+    const sl_finding *finding = sl_words_main_finding(report);
+    if (report->verdict == SL_VERDICT_HEALTHY)
+        say_healthy(buf, report);
+    else if (report->verdict == SL_VERDICT_OOM)
+        say_oom(buf, report);
+    else if (report->verdict == SL_VERDICT_LEAK && finding)
+        say_leak(buf, finding);
+    else
+        snprintf(buf, SL_WORDS_CAP, "%c%s%s%s", sl_verdict_name(report->verdict)[0] - 'a' + 'A',
+                 sl_verdict_name(report->verdict) + 1, finding ? ": " : "",
+                 finding ? finding->title : "");
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* A site as the JSON of reports and comparisons writes it. */
+#ifndef SL_SITE_JSON_H
+#define SL_SITE_JSON_H
+
+#include "base/json_out.h"
+#include "model/report.h"
+
+/* {file, line, function, stack: [{file, line, function}…]}, innermost first; null when unknown. */
+void sl_site_json(sl_json_out *json, sl_site site);
+
+#endif
