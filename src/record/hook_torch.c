@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/hook_torch.h"
+
+#include "record/hook_table.h"
+#include "record/recorder.h"
+#include "record/stack_cache.h"
+#include "record/torch_profiler.h"
+
+/* c10::DeviceType of plain host memory; every other type is a device with an index. */
+#define DEVICE_TYPE_CPU 0
+
+typedef struct torch_device {
+    uint8_t type;
+    int8_t index;
+} torch_device;
+
+static torch_device device_of(uint64_t word) {
+    return (torch_device){(uint8_t)word, (int8_t)(word >> 8)};
+}
+
+/* One report as every version of torch makes it. */
+typedef struct torch_report {
+    void *ptr;
+    int64_t size; /* negative: a free */
+    uint64_t allocated, reserved;
+    uint64_t device_word;
+} torch_report;
+
+static _Atomic(int64_t) host_total; /* torch's shared-memory allocator reports no total of its own */
+
+static void fill_totals(sl_log_event *event, const torch_report *report, bool is_host) {
+    if (is_host) {
+        int64_t total = atomic_fetch_add_explicit(&host_total, report->size, memory_order_relaxed) +
+                        report->size;
+        event->total_allocated = total >= 0 ? (uint64_t)total : SL_LOG_UNKNOWN;
+        event->total_reserved = SL_LOG_UNKNOWN;
+        return;
+    }
+    event->total_allocated = report->allocated;
+    event->total_reserved = report->reserved;
+}
+
+static void record(const torch_report *report) {
+    torch_device device = device_of(report->device_word);
+    bool is_host = device.type == DEVICE_TYPE_CPU;
+    sl_capture capture;
+    if ((is_host && !sl_recorder_wants_cpu()) || !sl_capture_begin(&capture))
+        return;
+    bool is_alloc = report->size >= 0;
+    sl_log_event event = {
+        .kind = is_alloc ? SL_EV_ALLOC : SL_EV_FREE,
+        .device = is_host ? -1 : device.index,
+        .addr = (uint64_t)(uintptr_t)report->ptr,
+        .size = (uint64_t)(is_alloc ? report->size : -report->size),
+    };
+    fill_totals(&event, report, is_host);
+    if (is_alloc)
+        event.stack = sl_stack_cache_get(capture.log).id;
+    sl_log_write(capture.log, &event);
+    sl_capture_end(&capture);
+}
+
+/* --- What the profiler gets ------------------------------------------------------------------- */
+
+static bool is_profiler_on(void) {
+    bool (*original)(void);
+    *(void **)&original = sl_hook_original(SL_HOOK_TORCH_ENABLED);
+    return original && original();
+}
+
+/* Whether torch alone would have made this call, and with which total. `caller` tells the CPU
+ * allocator, which sits in the definer itself, from the shared-memory one, which always reports. */
+static bool would_report(torch_report *report, sl_hook_id id, const void *caller) {
+    if (device_of(report->device_word).type != DEVICE_TYPE_CPU || !sl_recorder_wants_cpu() ||
+        !sl_hook_is_in_definer(id, caller))
+        return true;
+    if (!is_profiler_on())
+        return false;
+    if (report->size < 0)
+        return sl_torch_profiler_remove(report->ptr, &report->allocated);
+    report->allocated = sl_torch_profiler_add(report->ptr, (uint64_t)report->size);
+    return true;
+}
+
+void sl_hook_torch_report_16(void *ptr, int64_t size, uint64_t device) {
+    torch_report report = {ptr, size, SL_LOG_UNKNOWN, SL_LOG_UNKNOWN, device};
+    record(&report);
+    void (*original)(void *, int64_t, uint64_t);
+    *(void **)&original = sl_hook_original(SL_HOOK_TORCH_REPORT_16);
+    if (original && would_report(&report, SL_HOOK_TORCH_REPORT_16, __builtin_return_address(0)))
+        original(ptr, size, device);
+}
+
+void sl_hook_torch_report_110(void *ptr, int64_t size, int64_t allocated, int64_t reserved,
+                              uint64_t device) {
+    torch_report report = {ptr, size, (uint64_t)allocated, (uint64_t)reserved, device};
+    record(&report);
+    void (*original)(void *, int64_t, int64_t, int64_t, uint64_t);
+    *(void **)&original = sl_hook_original(SL_HOOK_TORCH_REPORT_110);
+    if (original && would_report(&report, SL_HOOK_TORCH_REPORT_110, __builtin_return_address(0)))
+        original(ptr, size, (int64_t)report.allocated, reserved, device);
+}
+
+void sl_hook_torch_report_20(void *ptr, int64_t size, size_t allocated, size_t reserved,
+                             uint64_t device) {
+    torch_report report = {ptr, size, allocated, reserved, device};
+    record(&report);
+    void (*original)(void *, int64_t, size_t, size_t, uint64_t);
+    *(void **)&original = sl_hook_original(SL_HOOK_TORCH_REPORT_20);
+    if (original && would_report(&report, SL_HOOK_TORCH_REPORT_20, __builtin_return_address(0)))
+        original(ptr, size, report.allocated, reserved, device);
+}
+
+/* --- Out of memory ------------------------------------------------------------------------------ */
+
+static void record_oom(int64_t size, uint64_t allocated, uint64_t reserved, uint64_t device_word) {
+    torch_device device = device_of(device_word);
+    sl_capture capture;
+    if (!sl_capture_begin(&capture))
+        return;
+    sl_log_oom oom = {
+        .device = device.type == DEVICE_TYPE_CPU ? -1 : device.index,
+        .stack = sl_stack_cache_get(capture.log).id,
+        .requested = (uint64_t)size,
+        .allocated = allocated,
+        .reserved = reserved,
+        .device_free = SL_LOG_UNKNOWN,
+        .device_total = SL_LOG_UNKNOWN,
+    };
+    sl_log_oom_add(capture.log, &oom);
+    sl_capture_end(&capture);
+}
+
+void sl_hook_torch_oom_113(int64_t size, int64_t allocated, int64_t reserved, uint64_t device) {
+    record_oom(size, (uint64_t)allocated, (uint64_t)reserved, device);
+    void (*original)(int64_t, int64_t, int64_t, uint64_t);
+    *(void **)&original = sl_hook_original(SL_HOOK_TORCH_OOM_113);
+    if (original)
+        original(size, allocated, reserved, device);
+}
+
+void sl_hook_torch_oom_20(int64_t size, size_t allocated, size_t reserved, uint64_t device) {
+    record_oom(size, allocated, reserved, device);
+    void (*original)(int64_t, size_t, size_t, uint64_t);
+    *(void **)&original = sl_hook_original(SL_HOOK_TORCH_OOM_20);
+    if (original)
+        original(size, allocated, reserved, device);
+}
+
+/* The CPU allocator asks this before each report. */
+bool sl_hook_torch_enabled(void) {
+    return sl_recorder_wants_cpu() || is_profiler_on();
+}

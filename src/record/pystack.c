@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/pystack.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "record/pystack_offsets.h"
+
+typedef struct py_runtime {
+    sl_py_layout layout;
+    void *(*get_tstate)(void); /* PyGILState_GetThisThreadState */
+    const void *code_type;     /* &PyCode_Type and so on: what ob_type must be */
+    const void *str_type;
+    const void *bytes_type;
+    const char *reason;
+} py_runtime;
+
+static py_runtime py;
+static _Atomic(int) py_state; /* sl_pystack_state; published last */
+
+static inline uint64_t load_u64(const char *at) {
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static inline const char *load_ptr(const char *at) {
+    const char *value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static inline int32_t load_i32(const char *at) {
+    int32_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+/* Multiply to 128 bits and fold: the mixing step of wyhash. */
+static inline uint64_t mix(uint64_t a, uint64_t b) {
+    __uint128_t product = (__uint128_t)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+#define KEY_A UINT64_C(0xa0761d6478bd642f)
+#define KEY_B UINT64_C(0xe7037ed1a0b428db)
+
+/* --- Keys (P1) ------------------------------------------------------------------------------- */
+
+static inline uint64_t code_identity(const char *code) {
+    const sl_py_layout *layout = &py.layout;
+    if (layout->code_version != SL_PY_NO_FIELD) {
+        uint32_t version = (uint32_t)load_i32(code + layout->code_version);
+        if (SL_LIKELY(version))
+            return version;
+    }
+    const char *name = load_ptr(code + layout->code_name);
+    uint64_t id = (uint64_t)(uint32_t)load_i32(code + layout->code_first_line);
+    id = id * KEY_A + load_u64(code + layout->code_filename);
+    id = id * KEY_A + load_u64(code + layout->code_linetable);
+    id = id * KEY_A + (uint64_t)(uintptr_t)name;
+    return id * KEY_A + (name ? load_u64(name + SL_PY_STR_HASH) : 0);
+}
+
+static inline uint64_t key_of(const char *code, uint32_t instr_off) {
+    return mix((uint64_t)(uintptr_t)code ^ KEY_A, code_identity(code) ^ KEY_B ^ instr_off);
+}
+
+uint64_t sl_pyframe_key(const sl_pyframe *frame) {
+    return key_of(frame->code, frame->instr_off);
+}
+
+/* --- The walk -------------------------------------------------------------------------------- */
+
+static inline const char *innermost_frame(void) {
+    const char *tstate = py.get_tstate();
+    if (!tstate)
+        return NULL;
+    const char *frame = load_ptr(tstate + py.layout.tstate_frame);
+    if (frame && py.layout.cframe_frame != SL_PY_NO_FIELD)
+        frame = load_ptr(frame + py.layout.cframe_frame);
+    return frame;
+}
+
+/* From 3.14 on the low bits of the pointer are a tag. */
+static inline const char *code_of(const char *frame) {
+    return (const char *)((uintptr_t)load_ptr(frame + py.layout.frame_code) & ~(uintptr_t)7);
+}
+
+static inline bool is_python_frame(const char *frame) {
+    uint16_t owner = py.layout.frame_owner;
+    return owner == SL_PY_NO_FIELD || (uint8_t)frame[owner] < SL_PY_OWNER_SHIM;
+}
+
+/* Byte offset of the frame's instruction; negative before its first one ran. */
+static inline int64_t instr_off_of(const char *frame, const char *code) {
+    const sl_py_layout *layout = &py.layout;
+    if (layout->instr_is_index)
+        return (int64_t)load_i32(frame + layout->frame_instr) * layout->instr_unit_bytes;
+    return load_ptr(frame + layout->frame_instr) - (code + layout->code_start);
+}
+
+static void walk(sl_pystack *stack) {
+    uint64_t key = 0;
+    uint32_t depth = 0;
+    const char *frame = innermost_frame();
+    for (; frame && depth < SL_PYSTACK_DEPTH_MAX; frame = load_ptr(frame + py.layout.frame_previous)) {
+        if (SL_UNLIKELY(!is_python_frame(frame)))
+            continue;
+        const char *code = code_of(frame);
+        int64_t instr_off = instr_off_of(frame, code);
+        if (SL_UNLIKELY(instr_off < 0))
+            continue;
+        stack->frames[depth++] = (sl_pyframe){code, (uint32_t)instr_off};
+        key = mix(key ^ key_of(code, (uint32_t)instr_off), KEY_B);
+    }
+    stack->depth = depth;
+    stack->is_cut = frame != NULL;
+    stack->key = key | (depth > 0);
+}
+
+/* --- The proof: the first stack, read so that a wrong guess cannot fault ----------------------- */
+
+#define PROOF_DEPTH_MAX 100000
+
+static bool read_safely(const void *from, void *to, size_t len) {
+    struct iovec local = {to, len}, remote = {(void *)(uintptr_t)from, len};
+    if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)len)
+        return true;
+    /* Forbidden in some containers; the file is not, and fails the same way on a bad address. */
+    int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t got = pread(fd, to, len, (off_t)(uintptr_t)from);
+    close(fd);
+    return got == (ssize_t)len;
+}
+
+static bool read_ptr_safely(const char *from, const char **to) {
+    return read_safely(from, to, sizeof *to);
+}
+
+static bool has_type(const char *object, const void *type) {
+    const char *found;
+    return object && read_ptr_safely(object + SL_PY_OB_TYPE, &found) && found == type;
+}
+
+static bool field_has_type(const char *object, uint16_t field, const void *type) {
+    const char *value;
+    return read_ptr_safely(object + field, &value) && has_type(value, type);
+}
+
+static bool prove_code(const char *code) {
+    int32_t first_line;
+    return has_type(code, py.code_type) &&
+           field_has_type(code, py.layout.code_filename, py.str_type) &&
+           field_has_type(code, py.layout.code_name, py.str_type) &&
+           field_has_type(code, py.layout.code_linetable, py.bytes_type) &&
+           read_safely(code + py.layout.code_first_line, &first_line, sizeof first_line) &&
+           first_line >= 0;
+}
+
+static bool prove_frame(const char *frame) {
+    const char *code;
+    uint8_t owner = 0;
+    if (py.layout.frame_owner != SL_PY_NO_FIELD &&
+        !read_safely(frame + py.layout.frame_owner, &owner, 1))
+        return false;
+    if (owner >= SL_PY_OWNER_SHIM)
+        return true;
+    if (!read_ptr_safely(frame + py.layout.frame_code, &code))
+        return false;
+    code = (const char *)((uintptr_t)code & ~(uintptr_t)7);
+    char instr[8];
+    return prove_code(code) && read_safely(frame + py.layout.frame_instr, instr, sizeof instr);
+}
+
+/* The innermost frame of the calling thread; false when the thread state is not readable. */
+static bool find_innermost_safely(const char **frame) {
+    const char *tstate = py.get_tstate();
+    *frame = NULL;
+    if (!tstate)
+        return true;
+    if (!read_ptr_safely(tstate + py.layout.tstate_frame, frame))
+        return false;
+    if (!*frame || py.layout.cframe_frame == SL_PY_NO_FIELD)
+        return true;
+    return read_ptr_safely(*frame + py.layout.cframe_frame, frame);
+}
+
+static bool prove_chain(const char *frame) {
+    for (unsigned depth = 0; frame; depth++) {
+        const char *previous;
+        if (depth > PROOF_DEPTH_MAX || !prove_frame(frame) ||
+            !read_ptr_safely(frame + py.layout.frame_previous, &previous))
+            return false;
+        frame = previous;
+    }
+    return true;
+}
+
+/* Two threads may prove at the same time; they come to the same result. */
+static sl_pystack_state prove(void) {
+    const char *frame;
+    bool is_readable = find_innermost_safely(&frame);
+    if (is_readable && !frame)
+        return SL_PYSTACK_UNPROVEN;
+    sl_pystack_state state = SL_PYSTACK_ON;
+    if (!is_readable || !prove_chain(frame)) {
+        py.reason = "its frames are not laid out as this version of Python should have them";
+        state = SL_PYSTACK_REFUSED;
+    }
+    atomic_store_explicit(&py_state, (int)state, memory_order_release);
+    return state;
+}
+
+void sl_pystack_walk(sl_pystack *stack) {
+    int state = atomic_load_explicit(&py_state, memory_order_acquire);
+    if (SL_UNLIKELY(state == SL_PYSTACK_UNPROVEN))
+        state = (int)prove();
+    if (SL_LIKELY(state == SL_PYSTACK_ON)) {
+        walk(stack);
+        return;
+    }
+    stack->key = 0;
+    stack->depth = 0;
+    stack->is_cut = false;
+}
+
+/* --- Words ----------------------------------------------------------------------------------- */
+
+/* Bits of PyASCIIObject.state. */
+#define STR_KIND(state) (((state) >> 2) & 7)
+#define STR_IS_COMPACT(state) (((state) >> 5) & 1)
+#define STR_IS_ASCII(state) (((state) >> 6) & 1)
+
+static size_t put_utf8(char *to, uint32_t c) {
+    if (c < 0x80) {
+        to[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        to[0] = (char)(0xc0 | (c >> 6));
+        to[1] = (char)(0x80 | (c & 63));
+        return 2;
+    }
+    if (c < 0x10000) {
+        to[0] = (char)(0xe0 | (c >> 12));
+        to[1] = (char)(0x80 | ((c >> 6) & 63));
+        to[2] = (char)(0x80 | (c & 63));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | ((c >> 18) & 7));
+    to[1] = (char)(0x80 | ((c >> 12) & 63));
+    to[2] = (char)(0x80 | ((c >> 6) & 63));
+    to[3] = (char)(0x80 | (c & 63));
+    return 4;
+}
+
+static uint32_t char_at(const char *data, unsigned kind, size_t i) {
+    uint16_t two;
+    uint32_t four;
+    switch (kind) {
+    case 1: return (uint8_t)data[i];
+    case 2: memcpy(&two, data + 2 * i, 2); return two;
+    default: memcpy(&four, data + 4 * i, 4); return four;
+    }
+}
+
+/* A Python string as bytes: in place when it is ASCII, else encoded (and cut) into buf. */
+static bool text_of(const char *object, char buf[SL_PYFRAME_TEXT_CAP], sl_str *out) {
+    if (!object || load_ptr(object + SL_PY_OB_TYPE) != py.str_type)
+        return false;
+    uint32_t state = (uint32_t)load_i32(object + SL_PY_STR_STATE);
+    size_t len = (size_t)load_u64(object + SL_PY_STR_LENGTH);
+    if (!STR_IS_COMPACT(state))
+        return false;
+    if (STR_IS_ASCII(state)) {
+        *out = (sl_str){object + py.layout.ascii_data, len};
+        return true;
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < len && used + 4 <= SL_PYFRAME_TEXT_CAP; i++)
+        used += put_utf8(buf + used, char_at(object + py.layout.compact_data, STR_KIND(state), i));
+    *out = (sl_str){buf, used};
+    return true;
+}
+
+bool sl_pyframe_describe(const sl_pyframe *frame, sl_pyframe_text *text) {
+    const sl_py_layout *layout = &py.layout;
+    const char *code = frame->code;
+    if (load_ptr(code + SL_PY_OB_TYPE) != py.code_type)
+        return false;
+    const char *table = load_ptr(code + layout->code_linetable);
+    if (load_ptr(table + SL_PY_OB_TYPE) != py.bytes_type)
+        return false;
+    text->line = sl_py_line_find((sl_py_line_format)layout->line_format,
+                                 (const uint8_t *)table + SL_PY_BYTES_DATA,
+                                 (size_t)load_u64(table + SL_PY_BYTES_SIZE),
+                                 load_i32(code + layout->code_first_line), frame->instr_off);
+    return text_of(load_ptr(code + layout->code_name), text->function_buf, &text->function) &&
+           text_of(load_ptr(code + layout->code_filename), text->file_buf, &text->file);
+}
+
+/* --- Start ----------------------------------------------------------------------------------- */
+
+/* Minor version of Python 3, 0 when it is another one. */
+static unsigned find_minor(void) {
+    const unsigned long *hex = dlsym(RTLD_DEFAULT, "Py_Version"); /* since 3.11 */
+    if (hex)
+        return (*hex >> 24) == 3 ? (unsigned)(*hex >> 16) & 0xff : 0;
+    const char *(*get_version)(void);
+    *(void **)&get_version = dlsym(RTLD_DEFAULT, "Py_GetVersion");
+    const char *text = get_version ? get_version() : "";
+    return strncmp(text, "3.", 2) == 0 ? (unsigned)strtoul(text + 2, NULL, 10) : 0;
+}
+
+static sl_pystack_state choose_layout(void) {
+    *(void **)&py.get_tstate = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    py.code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
+    py.str_type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
+    py.bytes_type = dlsym(RTLD_DEFAULT, "PyBytes_Type");
+    py.reason = "";
+    if (!py.get_tstate)
+        return SL_PYSTACK_ABSENT;
+    if (!py.code_type || !py.str_type || !py.bytes_type) {
+        py.reason = "it does not export its types";
+        return SL_PYSTACK_REFUSED;
+    }
+    const void *runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
+    if (!sl_py_layout_find(find_minor(), runtime, &py.layout, &py.reason))
+        return SL_PYSTACK_REFUSED;
+    return SL_PYSTACK_UNPROVEN;
+}
+
+sl_pystack_state sl_pystack_attach(void) {
+    if (sl_pystack_get_state() != SL_PYSTACK_ABSENT)
+        return sl_pystack_get_state();
+    sl_pystack_state state = choose_layout();
+    atomic_store_explicit(&py_state, (int)state, memory_order_release);
+    return state;
+}
+
+void sl_pystack_detach(void) {
+    atomic_store_explicit(&py_state, SL_PYSTACK_ABSENT, memory_order_release);
+}
+
+sl_pystack_state sl_pystack_get_state(void) {
+    return (sl_pystack_state)atomic_load_explicit(&py_state, memory_order_acquire);
+}
+
+const char *sl_pystack_get_reason(void) {
+    return sl_pystack_get_state() == SL_PYSTACK_REFUSED ? py.reason : "";
+}
+
+unsigned sl_pystack_get_minor(void) {
+    return sl_pystack_get_state() == SL_PYSTACK_ABSENT ? 0 : find_minor();
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/record_helper.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#define TICK_MS 10
+/* The libraries' thread-local variables are taken from it; torch's are many. */
+#define STACK_BYTES (1024 * 1024)
+
+typedef struct helper {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool is_running; /* has a thread to join; changed by start and stop only */
+    bool must_stop;  /* under lock */
+    sl_log *log;
+    sl_helper_task tasks[SL_HELPER_TASK_MAX];
+    uint64_t due_ms[SL_HELPER_TASK_MAX];
+    size_t task_cnt;
+} helper;
+
+static helper own = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static struct timespec deadline_in(clockid_t clock, unsigned ms) {
+    struct timespec at;
+    clock_gettime(clock, &at);
+    at.tv_sec += ms / 1000;
+    at.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_sec++;
+        at.tv_nsec -= 1000000000;
+    }
+    return at;
+}
+
+static void run_due_tasks(void) {
+    uint64_t now = now_ms();
+    for (size_t i = 0; i < own.task_cnt; i++)
+        if (now >= own.due_ms[i]) {
+            own.tasks[i].run(own.log, own.tasks[i].arg);
+            own.due_ms[i] = now + own.tasks[i].period_ms;
+        }
+}
+
+static void *helper_main(void *unused) {
+    SL_UNUSED(unused);
+    pthread_setname_np(pthread_self(), "stormlog");
+    pthread_mutex_lock(&own.lock);
+    while (!own.must_stop) {
+        pthread_mutex_unlock(&own.lock);
+        run_due_tasks();
+        pthread_mutex_lock(&own.lock);
+        struct timespec deadline = deadline_in(CLOCK_MONOTONIC, TICK_MS);
+        if (!own.must_stop)
+            pthread_cond_timedwait(&own.wake, &own.lock, &deadline);
+    }
+    pthread_mutex_unlock(&own.lock);
+    return NULL;
+}
+
+static bool make_thread(void) {
+    pthread_attr_t attr;
+    sigset_t all, before;
+    if (pthread_attr_init(&attr) != 0)
+        return false;
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool is_made = pthread_create(&own.thread, &attr, helper_main, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return is_made;
+}
+
+/* Waits by the monotonic clock: a clock set back must not stop the maintenance. */
+static void init_wake(void) {
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&own.wake, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+bool sl_helper_start(sl_log *log, const sl_helper_task *tasks, size_t task_cnt) {
+    if (own.is_running)
+        return true;
+    init_wake();
+    own.log = log;
+    own.must_stop = false;
+    own.task_cnt = task_cnt < SL_HELPER_TASK_MAX ? task_cnt : SL_HELPER_TASK_MAX;
+    memcpy(own.tasks, tasks, own.task_cnt * sizeof *tasks);
+    memset(own.due_ms, 0, sizeof own.due_ms);
+    own.is_running = make_thread();
+    return own.is_running;
+}
+
+bool sl_helper_stop(unsigned limit_ms) {
+    if (!own.is_running)
+        return true;
+    pthread_mutex_lock(&own.lock);
+    own.must_stop = true;
+    pthread_cond_signal(&own.wake);
+    pthread_mutex_unlock(&own.lock);
+    struct timespec deadline = deadline_in(CLOCK_REALTIME, limit_ms);
+    if (pthread_timedjoin_np(own.thread, NULL, &deadline) != 0)
+        return false;
+    own.is_running = false;
+    return true;
+}
+
+bool sl_helper_is_running(void) {
+    return own.is_running;
+}
+
+void sl_helper_after_fork_child(void) {
+    pthread_mutex_init(&own.lock, NULL);
+    own.is_running = false;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The recorder's own thread: keeps the log's regions ahead of their use and reads the counters.
+ * It blocks every signal, holds no lock of the program's, and is gone while the program forks, so
+ * that a fork copies no half-done work and Python sees no thread it would warn about. */
+#ifndef SL_RECORD_HELPER_H
+#define SL_RECORD_HELPER_H
+
+#include "log/log_writer.h"
+
+typedef struct sl_helper_task {
+    void (*run)(sl_log *log, void *arg); /* every period, in the helper's thread */
+    void *arg;
+    uint64_t period_ms;
+} sl_helper_task;
+
+#define SL_HELPER_TASK_MAX 4
+
+/* False when no thread could be made; the log then does not grow beyond its first pieces. Tasks
+ * are copied. */
+bool sl_helper_start(sl_log *log, const sl_helper_task *tasks, size_t task_cnt);
+
+/* Ends the thread and waits for it, at most limit_ms. True when it is gone (or was never there). */
+bool sl_helper_stop(unsigned limit_ms);
+
+bool sl_helper_is_running(void);
+
+/* In the child of a fork that could not stop the thread first: it is gone all the same. */
+void sl_helper_after_fork_child(void);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/record_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/human.h"
+
+typedef struct env_row {
+    const char *name;
+    const char *meaning;
+} env_row;
+
+static const env_row env_rows[SL_RECORD_ENV_CNT] = {
+#define SL_RECORD_ENV_ROW(id, name, meaning) {name, meaning},
+    SL_RECORD_ENV_MAP(SL_RECORD_ENV_ROW)
+#undef SL_RECORD_ENV_ROW
+};
+
+const char *sl_record_env_name(sl_record_env var) {
+    return env_rows[var].name;
+}
+
+const char *sl_record_env_meaning(sl_record_env var) {
+    return env_rows[var].meaning;
+}
+
+static const char *text_of(sl_record_env var) {
+    const char *text = getenv(env_rows[var].name);
+    return text && *text ? text : NULL;
+}
+
+static bool is_set(sl_record_env var) {
+    const char *text = text_of(var);
+    return text && strcmp(text, "0") != 0;
+}
+
+static sl_status take_dir(sl_record_settings *settings, sl_error *err) {
+    const char *dir = text_of(SL_RECORD_ENV_DIR);
+    size_t len = dir ? strlen(dir) : 0;
+    if (len >= sizeof settings->dir)
+        return sl_fail(err, SL_E_USAGE, "STORMLOG_DIR has %zu bytes; at most %zu are possible", len,
+                       sizeof settings->dir - 1);
+    memcpy(settings->dir, dir ? dir : "", len + 1);
+    return SL_OK;
+}
+
+static sl_status take_cpu(sl_record_settings *settings, sl_error *err) {
+    static const struct {
+        const char *text;
+        sl_cpu_choice choice;
+    } rows[] = {{"1", SL_CPU_ON}, {"0", SL_CPU_OFF}, {"auto", SL_CPU_AUTO}};
+    const char *text = text_of(SL_RECORD_ENV_CPU);
+    for (size_t i = 0; text && i < SL_COUNT_OF(rows); i++)
+        if (strcmp(text, rows[i].text) == 0) {
+            settings->cpu = rows[i].choice;
+            return SL_OK;
+        }
+    return text ? sl_fail(err, SL_E_USAGE, "STORMLOG_CPU is '%s'; expected 1, 0 or auto", text)
+                : SL_OK;
+}
+
+static sl_status take_stacks(sl_record_settings *settings, sl_error *err) {
+    const char *text = text_of(SL_RECORD_ENV_STACKS);
+    if (!text || strcmp(text, "python") == 0)
+        return SL_OK;
+    settings->has_stacks = false;
+    if (strcmp(text, "none") == 0)
+        return SL_OK;
+    return sl_fail(err, SL_E_USAGE, "STORMLOG_STACKS is '%s'; expected python or none", text);
+}
+
+static sl_status take_interval(sl_record_settings *settings, sl_error *err) {
+    const char *text = text_of(SL_RECORD_ENV_INTERVAL);
+    char *end;
+    if (!text)
+        return SL_OK;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*end || value < 10 || value > 60000)
+        return sl_fail(err, SL_E_USAGE, "STORMLOG_INTERVAL_MS is '%s'; expected 10 to 60000", text);
+    settings->interval_ms = value;
+    return SL_OK;
+}
+
+static sl_status take_ring(sl_record_settings *settings, sl_error *err) {
+    const char *text = text_of(SL_RECORD_ENV_RING);
+    if (!text)
+        return SL_OK;
+    if (sl_human_parse_bytes(text, &settings->ring_bytes, err) < 0)
+        return sl_error_prefix(err, "STORMLOG_RING");
+    return SL_OK;
+}
+
+sl_status sl_record_settings_load(sl_record_settings *settings, sl_error *err) {
+    static sl_status (*const takers[])(sl_record_settings *, sl_error *) = {
+        take_dir, take_cpu, take_stacks, take_interval, take_ring};
+    *settings = (sl_record_settings){
+        .has_stacks = true,
+        .interval_ms = 100,
+        .is_disabled = is_set(SL_RECORD_ENV_DISABLE),
+        .is_quiet = is_set(SL_RECORD_ENV_QUIET),
+    };
+    sl_status first = SL_OK;
+    for (size_t i = 0; i < SL_COUNT_OF(takers); i++) {
+        sl_status status = takers[i](settings, first == SL_OK ? err : NULL);
+        if (first == SL_OK)
+            first = status;
+    }
+    return first;
+}
+
+bool sl_record_has_gpu(void) {
+    static const char *const nodes[] = {"/dev/nvidiactl", "/dev/kfd", "/dev/dxg"};
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (visible && (!*visible || strcmp(visible, "-1") == 0))
+        return false;
+    for (size_t i = 0; i < SL_COUNT_OF(nodes); i++)
+        if (access(nodes[i], F_OK) == 0)
+            return true;
+    return false;
+}

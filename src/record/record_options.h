@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* What the recorder was asked to do: the environment variables `stormlog run` sets for the
+ * processes below it, as one table. Read once at start, in the thread that starts. */
+#ifndef SL_RECORD_OPTIONS_H
+#define SL_RECORD_OPTIONS_H
+
+#include "base/status.h"
+
+#define SL_RECORD_PATH_CAP 3072
+
+typedef enum sl_cpu_choice { SL_CPU_AUTO, SL_CPU_ON, SL_CPU_OFF } sl_cpu_choice;
+
+typedef struct sl_record_settings {
+    char dir[SL_RECORD_PATH_CAP]; /* "" = nowhere: nothing is recorded */
+    uint64_t ring_bytes;          /* 0 = the log's default */
+    uint64_t interval_ms;         /* of the counters; 0 = 100 */
+    sl_cpu_choice cpu;            /* AUTO: on where there is no GPU */
+    bool is_disabled;
+    bool has_stacks;
+    bool is_quiet;
+} sl_record_settings;
+
+/* number, variable, what it means; the order is that of the documentation. */
+#define SL_RECORD_ENV_MAP(X)                                                              \
+    X(DISABLE, "STORMLOG_DISABLE", "1: the recorder does nothing at all")                 \
+    X(DIR, "STORMLOG_DIR", "folder the recordings go to; not set: nothing is recorded")   \
+    X(RING, "STORMLOG_RING", "size of the ring of raw events, as in 256MiB")              \
+    X(CPU, "STORMLOG_CPU", "1 or 0: record PyTorch's CPU allocator; auto: without a GPU") \
+    X(STACKS, "STORMLOG_STACKS", "python or none")                                        \
+    X(INTERVAL, "STORMLOG_INTERVAL_MS", "milliseconds between two readings of counters")  \
+    X(QUIET, "STORMLOG_QUIET", "1: no line on standard error, whatever happens")
+
+typedef enum sl_record_env {
+#define SL_RECORD_ENV_ENUM(id, name, meaning) SL_RECORD_ENV_##id,
+    SL_RECORD_ENV_MAP(SL_RECORD_ENV_ENUM)
+#undef SL_RECORD_ENV_ENUM
+        SL_RECORD_ENV_CNT
+} sl_record_env;
+
+const char *sl_record_env_name(sl_record_env var);
+const char *sl_record_env_meaning(sl_record_env var);
+
+/* Defaults, then the environment. A value that cannot be read is SL_E_USAGE with the variable's
+ * name in the text; the rest of the settings is still usable. */
+sl_status sl_record_settings_load(sl_record_settings *settings, sl_error *err);
+
+/* Whether this machine seems to have a GPU that the process may use; no driver is called. */
+bool sl_record_has_gpu(void);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/recorder.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/diag.h"
+#include "record/pystack.h"
+#include "record/record_helper.h"
+#include "record/record_identity.h"
+#include "record/stack_cache.h"
+
+typedef enum recorder_state {
+    STATE_OFF,     /* never armed, failed, or closed: every event passes by */
+    STATE_READY,   /* armed; the first event opens the log */
+    STATE_OPENING, /* one thread is opening, others wait for it */
+    STATE_OPEN,
+    STATE_PAUSED, /* around a fork: log kept, helper gone; the next event goes on */
+} recorder_state;
+
+#define FORK_STOP_MS 2000
+#define EXIT_STOP_MS 1000
+
+typedef struct recorder {
+    atomic_int state;
+    sl_log *log; /* owned; also in sl_recorder_current while events may use it */
+    sl_record_settings settings;
+    bool wants_cpu;
+    char path[SL_RECORD_PATH_CAP + 128];
+} recorder;
+
+static recorder rec;
+_Atomic(sl_log *) sl_recorder_current;
+
+static sl_diag_once open_failed, thread_failed, stacks_refused;
+
+/* --- The file ---------------------------------------------------------------------------------- */
+
+/* "rank3-python3-4711.slog"; after an exec the process has the same number, so a count follows. */
+static void make_path(const sl_record_identity *who, unsigned attempt) {
+    char rank[32] = "", suffix[16] = "";
+    if (who->rank >= 0)
+        snprintf(rank, sizeof rank, "rank%d-", who->rank);
+    if (attempt)
+        snprintf(suffix, sizeof suffix, ".%u", attempt);
+    snprintf(rec.path, sizeof rec.path, "%s/%s%.40s-%d%s.slog", rec.settings.dir, rank,
+             program_invocation_short_name, (int)getpid(), suffix);
+}
+
+static sl_status create_log(sl_error *err) {
+    sl_record_identity who = sl_record_identity_find();
+    sl_log_identity identity = {
+        .job = who.job,
+        .rank = who.rank,
+        .local_rank = who.local_rank,
+        .world_size = who.world_size,
+    };
+    sl_log_options options = {
+        .struct_size = sizeof options,
+        .path = rec.path,
+        .identity = &identity,
+        .ring_bytes = rec.settings.ring_bytes,
+    };
+    mkdir(rec.settings.dir, 0777); /* a failure shows in the next call */
+    for (unsigned attempt = 0; attempt < 1000; attempt++) {
+        make_path(&who, attempt);
+        if (access(rec.path, F_OK) != 0)
+            return sl_log_create(&options, &rec.log, err);
+    }
+    return sl_fail(err, SL_E_OPEN, "'%s' and 999 more exist", rec.path);
+}
+
+static void start_stacks(void) {
+    if (!rec.settings.has_stacks || !sl_stack_cache_init())
+        return;
+    if (sl_pystack_attach() == SL_PYSTACK_REFUSED) {
+        sl_log_health_add(rec.log, SL_HEALTH_STACK_FAILURE, 1);
+        sl_diag_say(&stacks_refused, "no Python stacks for Python 3.%u: %s", sl_pystack_get_minor(),
+                    sl_pystack_get_reason());
+    }
+}
+
+static void run_maintain(sl_log *log, void *unused) {
+    SL_UNUSED(unused);
+    sl_log_maintain(log);
+}
+
+static void start_helper(void) {
+    const sl_helper_task tasks[] = {
+        {run_maintain, NULL, 20},
+    };
+    if (sl_helper_start(rec.log, tasks, SL_COUNT_OF(tasks)))
+        return;
+    sl_log_health_add(rec.log, SL_HEALTH_HOOK_FAILURE, 1);
+    sl_diag_say(&thread_failed, "no thread for the recorder; long recordings will be cut short");
+}
+
+static sl_log *publish(void) {
+    atomic_store_explicit(&sl_recorder_current, rec.log, memory_order_release);
+    atomic_store(&rec.state, STATE_OPEN);
+    return rec.log;
+}
+
+/* The calling thread alone is in STATE_OPENING. */
+static sl_log *open_log(void) {
+    sl_error err = SL_ERROR_INIT;
+    if (create_log(&err) < 0) {
+        rec.log = NULL;
+        sl_diag_say(&open_failed, "not recording: %s; the program runs on", err.text);
+        atomic_store(&rec.state, STATE_OFF);
+        return NULL;
+    }
+    start_stacks();
+    start_helper();
+    return publish();
+}
+
+sl_log *sl_recorder_open(void) {
+    for (;;) {
+        int state = atomic_load(&rec.state);
+        if (state == STATE_OFF)
+            return NULL;
+        if (state == STATE_OPEN)
+            return atomic_load_explicit(&sl_recorder_current, memory_order_acquire);
+        if (state == STATE_OPENING)
+            sched_yield();
+        else if (atomic_compare_exchange_strong(&rec.state, &state, STATE_OPENING)) {
+            if (state == STATE_READY)
+                return open_log();
+            start_helper();
+            return publish();
+        }
+    }
+}
+
+/* --- Fork ------------------------------------------------------------------------------------ */
+
+/* Takes the log away from all threads. False when it was not open. */
+static bool pause_log(void) {
+    int open = STATE_OPEN;
+    if (!atomic_compare_exchange_strong(&rec.state, &open, STATE_OPENING))
+        return false;
+    atomic_store(&sl_recorder_current, NULL);
+    return true;
+}
+
+static void before_fork(void) {
+    if (!pause_log())
+        return;
+    sl_helper_stop(FORK_STOP_MS);
+    atomic_store(&rec.state, STATE_PAUSED);
+}
+
+static void after_fork_in_child(void) {
+    sl_guard_after_fork_child();
+    sl_helper_after_fork_child();
+    if (!rec.log)
+        return;
+    atomic_store(&sl_recorder_current, NULL);
+    sl_log_after_fork_child(rec.log);
+    rec.log = NULL;
+    sl_stack_cache_clear();
+    atomic_store(&rec.state, STATE_READY);
+}
+
+/* --- Start and end ----------------------------------------------------------------------------- */
+
+static void end_thread(void) {
+    sl_log *log = atomic_load(&sl_recorder_current);
+    if (log)
+        sl_log_thread_exit(log);
+}
+
+static void register_once(void) {
+    static bool is_registered;
+    if (is_registered)
+        return;
+    is_registered = true;
+    pthread_atfork(before_fork, NULL, after_fork_in_child);
+    sl_guard_on_thread_exit(end_thread);
+}
+
+bool sl_recorder_arm(const sl_record_settings *settings) {
+    if (settings->is_disabled || !settings->dir[0] || atomic_load(&rec.state) != STATE_OFF)
+        return false;
+    rec.settings = *settings;
+    rec.wants_cpu =
+        settings->cpu == SL_CPU_ON || (settings->cpu == SL_CPU_AUTO && !sl_record_has_gpu());
+    rec.path[0] = '\0';
+    sl_diag_silence(settings->is_quiet);
+    sl_guard_init();
+    register_once();
+    atomic_store(&rec.state, STATE_READY);
+    return true;
+}
+
+void sl_recorder_close(void) {
+    int state = STATE_READY;
+    if (atomic_compare_exchange_strong(&rec.state, &state, STATE_OFF))
+        return;
+    if (state == STATE_PAUSED)
+        atomic_store(&rec.state, STATE_OFF);
+    else if (!pause_log())
+        return;
+    atomic_store(&rec.state, STATE_OFF);
+    bool is_helper_gone = sl_helper_stop(EXIT_STOP_MS);
+    /* A thread that is still inside after this time may use the mapping for ever: it stays, and
+     * the file is left as after a kill, which loses nothing. */
+    if (is_helper_gone && sl_guard_wait_empty(EXIT_STOP_MS)) {
+        sl_log_close(rec.log);
+        sl_stack_cache_clear();
+    }
+    rec.log = NULL;
+}
+
+const char *sl_recorder_path(void) {
+    return rec.path;
+}
+
+const sl_record_settings *sl_recorder_settings(void) {
+    return &rec.settings;
+}
+
+bool sl_recorder_wants_cpu(void) {
+    return rec.wants_cpu;
+}

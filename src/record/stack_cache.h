@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* From the calling thread's Python stack to a stack id of the log, cheaply: a stack that was seen
+ * before costs one walk and one lookup by its 64-bit key. Equal keys are taken as equal stacks; with
+ * a million different stacks the odds of one mistake are one in 37 million.
+ *
+ * Fixed memory, mapped at start, no lock. When a table is three quarters full it is emptied: a
+ * miss is always allowed, the log itself gives equal stacks equal ids. */
+#ifndef SL_STACK_CACHE_H
+#define SL_STACK_CACHE_H
+
+#include "log/log_writer.h"
+
+/* What a stack's frames say about the moment; bits. */
+enum sl_stack_flag {
+    SL_STACK_IN_OPTIMIZER = 1, /* inside the step of a torch optimizer */
+    SL_STACK_IN_BACKWARD = 2,  /* inside torch's backward */
+};
+
+typedef struct sl_stack_ref {
+    uint32_t id;    /* of the log, 0 = no stack */
+    uint32_t flags; /* sl_stack_flag */
+} sl_stack_ref;
+
+/* Maps the tables. False when there is no memory; stacks are then not recorded. */
+bool sl_stack_cache_init(void);
+
+/* Forgets every id: the log was replaced. Not while events run. */
+void sl_stack_cache_clear(void);
+
+/* The calling thread's stack now. */
+sl_stack_ref sl_stack_cache_get(sl_log *log);
+
+#endif
