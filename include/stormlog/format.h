@@ -244,7 +244,8 @@ typedef struct sl_fmt_counter {
     uint64_t rolled[SL_FORMAT_LEVEL_MAX]; /* (live) first bin of level l not yet in level l + 1 */
 } sl_fmt_counter;
 
-/* Words are value << 16 | low 16 bits of bin; a word with another tag belongs to another time. */
+/* Words are value << 16 | tag, tag = 1 + (bin - 1) % 65535; a word with another tag belongs to
+ * another time and counts as missing. */
 typedef struct sl_fmt_bin {
     uint64_t bin; /* (live) 1 + time / length of a bin of this level; 0 = empty */
     uint64_t min, max, last;
@@ -257,7 +258,7 @@ typedef struct sl_fmt_mark {
     uint64_t time_ns;
     uint64_t number;    /* of a step */
     uint64_t name_word; /* low half string id, high half thread id */
-    uint64_t value;     /* bytes allocated on the busiest device, UINT64_MAX = not known */
+    uint64_t value;     /* bytes allocated on all devices (on the host if there is none) then */
 } sl_fmt_mark;
 
 typedef struct sl_fmt_alert {

@@ -60,16 +60,17 @@ static sl_status parse_size(const sl_opt *opt, const char *text, sl_opt_value *v
 static sl_status parse_limit(const sl_opt *opt, const char *text, sl_opt_value *value,
                              sl_error *err) {
     char *end;
-    double number = strtod(text, &end);
-    if (end == text || strcmp(end, "%") != 0) {
-        value->limit.is_share = false;
-        return parse_size(opt, text, value, err) < 0
-                   ? sl_fail(err, SL_E_USAGE, "'%s' is neither a percentage nor a size", text)
-                   : (value->limit.bytes = value->bytes, SL_OK);
+    bool is_more = *text == '+';
+    double number = strtod(text + is_more, &end);
+    if (end != text && strcmp(end, "%") == 0) {
+        if (!(number >= 0 && number <= 1e6))
+            return sl_fail(err, SL_E_USAGE, "'%s' is not a percentage from 0%% up", text);
+        value->limit = (sl_opt_limit){.is_share = true, .share = number / 100};
+        return SL_OK;
     }
-    if (!(number >= 0 && number <= 1e6))
-        return sl_fail(err, SL_E_USAGE, "'%s' is not a percentage from 0%% up", text);
-    value->limit = (sl_opt_limit){.is_share = true, .share = number / 100};
+    if (parse_size(opt, text + is_more, value, err) < 0)
+        return sl_fail(err, SL_E_USAGE, "'%s' is neither a percentage nor a size", text);
+    value->limit = (sl_opt_limit){.is_more = is_more, .bytes = value->bytes};
     return SL_OK;
 }
 

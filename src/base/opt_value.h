@@ -12,7 +12,7 @@
     X(FILE, "FILE")         /* a path; completion offers files */      \
     X(INT, "N")             /* a whole number from min to max */       \
     X(SIZE, "SIZE")         /* human bytes: 256MiB */                  \
-    X(LIMIT, "LIMIT")       /* a percentage or a size: 5%, 200MiB */   \
+    X(LIMIT, "LIMIT")       /* 5%, 200MiB, +200MiB */                  \
     X(DURATION, "DURATION") /* 250ms, 90s, 5min, 2h, 1d */             \
     X(TIME, "TIME")         /* a moment of a recording: sl_opt_time */ \
     X(CHOICE, "")           /* one of the row's choices */             \
@@ -51,9 +51,10 @@ typedef struct sl_opt_time {
     int64_t us; /* added to the anchor */
 } sl_opt_time;
 
-/* A share or an amount, whichever was written. */
+/* A share or an amount, whichever was written; "+200MiB" is an amount above something else. */
 typedef struct sl_opt_limit {
     bool is_share;
+    bool is_more;
     double share; /* 0.05 for "5%" */
     uint64_t bytes;
 } sl_opt_limit;

@@ -70,6 +70,34 @@ size_t sl_term_width(const char *text, size_t len) {
     return used;
 }
 
+/* C0 with DEL, and C1, which is two bytes in UTF-8. */
+static bool is_control(const char *at, size_t len) {
+    uint32_t code = decode(at, len);
+    return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}
+
+void sl_term_clean(char *text) {
+    for (size_t len = strlen(text); len > 0;) {
+        size_t step = sl_utf8_length(text, len);
+        if (step == 0 || is_control(text, step))
+            memset(text, '?', step ? step : 1);
+        text += step ? step : 1;
+        len -= step ? step : 1;
+    }
+}
+
+static void put_clean(FILE *to, const char *text, size_t len) {
+    while (len > 0) {
+        size_t step = sl_utf8_length(text, len);
+        if (step == 0 || is_control(text, step))
+            putc('?', to);
+        else
+            fwrite(text, 1, step, to);
+        text += step ? step : 1;
+        len -= step ? step : 1;
+    }
+}
+
 /* One line being filled. */
 typedef struct line {
     FILE *to;
@@ -107,11 +135,11 @@ static void put_word(line *out, const char *word, size_t len) {
         size_t cut = sl_term_fit(word, len, out->columns - out->used);
         if (cut == 0)
             break;
-        fwrite(word, 1, cut, out->to);
+        put_clean(out->to, word, cut);
         word += cut, len -= cut;
         next_line(out);
     }
-    fwrite(word, 1, len, out->to);
+    put_clean(out->to, word, len);
     out->used += sl_term_width(word, len);
     out->has_word = true;
 }
@@ -131,13 +159,11 @@ void sl_term_wrap(FILE *to, const sl_wrap *how, const char *text) {
 
 void sl_term_fit_path(char *out, size_t cap, const char *text, size_t columns) {
     size_t len = strlen(text), skip = 0;
-    if (sl_term_width(text, len) <= columns) {
-        snprintf(out, cap, "%s", text);
-        return;
-    }
-    while (skip < len && sl_term_width(text + skip, len - skip) + 3 > columns) {
+    bool is_cut = sl_term_width(text, len) > columns;
+    while (is_cut && skip < len && sl_term_width(text + skip, len - skip) + 3 > columns) {
         size_t step = sl_utf8_length(text + skip, len - skip);
         skip += step ? step : 1;
     }
-    snprintf(out, cap, "...%s", text + skip);
+    snprintf(out, cap, "%s%s", is_cut ? "..." : "", text + skip);
+    sl_term_clean(out);
 }

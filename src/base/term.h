@@ -44,14 +44,18 @@ typedef struct sl_wrap {
     bool has_color;
 } sl_wrap;
 
-/* Prints text as one wrapped paragraph, ending in a newline. A word longer than the line is cut
+/* Puts '?' in place of everything a terminal would obey or not understand: control characters and
+ * bytes that are not UTF-8. Names from an input may hold them. */
+void sl_term_clean(char *text);
+
+/* Prints text, cleaned, as one wrapped paragraph, ending in a newline. A word longer than the line is cut
  * between characters, so no line is ever too wide. */
 void sl_term_wrap(FILE *to, const sl_wrap *how, const char *text);
 
 /* Bytes from the front of text that fit into the columns. */
 size_t sl_term_fit(const char *text, size_t len, size_t columns);
 
-/* Copies text to out, a path shortened from the left to "...tail" when it is wider than columns. */
+/* Copies text to out, cleaned, a path shortened from the left to "...tail" when it is wider than columns. */
 void sl_term_fit_path(char *out, size_t cap, const char *text, size_t columns);
 
 #endif

@@ -11,5 +11,6 @@ extern const sl_cmd sl_cmd_export;
 extern const sl_cmd sl_cmd_help;
 extern const sl_cmd sl_cmd_info;
 extern const sl_cmd sl_cmd_man;
+extern const sl_cmd sl_cmd_run;
 
 #endif

@@ -98,8 +98,10 @@ static void write_device_totals(sl_json_out *json, const sl_device_report *devic
     key_u64(json, "base_bytes", device->base_bytes);
     key_u64(json, "live_requested_bytes", device->live_requested_bytes);
     key_maybe(json, "live_bytes", device->live_bytes);
+    key_maybe(json, "allocated_bytes", device->allocated_bytes);
     key_u64(json, "peak_requested_bytes", device->peak_requested_bytes);
     key_maybe(json, "peak_bytes", device->peak_bytes);
+    key_maybe(json, "peak_allocated_bytes", device->peak_allocated_bytes);
     key_i64(json, "peak_time_us", device->peak_time_us);
     key_maybe(json, "reserved_bytes", device->reserved_bytes);
     key_maybe(json, "peak_reserved_bytes", device->peak_reserved_bytes);
@@ -118,7 +120,10 @@ static void write_device(sl_json_out *json, const sl_device_report *device, size
     sl_json_bool(json, device->identity_holds);
     key_i64(json, "identity_residue_bytes", device->identity_residue);
     key_u64(json, "unmatched_frees", device->unmatched_frees);
+    key_u64(json, "lost_frees", device->lost_frees);
+    key_u64(json, "stackless_bytes", device->stackless_bytes);
     key_maybe(json, "steps", device->steps);
+    key_maybe_f64(json, "step_us", device->step_us);
     sl_json_key(json, "steps_marked");
     sl_json_bool(json, device->steps_marked);
     sl_json_end_object(json);

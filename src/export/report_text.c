@@ -10,7 +10,7 @@
 #include "export/report_format.h"
 #include "export/report_words.h"
 
-#define LABEL_COLUMNS 12 /* "  where     " */
+#define LABEL_COLUMNS 14 /* "  called from " */
 #define TEXT_COLUMNS  (SL_TERM_COLUMNS - LABEL_COLUMNS)
 /* Frames outward from the user's line: enough to see who called, short enough to stay on screen.
  * --explain prints the whole stack. */
@@ -35,7 +35,7 @@ static void put_labelled(const text_pen *pen, const char *label, const char *tex
     snprintf(first, sizeof first, "  %-*s", LABEL_COLUMNS - 2, label);
     sl_term_wrap(pen->to,
                  &(sl_wrap){.first = first,
-                            .rest = "            ",
+                            .rest = "              ",
                             .style = text_style,
                             .has_color = pen->wishes->has_color},
                  text);

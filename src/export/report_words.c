@@ -47,16 +47,18 @@ void sl_words_frame(char buf[SL_WORDS_CAP], const sl_trace *trace, sl_frame fram
         path_columns = columns - tail_columns;
     sl_term_fit_path(path, sizeof path, *file ? file : "??", path_columns);
     snprintf(buf, SL_WORDS_CAP, "%s%s", path, tail);
+    sl_term_clean(buf);
     if (columns)
         buf[sl_term_fit(buf, strlen(buf), columns)] = '\0';
 }
 
 void sl_words_site(char buf[SL_WORDS_CAP], sl_site site, size_t columns) {
     sl_frame frame;
+    const char *label = sl_site_label(site);
     if (sl_site_frame(site, &frame))
         sl_words_frame(buf, site.trace, frame, columns);
     else
-        snprintf(buf, SL_WORDS_CAP, "no recorded stack");
+        snprintf(buf, SL_WORDS_CAP, "%.*s", columns ? (int)columns : SL_WORDS_CAP, label);
 }
 
 void sl_words_bytes(char buf[SL_WORDS_CAP], sl_maybe_u64 bytes) {
@@ -177,7 +179,7 @@ static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report) {
 
 static void say_leak(char buf[SL_WORDS_CAP], const sl_finding *leak) {
     char place[SL_WORDS_CAP], human[SL_HUMAN_CAP];
-    sl_words_site(place, leak->site, 60);
+    sl_words_site(place, leak->site, 48);
     buf[0] = '\0';
     sl_words_append(buf, "Leak: %s", place);
     sl_maybe_f64 rate = leak->bytes_per_step.known ? leak->bytes_per_step : leak->bytes_per_second;
@@ -206,7 +208,7 @@ static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
         return;
     sl_words_append(buf, ": a request for %s failed", sl_human_bytes(human, oom->requested_bytes));
     if (oom->site.trace) {
-        sl_words_site(place, oom->site, 60);
+        sl_words_site(place, oom->site, 48);
         sl_words_append(buf, " at %s", place);
     }
     sl_words_append(buf, ", %s", cause_phrases[oom->cause]);

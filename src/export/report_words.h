@@ -15,7 +15,7 @@ void sl_words_append(char buf[SL_WORDS_CAP], const char *fmt, ...) SL_PRINTF(2, 
 const char *sl_words_source(sl_source_kind source);
 
 /* "path/file.py:9 in train"; the path loses its front when the whole is wider than `columns`
- * (0 = no limit). "no recorded stack" when the site is not known. */
+ * (0 = no limit). What the site is called instead where it has no line. */
 void sl_words_site(char buf[SL_WORDS_CAP], sl_site site, size_t columns);
 void sl_words_frame(char buf[SL_WORDS_CAP], const sl_trace *trace, sl_frame frame, size_t columns);
 

@@ -6,7 +6,8 @@
 #include "base/json_out.h"
 #include "model/report.h"
 
-/* {file, line, function, stack: [{file, line, function}…]}, innermost first; null when unknown. */
+/* {file, line, function, stack: [{file, line, function}…]}, innermost first. A site without a line
+ * has nulls and a label that says why; a site that is not known at all is null. */
 void sl_site_json(sl_json_out *json, sl_site site);
 
 #endif

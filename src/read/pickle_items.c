@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The half of the pickle interpreter that knows about containers: roles, items, memo. */
+#include "read/pickle_events.h"
 #include "read/pickle_vm.h"
 
 /* Far above what a snapshot needs (one stack's frames, one unknown list's batch of 1,000). */
@@ -69,6 +70,8 @@ sl_status sl_pickle_memoize(sl_pickle_vm *vm, uint64_t id) {
     } else {
         entry = entry_of(top);
     }
+    if (sl_memo_tag_of(sl_memo_get(&vm->memo, id)) != SL_MEMO_EMPTY)
+        sl_run_clear(&vm->runs);
     if (!sl_memo_put(&vm->memo, (size_t)id, entry))
         return sl_fail(vm->err, SL_E_NOMEM, "no memory for the pickle's memo");
     return SL_OK;
@@ -212,6 +215,18 @@ static sl_status retire_item(sl_pickle_vm *vm) {
     return SL_OK;
 }
 
+/* The opcode that opens an event has been read and nothing stands behind the mark: tries the fast
+ * way from that opcode on. */
+static sl_status take_events(sl_pickle_vm *vm, bool *has_taken) {
+    uint64_t cnt;
+    vm->in->at--;
+    SL_TRY(sl_pickle_take_events(vm, &cnt));
+    vm->stack.at[vm->mark].u += cnt;
+    *has_taken = cnt > 0;
+    vm->in->at += cnt == 0;
+    return SL_OK;
+}
+
 sl_status sl_pickle_open_container(sl_pickle_vm *vm, bool is_list) {
     place at = find_place(vm, is_list);
     sl_torch_value value = {.kind = is_list ? SL_VAL_LIST : SL_VAL_DICT, .role = (uint8_t)at.role};
@@ -220,6 +235,12 @@ sl_status sl_pickle_open_container(sl_pickle_vm *vm, bool is_list) {
     if (at.is_marked && at.is_in_list)
         SL_TRY(retire_item(vm));
     SL_TRY(close_role(vm, at.role));
+    if (at.role == SL_ROLE_EVENT && at.is_marked && vm->stack.cnt == vm->mark + 1) {
+        bool has_taken;
+        SL_TRY(take_events(vm, &has_taken));
+        if (has_taken)
+            return SL_OK;
+    }
     vm->build->at_byte = vm->op_at;
     SL_TRY(sl_torch_begin(vm->build, at.role, at.index, vm->err));
     value.is_open = true;

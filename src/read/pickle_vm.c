@@ -350,5 +350,6 @@ sl_status sl_pickle_read(sl_byte_stream *in, sl_torch_build *build, sl_error *er
         status = step(&vm);
     sl_vec_free(&vm.stack);
     sl_memo_fini(&vm.memo);
+    sl_run_fini(&vm.runs);
     return status;
 }

@@ -14,6 +14,7 @@
 
 #include "base/byte_stream.h"
 #include "read/pickle_memo.h"
+#include "read/pickle_stacks.h"
 #include "read/torch_build.h"
 
 #define SL_NO_IDX SIZE_MAX
@@ -31,6 +32,8 @@ typedef struct sl_pickle_vm {
     SL_VEC(sl_torch_value) stack;
     size_t mark; /* index of the newest mark, SL_NO_IDX without one; a mark's id is the older one */
     sl_memo memo;
+    sl_run_table runs;
+    uint32_t last_text; /* string id of the newest text of an event */
     sl_pickle_open open[SL_ROLE_LIMIT];
     uint64_t op_at; /* position of the opcode at hand */
     bool is_stopped;

@@ -110,12 +110,14 @@ static uint32_t find_in_sysv_hash(const sl_elf_view *view, const char *name) {
     return 0;
 }
 
-void *sl_elf_find_symbol(const sl_elf_view *view, const char *name) {
-    uint32_t idx = 0;
+uint32_t sl_elf_find_index(const sl_elf_view *view, const char *name) {
     if (view->gnu_hash)
-        idx = find_in_gnu_hash(view, name);
-    else if (view->sysv_hash)
-        idx = find_in_sysv_hash(view, name);
+        return find_in_gnu_hash(view, name);
+    return view->sysv_hash ? find_in_sysv_hash(view, name) : 0;
+}
+
+void *sl_elf_find_symbol(const sl_elf_view *view, const char *name) {
+    uint32_t idx = sl_elf_find_index(view, name);
     return idx ? (void *)(view->base + view->symbols[idx].st_value) : NULL;
 }
 

@@ -30,6 +30,9 @@ typedef struct sl_elf_view {
 /* False when the object has no usable dynamic section. */
 bool sl_elf_view_init(sl_elf_view *view, const struct dl_phdr_info *info);
 
+/* Index of a symbol this object defines, 0 when it does not. */
+uint32_t sl_elf_find_index(const sl_elf_view *view, const char *name);
+
 /* Address of a symbol this object defines, NULL when it does not. */
 void *sl_elf_find_symbol(const sl_elf_view *view, const char *name);
 

@@ -23,6 +23,8 @@ static const mark_row rows[] = {
     {SL_STR("torch/_tensor.py"), SL_STR("backward"), SL_STACK_IN_BACKWARD},
     {SL_STR("torch/autograd/__init__.py"), SL_STR("backward"), SL_STACK_IN_BACKWARD},
     {SL_STR("torch/autograd/__init__.py"), SL_STR("grad"), SL_STACK_IN_BACKWARD},
+    {SL_STR("torch/nn/modules/module.py"), SL_STR("Module._call_impl"), SL_STACK_IN_MODULE},
+    {SL_STR("torch/nn/modules/module.py"), SL_STR("_call_impl"), SL_STACK_IN_MODULE},
 };
 
 static bool starts_with(sl_str text, sl_str start) {

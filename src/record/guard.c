@@ -29,7 +29,6 @@ static void end_thread(void *slot_ptr) {
     atomic_store_explicit(&slot->is_inside, 0, memory_order_release);
     sl_guard_own = NULL;
     slot->phase = 0;
-    slot->phase_site = 0;
     atomic_store_explicit(&slot->owner_tid, 0, memory_order_release);
 }
 
@@ -97,6 +96,12 @@ void sl_guard_after_fork_child(void) {
             atomic_store(&slots[i].owner_tid, 0);
         }
     sl_guard_init();
+}
+
+void sl_guard_each(void (*visit)(sl_guard_slot *slot, void *arg), void *arg) {
+    unsigned high = atomic_load(&slot_high);
+    for (unsigned i = 0; i < high; i++)
+        visit(&slots[i], arg);
 }
 
 uint64_t sl_guard_get_refused_cnt(void) {

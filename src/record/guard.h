@@ -22,7 +22,6 @@ typedef struct sl_guard_slot {
     _Alignas(64) atomic_uint is_inside;
     atomic_uint owner_tid;  /* 0 = free */
     uint32_t phase;         /* private to the thread: phase_watch.c */
-    uint32_t phase_site;    /* likewise */
 } sl_guard_slot;
 
 typedef struct sl_guard {
@@ -67,6 +66,9 @@ void sl_guard_on_thread_exit(void (*callback)(void));
 
 /* In the child of a fork: the other threads are gone, so are their marks. */
 void sl_guard_after_fork_child(void);
+
+/* Calls visit for every slot that was ever taken. Only when no thread but the caller is inside. */
+void sl_guard_each(void (*visit)(sl_guard_slot *slot, void *arg), void *arg);
 
 /* Threads that found no slot; their events are not recorded. */
 uint64_t sl_guard_get_refused_cnt(void);

@@ -18,7 +18,9 @@
     X(TORCH_OOM_20, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE", sl_hook_torch_oom_20, \
       "libc10", "torch 2: a request that failed")                                               \
     X(TORCH_ENABLED, "_ZN3c1022memoryProfilingEnabledEv", sl_hook_torch_enabled, "libc10",      \
-      "asked by the CPU allocator before it reports")
+      "asked by the CPU allocator before it reports")                                           \
+    X(TORCH_GRAD_MODE, "_ZN3c108GradMode11set_enabledEb", sl_hook_torch_grad_mode, "libc10",    \
+      "gradients are turned off or on: where optimizers step")
 
 typedef enum sl_hook_id {
 #define SL_HOOK_ENUM(id, symbol, replacement, library, meaning) SL_HOOK_##id,

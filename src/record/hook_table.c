@@ -51,6 +51,31 @@ void *sl_hook_find_original(sl_hook_id id) {
     return search.found;
 }
 
+typedef struct library_search {
+    const char *name;
+    definer_range *range;
+} library_search;
+
+static int visit_for_range(const sl_elf_view *view, void *search_ptr) {
+    const library_search *search = search_ptr;
+    if (strncmp(sl_elf_name(view), search->name, strlen(search->name)) != 0)
+        return 0;
+    atomic_store(&search->range->high, view->high);
+    atomic_store(&search->range->low, view->low);
+    return 1;
+}
+
+bool sl_hook_is_in_library(const char *name, const void *address) {
+    static definer_range range;
+    uintptr_t low = atomic_load_explicit(&range.low, memory_order_acquire);
+    if (SL_UNLIKELY(!low)) {
+        library_search search = {name, &range};
+        sl_elf_each(visit_for_range, &search);
+        low = atomic_load(&range.low);
+    }
+    return low && (uintptr_t)address >= low && (uintptr_t)address < atomic_load(&range.high);
+}
+
 bool sl_hook_is_in_definer(sl_hook_id id, const void *address) {
     uintptr_t low = atomic_load_explicit(&definers[id].low, memory_order_acquire);
     if (!low) {

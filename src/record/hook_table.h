@@ -29,6 +29,10 @@ static inline void *sl_hook_original(sl_hook_id id) {
     return SL_LIKELY(original) ? original : sl_hook_find_original(id);
 }
 
+/* Whether `address` lies in the first library whose file name begins so. The first question about a
+ * name looks through all libraries; one name per process is remembered. */
+bool sl_hook_is_in_library(const char *name, const void *address);
+
 /* Whether `address` lies in the library that defines the original of this hook. */
 bool sl_hook_is_in_definer(sl_hook_id id, const void *address);
 

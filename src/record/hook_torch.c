@@ -2,7 +2,9 @@
 #include "record/hook_torch.h"
 
 #include "record/hook_table.h"
+#include "record/phase_watch.h"
 #include "record/recorder.h"
+#include "record/sampler.h"
 #include "record/stack_cache.h"
 #include "record/torch_profiler.h"
 
@@ -54,8 +56,13 @@ static void record(const torch_report *report) {
         .size = (uint64_t)(is_alloc ? report->size : -report->size),
     };
     fill_totals(&event, report, is_host);
-    if (is_alloc)
-        event.stack = sl_stack_cache_get(capture.log).id;
+    if (!is_host)
+        sl_sampler_note_device(device.index);
+    if (is_alloc) {
+        sl_stack_ref stack = sl_stack_cache_get(capture.log);
+        event.stack = stack.id;
+        event.tag = sl_phase_note(capture.log, capture.guard.slot, stack);
+    }
     sl_log_write(capture.log, &event);
     sl_capture_end(&capture);
 }
@@ -145,6 +152,23 @@ void sl_hook_torch_oom_20(int64_t size, size_t allocated, size_t reserved, uint6
     *(void **)&original = sl_hook_original(SL_HOOK_TORCH_OOM_20);
     if (original)
         original(size, allocated, reserved, device);
+}
+
+/* Every optimizer's step turns gradients off and on again, through Python, whether it allocates or
+ * not: a moment to look at the stack. The autograd engine calls this too, for each node; those calls
+ * come from another library and are let through at once. */
+void sl_hook_torch_grad_mode(bool is_enabled) {
+    void (*original)(bool);
+    *(void **)&original = sl_hook_original(SL_HOOK_TORCH_GRAD_MODE);
+    if (original)
+        original(is_enabled);
+    sl_capture capture;
+    if (!atomic_load_explicit(&sl_recorder_current, memory_order_relaxed) ||
+        !sl_hook_is_in_library("libtorch_python", __builtin_return_address(0)) ||
+        !sl_capture_begin(&capture))
+        return;
+    sl_phase_note(capture.log, capture.guard.slot, sl_stack_cache_get(capture.log));
+    sl_capture_end(&capture);
 }
 
 /* The CPU allocator asks this before each report. */

@@ -27,6 +27,8 @@ SL_API void sl_hook_torch_oom_113(int64_t size, int64_t allocated, int64_t reser
 SL_API void sl_hook_torch_oom_20(int64_t size, size_t allocated, size_t reserved, uint64_t device)
     __asm__("_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
 
+SL_API void sl_hook_torch_grad_mode(bool is_enabled) __asm__("_ZN3c108GradMode11set_enabledEb");
+
 SL_API bool sl_hook_torch_enabled(void) __asm__("_ZN3c1022memoryProfilingEnabledEv");
 
 #endif

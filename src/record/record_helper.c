@@ -17,7 +17,6 @@ typedef struct helper {
     pthread_cond_t wake;
     bool is_running; /* has a thread to join; changed by start and stop only */
     bool must_stop;  /* under lock */
-    sl_log *log;
     sl_helper_task tasks[SL_HELPER_TASK_MAX];
     uint64_t due_ms[SL_HELPER_TASK_MAX];
     size_t task_cnt;
@@ -47,7 +46,7 @@ static void run_due_tasks(void) {
     uint64_t now = now_ms();
     for (size_t i = 0; i < own.task_cnt; i++)
         if (now >= own.due_ms[i]) {
-            own.tasks[i].run(own.log, own.tasks[i].arg);
+            own.tasks[i].run();
             own.due_ms[i] = now + own.tasks[i].period_ms;
         }
 }
@@ -91,11 +90,10 @@ static void init_wake(void) {
     pthread_condattr_destroy(&attr);
 }
 
-bool sl_helper_start(sl_log *log, const sl_helper_task *tasks, size_t task_cnt) {
+bool sl_helper_start(const sl_helper_task *tasks, size_t task_cnt) {
     if (own.is_running)
         return true;
     init_wake();
-    own.log = log;
     own.must_stop = false;
     own.task_cnt = task_cnt < SL_HELPER_TASK_MAX ? task_cnt : SL_HELPER_TASK_MAX;
     memcpy(own.tasks, tasks, own.task_cnt * sizeof *tasks);

@@ -5,19 +5,17 @@
 #ifndef SL_RECORD_HELPER_H
 #define SL_RECORD_HELPER_H
 
-#include "log/log_writer.h"
+#include "base/sl_base.h"
 
 typedef struct sl_helper_task {
-    void (*run)(sl_log *log, void *arg); /* every period, in the helper's thread */
-    void *arg;
+    void (*run)(void); /* every period, in the helper's thread */
     uint64_t period_ms;
 } sl_helper_task;
 
 #define SL_HELPER_TASK_MAX 4
 
-/* False when no thread could be made; the log then does not grow beyond its first pieces. Tasks
- * are copied. */
-bool sl_helper_start(sl_log *log, const sl_helper_task *tasks, size_t task_cnt);
+/* False when no thread could be made. True and no change when it runs already. Tasks are copied. */
+bool sl_helper_start(const sl_helper_task *tasks, size_t task_cnt);
 
 /* Ends the thread and waits for it, at most limit_ms. True when it is gone (or was never there). */
 bool sl_helper_stop(unsigned limit_ms);

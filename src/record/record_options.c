@@ -7,27 +7,8 @@
 
 #include "base/human.h"
 
-typedef struct env_row {
-    const char *name;
-    const char *meaning;
-} env_row;
-
-static const env_row env_rows[SL_RECORD_ENV_CNT] = {
-#define SL_RECORD_ENV_ROW(id, name, meaning) {name, meaning},
-    SL_RECORD_ENV_MAP(SL_RECORD_ENV_ROW)
-#undef SL_RECORD_ENV_ROW
-};
-
-const char *sl_record_env_name(sl_record_env var) {
-    return env_rows[var].name;
-}
-
-const char *sl_record_env_meaning(sl_record_env var) {
-    return env_rows[var].meaning;
-}
-
 static const char *text_of(sl_record_env var) {
-    const char *text = getenv(env_rows[var].name);
+    const char *text = getenv(sl_record_env_name(var));
     return text && *text ? text : NULL;
 }
 

@@ -18,6 +18,7 @@ typedef struct sl_record_settings {
     bool is_disabled;
     bool has_stacks;
     bool is_quiet;
+    bool is_patching; /* hooks go into the GOT; else they are preloaded */
 } sl_record_settings;
 
 /* number, variable, what it means; the order is that of the documentation. */
@@ -37,8 +38,14 @@ typedef enum sl_record_env {
         SL_RECORD_ENV_CNT
 } sl_record_env;
 
-const char *sl_record_env_name(sl_record_env var);
-const char *sl_record_env_meaning(sl_record_env var);
+static inline const char *sl_record_env_name(sl_record_env var) {
+    static const char *const names[SL_RECORD_ENV_CNT] = {
+#define SL_RECORD_ENV_NAME(id, name, meaning) name,
+        SL_RECORD_ENV_MAP(SL_RECORD_ENV_NAME)
+#undef SL_RECORD_ENV_NAME
+    };
+    return names[var];
+}
 
 /* Defaults, then the environment. A value that cannot be read is SL_E_USAGE with the variable's
  * name in the text; the rest of the settings is still usable. */

@@ -9,10 +9,14 @@
 #include <unistd.h>
 
 #include "base/diag.h"
+#include "record/got_patch.h"
+#include "record/phase_watch.h"
 #include "record/pystack.h"
 #include "record/record_helper.h"
 #include "record/record_identity.h"
+#include "record/sampler.h"
 #include "record/stack_cache.h"
+#include "record/torch_profiler.h"
 
 typedef enum recorder_state {
     STATE_OFF,     /* never armed, failed, or closed: every event passes by */
@@ -27,7 +31,7 @@ typedef enum recorder_state {
 
 typedef struct recorder {
     atomic_int state;
-    sl_log *log; /* owned; also in sl_recorder_current while events may use it */
+    _Atomic(sl_log *) log; /* owned; also in sl_recorder_current while events may use it */
     sl_record_settings settings;
     bool wants_cpu;
     char path[SL_RECORD_PATH_CAP + 128];
@@ -68,8 +72,12 @@ static sl_status create_log(sl_error *err) {
     mkdir(rec.settings.dir, 0777); /* a failure shows in the next call */
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
         make_path(&who, attempt);
-        if (access(rec.path, F_OK) != 0)
-            return sl_log_create(&options, &rec.log, err);
+        if (access(rec.path, F_OK) == 0)
+            continue;
+        sl_log *log;
+        SL_TRY(sl_log_create(&options, &log, err));
+        atomic_store(&rec.log, log);
+        return SL_OK;
     }
     return sl_fail(err, SL_E_OPEN, "'%s' and 999 more exist", rec.path);
 }
@@ -84,18 +92,33 @@ static void start_stacks(void) {
     }
 }
 
-static void run_maintain(sl_log *log, void *unused) {
-    SL_UNUSED(unused);
-    sl_log_maintain(log);
+static void run_maintain(void) {
+    sl_log *log = atomic_load(&rec.log);
+    if (log)
+        sl_log_maintain(log);
+}
+
+static void run_sampler(void) {
+    sl_log *log = atomic_load(&rec.log);
+    if (log)
+        sl_sampler_run(log);
+}
+
+static void run_patch(void) {
+    if (rec.settings.is_patching)
+        sl_got_patch_if_changed();
 }
 
 static void start_helper(void) {
     const sl_helper_task tasks[] = {
-        {run_maintain, NULL, 20},
+        {run_maintain, 20},
+        {run_patch, 10},
+        {run_sampler, rec.settings.interval_ms},
     };
-    if (sl_helper_start(rec.log, tasks, SL_COUNT_OF(tasks)))
+    if (sl_helper_start(tasks, SL_COUNT_OF(tasks)))
         return;
-    sl_log_health_add(rec.log, SL_HEALTH_HOOK_FAILURE, 1);
+    if (rec.log)
+        sl_log_health_add(rec.log, SL_HEALTH_HOOK_FAILURE, 1);
     sl_diag_say(&thread_failed, "no thread for the recorder; long recordings will be cut short");
 }
 
@@ -109,12 +132,13 @@ static sl_log *publish(void) {
 static sl_log *open_log(void) {
     sl_error err = SL_ERROR_INIT;
     if (create_log(&err) < 0) {
-        rec.log = NULL;
+        rec.path[0] = '\0';
         sl_diag_say(&open_failed, "not recording: %s; the program runs on", err.text);
         atomic_store(&rec.state, STATE_OFF);
         return NULL;
     }
     start_stacks();
+    sl_phase_start(rec.log);
     start_helper();
     return publish();
 }
@@ -149,15 +173,23 @@ static bool pause_log(void) {
 }
 
 static void before_fork(void) {
-    if (!pause_log())
-        return;
+    bool was_open = pause_log();
     sl_helper_stop(FORK_STOP_MS);
-    atomic_store(&rec.state, STATE_PAUSED);
+    if (was_open)
+        atomic_store(&rec.state, STATE_PAUSED);
+}
+
+/* Before the first event there is a helper only to patch libraries that come. */
+static void after_fork_in_parent(void) {
+    if (atomic_load(&rec.state) == STATE_READY && rec.settings.is_patching)
+        start_helper();
 }
 
 static void after_fork_in_child(void) {
     sl_guard_after_fork_child();
     sl_helper_after_fork_child();
+    sl_torch_profiler_after_fork_child();
+    sl_sampler_after_fork_child();
     if (!rec.log)
         return;
     atomic_store(&sl_recorder_current, NULL);
@@ -180,7 +212,7 @@ static void register_once(void) {
     if (is_registered)
         return;
     is_registered = true;
-    pthread_atfork(before_fork, NULL, after_fork_in_child);
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     sl_guard_on_thread_exit(end_thread);
 }
 
@@ -195,13 +227,19 @@ bool sl_recorder_arm(const sl_record_settings *settings) {
     sl_guard_init();
     register_once();
     atomic_store(&rec.state, STATE_READY);
+    if (settings->is_patching) {
+        sl_got_patch_if_changed();
+        start_helper();
+    }
     return true;
 }
 
 void sl_recorder_close(void) {
     int state = STATE_READY;
-    if (atomic_compare_exchange_strong(&rec.state, &state, STATE_OFF))
+    if (atomic_compare_exchange_strong(&rec.state, &state, STATE_OFF)) {
+        sl_helper_stop(EXIT_STOP_MS);
         return;
+    }
     if (state == STATE_PAUSED)
         atomic_store(&rec.state, STATE_OFF);
     else if (!pause_log())
@@ -211,10 +249,16 @@ void sl_recorder_close(void) {
     /* A thread that is still inside after this time may use the mapping for ever: it stays, and
      * the file is left as after a kill, which loses nothing. */
     if (is_helper_gone && sl_guard_wait_empty(EXIT_STOP_MS)) {
+        sl_phase_finish(rec.log);
+        sl_sampler_reset();
         sl_log_close(rec.log);
         sl_stack_cache_clear();
     }
     rec.log = NULL;
+}
+
+bool sl_recorder_is_armed(void) {
+    return atomic_load(&rec.state) != STATE_OFF;
 }
 
 const char *sl_recorder_path(void) {

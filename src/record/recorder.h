@@ -25,6 +25,9 @@ sl_log *sl_recorder_open(void);
 /* Closes the log and the helper thread. Events that come later are not recorded. Idempotent. */
 void sl_recorder_close(void);
 
+/* Armed, open or paused. */
+bool sl_recorder_is_armed(void);
+
 /* Path of the open log, "" before the first event. Valid until the next arm. */
 const char *sl_recorder_path(void);
 

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "record/frame_marks.h"
+#include "record/phase_watch.h"
 #include "record/pystack.h"
 
 /* An entry is usable when value is not 0. A thread that finds its key with value 0 met another
@@ -133,6 +134,8 @@ static __attribute__((noinline)) sl_stack_ref intern_stack(sl_log *log, const sl
     sl_stack_ref ref = {stack->is_cut ? cut_mark(log) : 0, 0};
     for (uint32_t i = stack->depth; i-- > 0;) {
         sl_stack_ref frame = find_frame(log, &stack->frames[i]);
+        if ((frame.flags & ~ref.flags) & SL_STACK_IN_OPTIMIZER)
+            ref.flags |= sl_phase_site(ref.id) << SL_STACK_SITE_SHIFT;
         ref.id = sl_log_stack_child(log, ref.id, frame.id);
         ref.flags |= frame.flags;
     }

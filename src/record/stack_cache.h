@@ -14,11 +14,19 @@
 enum sl_stack_flag {
     SL_STACK_IN_OPTIMIZER = 1, /* inside the step of a torch optimizer */
     SL_STACK_IN_BACKWARD = 2,  /* inside torch's backward */
+    SL_STACK_IN_MODULE = 4,    /* inside the call of a torch module */
 };
+
+/* Beside the flags: which line of the program called the optimizer's step (phase_watch.h). */
+#define SL_STACK_SITE_SHIFT 8
+
+static inline uint32_t sl_stack_flags_site(uint32_t flags) {
+    return (flags >> SL_STACK_SITE_SHIFT) & 0xff;
+}
 
 typedef struct sl_stack_ref {
     uint32_t id;    /* of the log, 0 = no stack */
-    uint32_t flags; /* sl_stack_flag */
+    uint32_t flags; /* sl_stack_flag, and the site */
 } sl_stack_ref;
 
 /* Maps the tables. False when there is no memory; stacks are then not recorded. */

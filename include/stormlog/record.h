@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Recording from inside a program: link with -lstormlog_record, or load the library and look the
+ * functions up. Under `stormlog run` the recorder is in the process already; sl_record_step and
+ * the marks then go to the same file.
+ *
+ * All functions may be called from any thread. Start and stop: one thread at a time. */
+#ifndef SL_RECORD_H
+#define SL_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef SL_API
+#define SL_API __attribute__((visibility("default")))
+#endif
+
+enum sl_record_cpu { SL_RECORD_CPU_AUTO = 0, SL_RECORD_CPU_ON = 1, SL_RECORD_CPU_OFF = 2 };
+enum sl_record_stacks { SL_RECORD_STACKS_PYTHON = 0, SL_RECORD_STACKS_NONE = 1 };
+
+/* Zero-initialise, set struct_size, then what is wanted. Since 0.1. */
+typedef struct sl_record_options {
+    uint32_t struct_size; /* sizeof(sl_record_options) */
+    uint32_t cpu;         /* enum sl_record_cpu; AUTO: on where there is no GPU */
+    uint32_t stacks;      /* enum sl_record_stacks */
+    uint32_t interval_ms; /* between two readings of counters; 0 = 100 */
+    uint64_t ring_bytes;  /* room for raw events; 0 = the default */
+    const char *dir;      /* folder for the file; NULL = STORMLOG_DIR, else "stormlog-runs" */
+} sl_record_options;
+
+/* Begins to record this process: hooks are put into the libraries that are loaded and into those
+ * that will be. The file is made at the first memory event. Blocks that are live already are not
+ * known to the recording. options may be NULL. Returns 0; -1 when STORMLOG_DISABLE is set or a
+ * recording is under way (under `stormlog run`, for one); -2 when an option makes no sense.
+ * Since 0.1. */
+SL_API int sl_record_start(const sl_record_options *options);
+
+/* Ends the recording, closes the file and takes all hooks out again. Since 0.1. */
+SL_API void sl_record_stop(void);
+
+/* 1 while a recording is armed or under way, else 0. Since 0.1. */
+SL_API int sl_record_is_on(void);
+
+/* Path of the file, "" before the first memory event. Valid until the next start. Since 0.1. */
+SL_API const char *sl_record_path(void);
+
+/* A step of the program ended. Steps found without a call of this (torch optimizers) stop being
+ * counted from the first call on. Since 0.1. */
+SL_API void sl_record_step(uint64_t number);
+
+/* A named range, and a named point. name is copied. Since 0.1. */
+SL_API void sl_record_mark_begin(const char *name);
+SL_API void sl_record_mark_end(const char *name);
+SL_API void sl_record_mark(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

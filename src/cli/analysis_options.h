@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* From the shared options of the command line to the options of the analyses. */
+#ifndef SL_ANALYSIS_OPTIONS_H
+#define SL_ANALYSIS_OPTIONS_H
+
+#include "analyze/analysis.h"
+#include "base/options.h"
+#include "cli/inputs.h"
+
+/* Of a command with device, since, until, top, filter, group-by and capacity. */
+sl_status sl_cli_analysis_options(const sl_opts *opts, const sl_inputs *inputs,
+                                  sl_analysis_options *options, sl_error *err);
+
+/* sl_analyze over all inputs. A device that no input has is a mistake of the command line here. */
+sl_status sl_cli_analyze(const sl_inputs *inputs, const sl_analysis_options *options,
+                         sl_report **out, sl_error *err);
+
+/* The group-by option of a command that has it. */
+sl_group_by sl_cli_group_by(const sl_opts *opts);
+
+#endif

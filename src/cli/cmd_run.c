@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* `stormlog run`: starts a command with the recorder preloaded and ends with its exit code. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "cli/cli.h"
+#include "cli/cmd_list.h"
+#include "cli/run_folder.h"
+#include "cli/run_process.h"
+#include "cli/run_target.h"
+#include "record/record_options.h"
+
+/* As a shell has it: the command was not found, or was found and could not be run. */
+#define EXIT_NOT_FOUND 127
+#define EXIT_NOT_RUNNABLE 126
+
+static const sl_opt options[] = {
+    {.name = "output",
+     .short_name = 'o',
+     .type = SL_OPT_FILE,
+     .metavar = "DIR",
+     .help = "folder for the recordings instead of " SL_RUNS_FOLDER "/<time>-<name>"},
+    {.name = "ring",
+     .type = SL_OPT_SIZE,
+     .help = "room for raw events per process (the newest are kept); totals per line of code and "
+             "curves cover the whole run in any case"},
+    {.name = "cpu",
+     .type = SL_OPT_FLAG,
+     .help = "record PyTorch's CPU allocator too; this is so by itself where there is no GPU"},
+    {.name = "no-cpu", .type = SL_OPT_FLAG, .help = "never record PyTorch's CPU allocator"},
+    {.name = "stacks",
+     .type = SL_OPT_CHOICE,
+     .choices = "python|none",
+     .initial = "python",
+     .help = "what is kept about where an allocation came from"},
+    {.name = "interval",
+     .type = SL_OPT_DURATION,
+     .initial = "100ms",
+     .help = "time between two readings of the counters of host and device"},
+    {.name = "quiet",
+     .short_name = 'q',
+     .type = SL_OPT_FLAG,
+     .help = "no closing lines, and no messages from inside the command"},
+};
+
+static bool set_env(const char *name, const char *value) {
+    return value ? setenv(name, value, 1) == 0 : unsetenv(name) == 0;
+}
+
+/* Number of a DURATION option in milliseconds. */
+static int64_t interval_ms(const sl_opts *opts) {
+    return sl_opts_number(opts, "interval") / 1000;
+}
+
+static sl_status check_options(const sl_opts *opts, sl_error *err) {
+    int64_t ms = interval_ms(opts);
+    if (sl_opts_flag(opts, "cpu") && sl_opts_flag(opts, "no-cpu"))
+        return sl_fail(err, SL_E_USAGE, "--cpu and --no-cpu exclude each other");
+    if (ms < 10 || ms > 60000)
+        return sl_fail(err, SL_E_USAGE, "--interval is %s; expected 10ms to 1min",
+                       sl_opts_text(opts, "interval"));
+    return SL_OK;
+}
+
+/* What the recorder reads in the process and in all its children. */
+static bool export_settings(const sl_opts *opts, const sl_run_folder *folder) {
+    char number[32];
+    snprintf(number, sizeof number, "%lld", (long long)interval_ms(opts));
+    const char *cpu = sl_opts_flag(opts, "cpu")      ? "1"
+                      : sl_opts_flag(opts, "no-cpu") ? "0"
+                                                     : "auto";
+    const char *quiet = sl_opts_flag(opts, "quiet") ? "1" : NULL;
+    return set_env(sl_record_env_name(SL_RECORD_ENV_DIR), folder->full_path) &&
+           set_env(sl_record_env_name(SL_RECORD_ENV_RING), sl_opts_text(opts, "ring")) &&
+           set_env(sl_record_env_name(SL_RECORD_ENV_CPU), cpu) &&
+           set_env(sl_record_env_name(SL_RECORD_ENV_STACKS), sl_opts_text(opts, "stacks")) &&
+           set_env(sl_record_env_name(SL_RECORD_ENV_INTERVAL), number) &&
+           set_env(sl_record_env_name(SL_RECORD_ENV_QUIET), quiet);
+}
+
+/* Ours first: the names it exports must win. */
+static sl_status export_library(sl_error *err) {
+    char library[SL_RUN_PATH_CAP];
+    const char *before = getenv("LD_PRELOAD");
+    SL_TRY(sl_target_find_library(library, err));
+    size_t len = strlen(library) + (before ? strlen(before) : 0) + 2;
+    char *list = malloc(len);
+    if (!list)
+        return sl_fail(err, SL_E_NOMEM, "out of host memory");
+    snprintf(list, len, "%s%s%s", library, before && *before ? ":" : "", before ? before : "");
+    bool is_set = set_env("LD_PRELOAD", list);
+    free(list);
+    return is_set ? SL_OK : sl_fail_errno(err, SL_E_SYSTEM, "cannot set LD_PRELOAD");
+}
+
+static void say_result(const sl_run_folder *folder) {
+    size_t cnt = sl_run_folder_count_new(folder);
+    if (cnt == 0) {
+        sl_run_folder_discard(folder);
+        sl_cli_complain("no memory event was seen in this run, so nothing was recorded");
+        return;
+    }
+    sl_cli_complain("recorded %zu process%s in %s", cnt, cnt == 1 ? "" : "es", folder->path);
+}
+
+/* The operands as argv of the command, with the NULL exec wants; NULL when memory ran out. */
+static char **make_argv(const sl_opts *opts) {
+    char **argv = calloc(opts->operands.cnt + 1, sizeof *argv);
+    for (size_t i = 0; argv && i < opts->operands.cnt; i++)
+        argv[i] = (char *)(uintptr_t)opts->operands.at[i]; /* exec does not write to them */
+    return argv;
+}
+
+static int run_recorded(const sl_opts *opts, const sl_target *target, char **argv, sl_error *err) {
+    static sl_run_folder folder; /* too large for a stack frame; the command runs once */
+    char name[64];
+    int exit_code = 0;
+    sl_run_folder_name(name, (int)opts->operands.cnt, opts->operands.at);
+    SL_TRY(sl_run_folder_open(&folder, sl_opts_text(opts, "output"), name, err));
+    sl_status status = export_library(err);
+    if (status == SL_OK && !export_settings(opts, &folder))
+        status = sl_fail_errno(err, SL_E_SYSTEM, "cannot set the environment");
+    if (status == SL_OK)
+        status = sl_run_process(target->path, argv, &exit_code, err);
+    if (status < 0) {
+        sl_run_folder_discard(&folder);
+        return status;
+    }
+    if (!sl_opts_flag(opts, "quiet"))
+        say_result(&folder);
+    else if (sl_run_folder_count_new(&folder) == 0)
+        sl_run_folder_discard(&folder);
+    return exit_code;
+}
+
+static int run_unrecorded(const sl_target *target, char **argv, sl_error *err) {
+    int exit_code = 0;
+    sl_cli_complain("not recording '%s': %s; it runs on its own", target->binary,
+                    sl_target_fit_text(target->fit));
+    SL_TRY(sl_run_process(target->path, argv, &exit_code, err));
+    return exit_code;
+}
+
+static int run(const sl_opts *opts, sl_error *err) {
+    static sl_target target; /* too large for a stack frame; the command runs once */
+    SL_TRY(check_options(opts, err));
+    sl_status found = sl_target_find(&target, opts->operands.at[0], err);
+    if (found < 0) {
+        sl_cli_complain("%s", err->text);
+        return found == SL_E_PERMISSION ? EXIT_NOT_RUNNABLE : EXIT_NOT_FOUND;
+    }
+    char **argv = make_argv(opts);
+    if (!argv)
+        return sl_fail(err, SL_E_NOMEM, "out of host memory");
+    int result = target.fit == SL_TARGET_OK ? run_recorded(opts, &target, argv, err)
+                                            : run_unrecorded(&target, argv, err);
+    free(argv);
+    return result;
+}
+
+const sl_cmd sl_cmd_run = {
+    .name = "run",
+    .operands = "CMD [ARG...]",
+    .operand_min = 1,
+    .operand_max = SL_OPERANDS_ANY,
+    .stops_at_operand = true,
+    .summary = "run a command and record every allocation of its memory",
+    .description =
+        "Starts CMD with the recorder inside, without any change to its code. Every process below "
+        "CMD that touches memory through PyTorch gets one .slog file, made at its first event; the "
+        "file can be read while the process runs, and nothing that was written is lost when it is "
+        "killed.\n\n"
+        "The exit code is that of CMD (128 + n when signal n ended it, 127 when there is no such "
+        "command, 126 when it cannot be run). SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and "
+        "SIGUSR2 are handed on to it. With STORMLOG_DISABLE=1 in the environment nothing is "
+        "recorded.",
+    .examples = "stormlog run -- python train.py\n"
+                "  record a training\n"
+                "stormlog run -o runs/a --no-cpu -- torchrun --nproc-per-node 8 train.py\n"
+                "  one file for each rank, GPU memory only\n",
+    .options = options,
+    .option_cnt = SL_COUNT_OF(options),
+    .run = run,
+};

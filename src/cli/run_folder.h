@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The folder a run records into: its name, the `latest` shortcut beside it, and the tidying up when
+ * nothing was recorded. */
+#ifndef SL_RUN_FOLDER_H
+#define SL_RUN_FOLDER_H
+
+#include "base/status.h"
+#include "cli/run_target.h"
+
+#define SL_RUNS_FOLDER "stormlog-runs"
+
+typedef struct sl_run_folder {
+    char path[SL_RUN_PATH_CAP];        /* as shown to the user */
+    char full_path[SL_RUN_PATH_CAP];   /* absolute, for processes that change their folder */
+    char latest_before[SL_RUN_PATH_CAP]; /* what `latest` pointed to; "" = it was not there */
+    bool is_default;            /* in SL_RUNS_FOLDER; has a `latest` */
+    bool is_made;               /* did not exist before */
+    size_t recording_cnt_before;
+} sl_run_folder;
+
+/* Makes the folder. `wanted` is the user's choice or NULL for stormlog-runs/<UTC time>-<name>. */
+sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
+                             sl_error *err);
+
+/* Recordings that this run added. */
+size_t sl_run_folder_count_new(const sl_run_folder *folder);
+
+/* Removes what open made, if nothing was recorded there. */
+void sl_run_folder_discard(const sl_run_folder *folder);
+
+/* "train" for `python train.py`, else the command's own name; into buf. */
+void sl_run_folder_name(char buf[64], int argc, const char *const *argv);
+
+#endif

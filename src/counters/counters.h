@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Figures about host and device memory that no allocator knows: what the driver says the card holds,
+ * what this process has of it, what the host has left. A figure that cannot be had is unknown, with
+ * the reason beside it; it is never 0 instead.
+ *
+ * One thread at a time (the recorder's own). libc only; vendor libraries are loaded at run time. */
+#ifndef SL_COUNTERS_H
+#define SL_COUNTERS_H
+
+#include "base/status.h"
+
+typedef struct sl_host_sample {
+    sl_maybe_u64 rss_bytes;       /* of this process */
+    sl_maybe_u64 available_bytes; /* of the machine, as the kernel estimates it */
+    sl_maybe_u64 cgroup_bytes;    /* used by this process's control group */
+} sl_host_sample;
+
+typedef struct sl_device_sample {
+    sl_maybe_u64 used_bytes; /* of the card, by everybody */
+    sl_maybe_u64 total_bytes;
+    sl_maybe_u64 process_bytes; /* by this process, its context included */
+    sl_maybe_u64 others_bytes;  /* by all other processes the driver lists */
+    sl_maybe_u64 utilization_pct;
+    sl_maybe_u64 temperature_c;
+    sl_maybe_u64 power_mw;
+    const char *process_why; /* static text when process_bytes is unknown, else NULL */
+} sl_device_sample;
+
+void sl_counters_read_host(sl_host_sample *sample);
+
+typedef struct sl_counters_ops {
+    const char *name;
+    /* Loads the driver's library. SL_E_DEVICE with the reason when this back end is not for here. */
+    sl_status (*open)(sl_error *err);
+    int (*count)(void);
+    /* `device` as the program numbers it. SL_E_DEVICE when there is no such one. */
+    sl_status (*read)(int device, sl_device_sample *sample, sl_error *err);
+    void (*close)(void);
+} sl_counters_ops;
+
+/* The first back end that opens, NULL when none does; err then says what each of them missed. */
+const sl_counters_ops *sl_counters_open(sl_error *err);
+
+extern const sl_counters_ops sl_counters_nvml;
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "counters/counters.h"
+
+#define FILE_CAP 1024
+
+/* The start of a small file as text; false when it cannot be read. */
+static bool read_text(const char *path, char *buf, size_t cap) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t got = read(fd, buf, cap - 1);
+    close(fd);
+    if (got <= 0)
+        return false;
+    buf[got] = '\0';
+    return true;
+}
+
+static sl_maybe_u64 number_at(const char *text) {
+    char *end;
+    unsigned long long value = text ? strtoull(text, &end, 10) : 0;
+    return text && end != text ? sl_known_u64(value) : (sl_maybe_u64){0, false};
+}
+
+static sl_maybe_u64 read_rss(void) {
+    char text[FILE_CAP];
+    if (!read_text("/proc/self/statm", text, sizeof text))
+        return (sl_maybe_u64){0, false};
+    sl_maybe_u64 pages = number_at(strchr(text, ' ')); /* second number: resident pages */
+    pages.value *= (uint64_t)sysconf(_SC_PAGESIZE);
+    return pages;
+}
+
+static sl_maybe_u64 read_available(void) {
+    static const char key[] = "MemAvailable:";
+    char text[FILE_CAP];
+    if (!read_text("/proc/meminfo", text, sizeof text))
+        return (sl_maybe_u64){0, false};
+    const char *line = strstr(text, key);
+    sl_maybe_u64 kib = number_at(line ? line + strlen(key) : NULL);
+    kib.value *= 1024;
+    return kib;
+}
+
+/* Version 2 has one line "0::/path"; version 1 names the memory controller. */
+static bool find_cgroup_file(char path[FILE_CAP]) {
+    char text[FILE_CAP];
+    if (!read_text("/proc/self/cgroup", text, sizeof text))
+        return false;
+    const char *start = strstr(text, "0::/"), *folder = "/sys/fs/cgroup",
+               *file = "/memory.current";
+    size_t skip = 3;
+    if (!start) {
+        start = strstr(text, ":memory:/");
+        folder = "/sys/fs/cgroup/memory";
+        file = "/memory.usage_in_bytes";
+        skip = 8;
+    }
+    if (!start)
+        return false;
+    start += skip;
+    size_t len = strcspn(start, "\n");
+    if (len + 64 >= FILE_CAP)
+        return false;
+    strcpy(path, folder);
+    strncat(path, start, len);
+    strcat(path, file);
+    if (access(path, R_OK) == 0)
+        return true;
+    /* Inside a container the own group is often mounted as the root. */
+    strcpy(path, folder);
+    strcat(path, file);
+    return access(path, R_OK) == 0;
+}
+
+static sl_maybe_u64 read_cgroup(void) {
+    char path[FILE_CAP], text[64];
+    if (!find_cgroup_file(path) || !read_text(path, text, sizeof text))
+        return (sl_maybe_u64){0, false};
+    return number_at(text);
+}
+
+void sl_counters_read_host(sl_host_sample *sample) {
+    sample->rss_bytes = read_rss();
+    sample->available_bytes = read_available();
+    sample->cgroup_bytes = read_cgroup();
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "counters/counters.h"
+#include "counters/nvml_symbols.h"
+
+#define DEVICE_MAX 64
+#define PROCESS_MAX 100 /* 24 bytes each; a card shared by more is cut, see read_processes */
+
+typedef struct symbol_row {
+    const char *name;
+    const char *older; /* NULL = none */
+    size_t slot;       /* offset in nvml_functions */
+    bool is_required;
+} symbol_row;
+
+static const symbol_row symbols[] = {
+#define NVML_SYMBOL_ROW(name, older, slot, required) \
+    {name, older, offsetof(nvml_functions, slot), required},
+    NVML_SYMBOL_MAP(NVML_SYMBOL_ROW)
+#undef NVML_SYMBOL_ROW
+};
+
+static void *library;
+static nvml_functions nvml;
+static nvml_device *handles[DEVICE_MAX]; /* by the program's own numbering */
+static int handle_cnt;
+
+static sl_status load_symbols(sl_error *err) {
+    for (size_t i = 0; i < SL_COUNT_OF(symbols); i++) {
+        void *found = dlsym(library, symbols[i].name);
+        if (!found && symbols[i].older)
+            found = dlsym(library, symbols[i].older);
+        if (!found && symbols[i].is_required)
+            return sl_fail(err, SL_E_DEVICE, "libnvidia-ml.so.1 has no '%s'", symbols[i].name);
+        memcpy((char *)&nvml + symbols[i].slot, &found, sizeof found);
+    }
+    return SL_OK;
+}
+
+static bool add_handle(nvml_device *handle) {
+    if (handle_cnt == DEVICE_MAX)
+        return false;
+    handles[handle_cnt++] = handle;
+    return true;
+}
+
+static void add_by_index(unsigned int idx) {
+    nvml_device *handle;
+    if (nvml.get_handle(idx, &handle) == NVML_SUCCESS)
+        add_handle(handle);
+}
+
+/* CUDA numbers the devices of CUDA_VISIBLE_DEVICES from 0 and stops at the first entry it does not
+ * know. Entries are numbers or UUIDs ("GPU-..."). On machines with different cards and without
+ * CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA may sort them differently from NVML. */
+static void find_visible(const char *list) {
+    while (*list) {
+        char entry[96], *end;
+        size_t len = strcspn(list, ",");
+        if (len >= sizeof entry)
+            return;
+        memcpy(entry, list, len);
+        entry[len] = '\0';
+        nvml_device *handle;
+        unsigned long idx = strtoul(entry, &end, 10);
+        if (len && *end == '\0')
+            add_by_index((unsigned int)idx);
+        else if (nvml.get_handle_by_uuid && nvml.get_handle_by_uuid(entry, &handle) == NVML_SUCCESS)
+            add_handle(handle);
+        else
+            return;
+        list += len + (list[len] == ',');
+    }
+}
+
+static void find_devices(void) {
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    unsigned int cnt = 0;
+    handle_cnt = 0;
+    if (visible) {
+        find_visible(visible);
+        return;
+    }
+    nvml.get_count(&cnt);
+    for (unsigned int i = 0; i < cnt; i++)
+        add_by_index(i);
+}
+
+static void close_nvml(void) {
+    if (!library)
+        return;
+    nvml.shutdown();
+    dlclose(library);
+    library = NULL;
+    handle_cnt = 0;
+}
+
+static sl_status open_nvml(sl_error *err) {
+    library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return sl_fail(err, SL_E_DEVICE, "libnvidia-ml.so.1 cannot be loaded");
+    sl_status status = load_symbols(err);
+    int code = status == SL_OK ? nvml.init() : NVML_SUCCESS;
+    if (code != NVML_SUCCESS)
+        status = sl_fail(err, SL_E_DEVICE, "nvmlInit failed with code %d", code);
+    if (status < 0) {
+        dlclose(library);
+        library = NULL;
+        return status;
+    }
+    find_devices();
+    return SL_OK;
+}
+
+static int count_devices(void) {
+    return handle_cnt;
+}
+
+/* The driver lists processes by the numbers of its own pid namespace. */
+static void sum_processes(const nvml_process *rows, unsigned int cnt, sl_device_sample *sample) {
+    unsigned int own = (unsigned int)getpid();
+    sample->others_bytes = sl_known_u64(0);
+    for (unsigned int i = 0; i < cnt; i++) {
+        bool is_own = rows[i].pid == own;
+        if (rows[i].used_bytes == UINT64_MAX) {
+            sample->process_why = "the driver does not tell the memory of processes here";
+            sample->others_bytes.known = false;
+        } else if (is_own) {
+            sample->process_bytes = sl_known_u64(rows[i].used_bytes);
+        } else {
+            sample->others_bytes.value += rows[i].used_bytes;
+        }
+    }
+    if (!sample->process_bytes.known) {
+        sample->others_bytes.known = false; /* one of the others may be us under another number */
+        if (!sample->process_why)
+            sample->process_why = "the driver does not list this process (another pid namespace?)";
+    }
+}
+
+static void read_processes(nvml_device *handle, sl_device_sample *sample) {
+    nvml_process rows[PROCESS_MAX];
+    unsigned int cnt = PROCESS_MAX;
+    if (!nvml.get_processes) {
+        sample->process_why = "the driver is too old to list processes with their memory";
+        return;
+    }
+    int code = nvml.get_processes(handle, &cnt, rows);
+    if (code == NVML_SUCCESS)
+        sum_processes(rows, cnt, sample);
+    else
+        sample->process_why = code == NVML_INSUFFICIENT_SIZE
+                                  ? "more processes on the card than can be listed"
+                                  : "the driver refused to list the processes";
+}
+
+static sl_status read_device(int device, sl_device_sample *sample, sl_error *err) {
+    nvml_memory memory;
+    nvml_utilization utilization;
+    unsigned int value;
+    *sample = (sl_device_sample){0};
+    if (device < 0 || device >= handle_cnt)
+        return sl_fail(err, SL_E_DEVICE, "NVML knows %d devices; no number %d", handle_cnt, device);
+    nvml_device *handle = handles[device];
+    if (nvml.get_memory(handle, &memory) == NVML_SUCCESS) {
+        sample->used_bytes = sl_known_u64(memory.used);
+        sample->total_bytes = sl_known_u64(memory.total);
+    }
+    read_processes(handle, sample);
+    if (nvml.get_utilization && nvml.get_utilization(handle, &utilization) == NVML_SUCCESS)
+        sample->utilization_pct = sl_known_u64(utilization.gpu);
+    if (nvml.get_temperature &&
+        nvml.get_temperature(handle, NVML_TEMPERATURE_GPU, &value) == NVML_SUCCESS)
+        sample->temperature_c = sl_known_u64(value);
+    if (nvml.get_power && nvml.get_power(handle, &value) == NVML_SUCCESS)
+        sample->power_mw = sl_known_u64(value);
+    return SL_OK;
+}
+
+const sl_counters_ops sl_counters_nvml = {
+    .name = "nvml",
+    .open = open_nvml,
+    .count = count_devices,
+    .read = read_device,
+    .close = close_nvml,
+};

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters and their curves. Level 0 has bins of 100 ms, each further level bins four times as
+ * long; every level is a ring of the same number of bins, so ten levels of 512 hold the last 51 s
+ * at 100 ms and five months at the coarsest. Events update level 0; maintain carries finished bins
+ * up. Every word of a bin carries a tag of the bin's number, so a bin is begun anew word by word
+ * with no moment at which an old minimum could pass for a new one.
+ *
+ * An event that comes late (its thread slept between clock and update) finds its bin already
+ * carried up; it then updates the level above itself. Maintain raises `rolled` before it reads the
+ * bin, the event updates the bin before it reads `rolled`, both sequentially consistent: one of
+ * the two sees the other. */
+#include "log/log_writer_impl.h"
+
+#define TAG_MASK UINT64_C(0xffff)
+
+typedef struct sample {
+    uint64_t min, max, last, cnt;
+} sample;
+
+static sl_fmt_counter *counter_at(const sl_log *log, uint32_t i) {
+    return (sl_fmt_counter *)(void *)log->at[SL_SECTION_COUNTERS] + i;
+}
+
+static sl_fmt_bin *bin_at(const sl_log *log, uint32_t counter, uint32_t level, uint64_t bin_idx) {
+    sl_fmt_bin *bins = (sl_fmt_bin *)(void *)log->at[SL_SECTION_CURVES];
+    size_t row = (size_t)counter * SL_CURVE_LEVELS + level;
+    return bins + row * log->curve_bins + (bin_idx & (log->curve_bins - 1));
+}
+
+static uint64_t tag_of(uint64_t number) {
+    return 1 + (number - 1) % 65535;
+}
+
+typedef enum word_rule { WORD_MIN, WORD_MAX, WORD_LAST, WORD_ADD } word_rule;
+
+/* The first word of a new time replaces the old one, but only while the bin still is of this
+ * time: a thread that slept through a whole turn of the ring must not write over newer data. */
+static __attribute__((noinline)) bool begin_word(const sl_fmt_bin *bin, uint64_t *at,
+                                                 uint64_t number, uint64_t value) {
+    uint64_t word = sl_get(at), tag = tag_of(number);
+    while ((word & TAG_MASK) != tag) {
+        if (sl_get_acquire(&bin->bin) != number || sl_swap(at, &word, value << 16 | tag))
+            return true;
+    }
+    return false;
+}
+
+static inline void raise_word(uint64_t *at, uint64_t word, uint64_t value, word_rule rule) {
+    uint64_t tag = word & TAG_MASK;
+    while ((word & TAG_MASK) == tag &&
+           (rule == WORD_MIN ? value < word >> 16 : value > word >> 16) &&
+           !sl_swap(at, &word, value << 16 | tag))
+        continue;
+}
+
+/* The addition is sequentially consistent: see the top of this file. */
+static inline void update_word(const sl_fmt_bin *bin, uint64_t *at, uint64_t number, uint64_t value,
+                               word_rule rule) {
+    uint64_t word = sl_get(at), tag = tag_of(number);
+    if (SL_UNLIKELY((word & TAG_MASK) != tag)) {
+        if (begin_word(bin, at, number, value))
+            return;
+        word = sl_get(at);
+    }
+    if (rule == WORD_ADD)
+        __atomic_fetch_add(at, value << 16, __ATOMIC_SEQ_CST);
+    else if (rule == WORD_LAST)
+        sl_set_release(at, value << 16 | tag);
+    else
+        raise_word(at, word, value, rule);
+}
+
+/* False when the bin already is of a later time. */
+static bool update_bin(sl_fmt_bin *bin, uint64_t number, const sample *s) {
+    uint64_t seen = sl_get_acquire(&bin->bin);
+    while (seen < number && !sl_swap(&bin->bin, &seen, number))
+        continue;
+    if (seen > number)
+        return false;
+    update_word(bin, &bin->min, number, s->min, WORD_MIN);
+    update_word(bin, &bin->max, number, s->max, WORD_MAX);
+    update_word(bin, &bin->last, number, s->last, WORD_LAST);
+    update_word(bin, &bin->cnt, number, s->cnt, WORD_ADD);
+    return true;
+}
+
+static bool is_rolled(const sl_log *log, uint32_t counter, uint32_t level, uint64_t bin_idx) {
+    const uint64_t *rolled = &counter_at(log, counter)->rolled[level];
+    return bin_idx < __atomic_load_n(rolled, __ATOMIC_SEQ_CST);
+}
+
+void sl__curve_set(sl_log *log, uint32_t counter, uint64_t value, uint64_t time_ns) {
+    sample s = {value, value, value, 1};
+    sl_fmt_counter *c = counter_at(log, counter);
+    uint64_t bin_idx = time_ns / SL_CURVE_BIN_NS;
+    bool is_kept = update_bin(bin_at(log, counter, 0, bin_idx), bin_idx + 1, &s);
+    sl_set(&c->last, value);
+    sl_set(&c->last_ns, time_ns);
+    for (uint32_t level = 0; level + 1 < SL_CURVE_LEVELS; level++) {
+        if (SL_LIKELY(!is_rolled(log, counter, level, bin_idx)))
+            break;
+        bin_idx /= SL_CURVE_FACTOR;
+        is_kept |= update_bin(bin_at(log, counter, level + 1, bin_idx), bin_idx + 1, &s);
+    }
+    if (SL_UNLIKELY(!is_kept))
+        sl__health(log, SL_HEALTH_CURVE_LATE);
+}
+
+/* ---- maintain ---- */
+
+static bool read_bin(const sl_fmt_bin *bin, uint64_t number, sample *s) {
+    uint64_t cnt = __atomic_load_n(&bin->cnt, __ATOMIC_SEQ_CST), tag = tag_of(number);
+    uint64_t min = sl_get_acquire(&bin->min), max = sl_get_acquire(&bin->max);
+    uint64_t last = sl_get_acquire(&bin->last);
+    if (sl_get_acquire(&bin->bin) != number || (min & TAG_MASK) != tag || (max & TAG_MASK) != tag ||
+        (last & TAG_MASK) != tag || (cnt & TAG_MASK) != tag)
+        return false;
+    *s = (sample){min >> 16, max >> 16, last >> 16, cnt >> 16};
+    return true;
+}
+
+static void roll_level(sl_log *log, uint32_t counter, uint32_t level, uint64_t end_idx) {
+    uint64_t *rolled = &counter_at(log, counter)->rolled[level];
+    uint64_t i = sl_get(rolled);
+    if (end_idx > log->curve_bins && i < end_idx - log->curve_bins)
+        i = end_idx - log->curve_bins; /* older bins of this level are gone or were never used */
+    for (; i < end_idx; i++) {
+        sample s;
+        __atomic_store_n(rolled, i + 1, __ATOMIC_SEQ_CST);
+        if (!read_bin(bin_at(log, counter, level, i), i + 1, &s))
+            continue;
+        uint64_t up = i / SL_CURVE_FACTOR;
+        update_bin(bin_at(log, counter, level + 1, up), up + 1, &s);
+    }
+}
+
+/* The bin before the present one may still be written by threads that are only a little late. */
+void sl__curve_roll(sl_log *log, uint64_t now_ns) {
+    uint64_t cnt = sl_get_acquire(&log->wm[SL_SECTION_COUNTERS]->used);
+    for (uint32_t counter = 0; counter < cnt; counter++) {
+        uint64_t now_idx = now_ns / SL_CURVE_BIN_NS;
+        for (uint32_t level = 0; level + 1 < SL_CURVE_LEVELS; level++) {
+            if (now_idx >= 2)
+                roll_level(log, counter, level, now_idx - 1);
+            now_idx /= SL_CURVE_FACTOR;
+        }
+    }
+}
+
+/* ---- counters ---- */
+
+static uint64_t counter_word(sl_counter_kind kind, int device, uint32_t name) {
+    return (uint64_t)kind | UINT64_C(1) << 8 | (uint64_t)(uint16_t)device << 16 |
+           (uint64_t)name << 32;
+}
+
+static void raise_used(sl_fmt_watermark *wm, uint64_t used) {
+    uint64_t seen = sl_get(&wm->used);
+    while (seen < used && !sl_swap(&wm->used, &seen, used))
+        continue;
+}
+
+int sl_log_counter(sl_log *log, sl_counter_kind kind, int device, uint32_t name) {
+    uint64_t word = counter_word(kind, device, name);
+    uint64_t cap = sl_get_acquire(&log->wm[SL_SECTION_CURVES]->reserved);
+    uint64_t room = sl_get_acquire(&log->wm[SL_SECTION_COUNTERS]->reserved);
+    if (cap > room)
+        cap = room;
+    for (uint32_t i = 0; i < cap; i++) {
+        uint64_t *at = &counter_at(log, i)->word, found = sl_get_acquire(at);
+        if ((found == 0 && sl_swap(at, &found, word)) || found == word) {
+            raise_used(log->wm[SL_SECTION_CURVES], i + 1);
+            raise_used(log->wm[SL_SECTION_COUNTERS], i + 1);
+            return (int)i;
+        }
+    }
+    sl__health(log, SL_HEALTH_COUNTER_OVERFLOW);
+    return -1;
+}
+
+static uint64_t clamp_value(sl_log *log, uint64_t value) {
+    if (SL_LIKELY(value <= SL_SIZE_MASK))
+        return value;
+    sl__health(log, SL_HEALTH_SIZE_CLAMPED);
+    return SL_SIZE_MASK;
+}
+
+void sl_log_counter_set(sl_log *log, int counter, uint64_t value) {
+    if (counter < 0 || (uint64_t)counter >= sl_get(&log->wm[SL_SECTION_COUNTERS]->used))
+        return;
+    if (sl_get(&counter_at(log, (uint32_t)counter)->why))
+        sl_set(&counter_at(log, (uint32_t)counter)->why, 0);
+    sl__curve_set(log, (uint32_t)counter, clamp_value(log, value), sl__now(log));
+}
+
+void sl_log_counter_unavailable(sl_log *log, int counter, uint32_t why) {
+    if (counter >= 0 && (uint64_t)counter < sl_get(&log->wm[SL_SECTION_COUNTERS]->used))
+        sl_set_release(&counter_at(log, (uint32_t)counter)->why, why ? why : UINT32_MAX);
+}
+
+/* ---- totals that come with events ---- */
+
+/* The counter of a device, remembered; -1 when there is none. */
+static int device_counter(sl_log *log, uint32_t *cache, sl_counter_kind kind, int8_t device) {
+    unsigned slot = (unsigned)(device + 1);
+    if (SL_UNLIKELY(slot >= SL_DEVICE_SLOTS))
+        return sl_log_counter(log, kind, device, 0);
+    uint32_t known = sl_get32_acquire(&cache[slot]);
+    if (SL_UNLIKELY(known == 0)) {
+        int counter = sl_log_counter(log, kind, device, 0);
+        known = counter < 0 ? UINT32_MAX : (uint32_t)counter + 1;
+        sl_set32_release(&cache[slot], known);
+    }
+    return known == UINT32_MAX ? -1 : (int)known - 1;
+}
+
+void sl__curve_totals(sl_log *log, const sl_log_event *event, uint64_t time_ns) {
+    if (event->total_allocated != SL_LOG_UNKNOWN) {
+        int c = device_counter(log, log->allocated_counter, SL_COUNTER_ALLOCATED, event->device);
+        if (SL_LIKELY(c >= 0))
+            sl__curve_set(log, (uint32_t)c, clamp_value(log, event->total_allocated), time_ns);
+    }
+    if (event->total_reserved != SL_LOG_UNKNOWN) {
+        int c = device_counter(log, log->reserved_counter, SL_COUNTER_RESERVED, event->device);
+        /* Rarely changes; a bin without samples goes on at the last value. */
+        if (c >= 0 && (sl_get(&counter_at(log, (uint32_t)c)->last) != event->total_reserved ||
+                       sl_get(&counter_at(log, (uint32_t)c)->last_ns) == 0))
+            sl__curve_set(log, (uint32_t)c, clamp_value(log, event->total_reserved), time_ns);
+    }
+}

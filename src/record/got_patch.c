@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/got_patch.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "record/elf_view.h"
+#include "record/hook_table.h"
+
+#if defined(__x86_64__)
+#define RELOC_JUMP_SLOT R_X86_64_JUMP_SLOT
+#define RELOC_GLOB_DAT R_X86_64_GLOB_DAT
+#elif defined(__aarch64__)
+#define RELOC_JUMP_SLOT R_AARCH64_JUMP_SLOT
+#define RELOC_GLOB_DAT R_AARCH64_GLOB_DAT
+#endif
+
+#define PATCH_MAX 1024
+#define SEEN_MAX 4096
+#define BATCH_MAX 64
+#define LIBRARY_PATH_CAP 1024
+
+typedef struct got_slot {
+    _Atomic(void *) *at;
+    void *before;
+    bool is_relro;
+} got_slot;
+
+static got_slot patched[PATCH_MAX];
+static size_t patched_cnt, failed_cnt;
+static unsigned long long seen_adds, seen_subs;
+static uintptr_t seen[SEEN_MAX]; /* lowest address of each library that was looked through */
+static size_t seen_cnt;
+
+/* The symbol index each hook has in one library; 0 = it does not import it. */
+typedef struct hook_indexes {
+    uint32_t at[SL_HOOK_CNT];
+} hook_indexes;
+
+/* Imports stand before the hashed symbols of DT_GNU_HASH; what the library defines itself, and
+ * calls through its own slots, is found by the hash. */
+static bool find_indexes(const sl_elf_view *view, hook_indexes *out) {
+    bool is_any = false;
+    uint32_t import_cnt = view->gnu_hash    ? view->gnu_hash[1]
+                          : view->sysv_hash ? view->sysv_hash[1]
+                                            : 0;
+    for (unsigned id = 0; id < SL_HOOK_CNT; id++) {
+        out->at[id] = sl_elf_find_index(view, sl_hooks[id].symbol);
+        is_any |= out->at[id] != 0;
+    }
+    for (uint32_t i = 1; i < import_cnt; i++) {
+        uint32_t name = view->symbols[i].st_name;
+        if (name >= view->string_bytes)
+            continue;
+        for (unsigned id = 0; id < SL_HOOK_CNT; id++)
+            if (strcmp(view->strings + name, sl_hooks[id].symbol) == 0) {
+                out->at[id] = i;
+                is_any = true;
+            }
+    }
+    return is_any;
+}
+
+static bool set_protection(const void *at, int protection) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t start = (uintptr_t)at & ~(page - 1);
+    return mprotect((void *)start, page, protection) == 0;
+}
+
+/* Not memcpy: another thread may be calling through the slot, so it must change in one store (R1). */
+static bool write_slot(const got_slot *slot, void *value) {
+    if (slot->is_relro && !set_protection((void *)slot->at, PROT_READ | PROT_WRITE))
+        return false;
+    atomic_store_explicit(slot->at, value, memory_order_release);
+    if (slot->is_relro)
+        set_protection((void *)slot->at, PROT_READ);
+    return true;
+}
+
+/* A slot that was never called holds the library's own lazy-binding stub, which would write over
+ * our patch; anything else is what the program calls today, perhaps another tool's hook. */
+static void keep_original(const sl_elf_view *view, unsigned id, void *before) {
+    void *none = NULL;
+    bool is_stub = sl_elf_contains(view, before) && !sl_elf_find_symbol(view, sl_hooks[id].symbol);
+    if (before && !is_stub)
+        atomic_compare_exchange_strong(&sl_hooks[id].original, &none, before);
+}
+
+static void patch_slot(const sl_elf_view *view, unsigned id, uintptr_t address) {
+    if (!sl_elf_contains(view, (void *)address) || address % sizeof(void *) != 0)
+        return;
+    got_slot slot = {
+        .at = (_Atomic(void *) *)address,
+        .is_relro = address >= view->relro_at && address < view->relro_at + view->relro_bytes,
+    };
+    slot.before = atomic_load(slot.at);
+    if (slot.before == sl_hooks[id].replacement)
+        return;
+    keep_original(view, id, slot.before);
+    if (patched_cnt == PATCH_MAX || !write_slot(&slot, sl_hooks[id].replacement)) {
+        failed_cnt++;
+        return;
+    }
+    patched[patched_cnt++] = slot;
+}
+
+static void patch_relocs(const sl_elf_view *view, const hook_indexes *indexes,
+                         const ElfW(Rela) * relocs, size_t cnt) {
+    for (size_t i = 0; i < cnt; i++) {
+        uint32_t type = (uint32_t)ELF64_R_TYPE(relocs[i].r_info);
+        uint32_t symbol = (uint32_t)ELF64_R_SYM(relocs[i].r_info);
+        if (!symbol || (type != RELOC_JUMP_SLOT && type != RELOC_GLOB_DAT))
+            continue;
+        for (unsigned id = 0; id < SL_HOOK_CNT; id++)
+            if (indexes->at[id] == symbol)
+                patch_slot(view, id, view->base + relocs[i].r_offset);
+    }
+}
+
+/* A library in the linker's list may still be on its way: not relocated, its pages not in their final
+ * protection. dlopen(RTLD_NOLOAD) waits for the loader's lock, and so until whoever loads it is done;
+ * the handle then keeps it from going away. It must not be called from inside dl_iterate_phdr, so
+ * new libraries are first collected, then patched one by one. */
+typedef struct library {
+    uintptr_t low;
+    char path[LIBRARY_PATH_CAP];
+} library;
+
+typedef struct library_batch {
+    library at[BATCH_MAX];
+    size_t cnt;
+} library_batch;
+
+static bool is_seen(uintptr_t low) {
+    for (size_t i = 0; i < seen_cnt; i++)
+        if (seen[i] == low)
+            return true;
+    return false;
+}
+
+static void set_seen(uintptr_t low) {
+    if (seen_cnt < SEEN_MAX)
+        seen[seen_cnt++] = low;
+}
+
+static int collect_library(const sl_elf_view *view, void *batch_ptr) {
+    library_batch *batch = batch_ptr;
+    size_t len = strlen(view->path);
+    if (is_seen(view->low))
+        return 0;
+    if (sl_elf_contains(view, sl_hooks) || len >= LIBRARY_PATH_CAP) {
+        set_seen(view->low);
+        return 0;
+    }
+    library *row = &batch->at[batch->cnt++];
+    row->low = view->low;
+    memcpy(row->path, view->path, len + 1);
+    return batch->cnt == BATCH_MAX;
+}
+
+static int patch_library(const sl_elf_view *view, void *low) {
+    hook_indexes indexes;
+    if (view->low != *(const uintptr_t *)low)
+        return 0;
+    if (find_indexes(view, &indexes)) {
+        patch_relocs(view, &indexes, view->plt_relocs, view->plt_reloc_cnt);
+        patch_relocs(view, &indexes, view->data_relocs, view->data_reloc_cnt);
+    }
+    return 1;
+}
+
+static void patch_when_ready(const library *row) {
+    void *handle = dlopen(row->path[0] ? row->path : NULL, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle) { /* not for the vDSO, or when it is gone again */
+        sl_elf_each(patch_library, (void *)&row->low);
+        dlclose(handle);
+    }
+    set_seen(row->low);
+}
+
+size_t sl_got_patch(void) {
+    size_t before = patched_cnt;
+    static library_batch batch; /* one thread at a time, see the header */
+    do {
+        batch.cnt = 0;
+        sl_elf_each(collect_library, &batch);
+        for (size_t i = 0; i < batch.cnt; i++)
+            patch_when_ready(&batch.at[i]);
+    } while (batch.cnt == BATCH_MAX && seen_cnt < SEEN_MAX);
+    return patched_cnt - before;
+}
+
+static int read_changes(struct dl_phdr_info *info, size_t size, void *is_changed) {
+    SL_UNUSED(size);
+    *(bool *)is_changed = info->dlpi_adds != seen_adds || info->dlpi_subs != seen_subs;
+    if (info->dlpi_subs != seen_subs)
+        seen_cnt = 0; /* a new library may lie where an old one was */
+    seen_adds = info->dlpi_adds;
+    seen_subs = info->dlpi_subs;
+    return 1;
+}
+
+typedef struct slot_search {
+    const void *address;
+    bool is_loaded;
+} slot_search;
+
+static int visit_for_slot(const sl_elf_view *view, void *search_ptr) {
+    slot_search *search = search_ptr;
+    search->is_loaded = sl_elf_contains(view, search->address);
+    return search->is_loaded;
+}
+
+static bool is_loaded(const got_slot *slot) {
+    slot_search search = {(const void *)slot->at, false};
+    sl_elf_each(visit_for_slot, &search);
+    return search.is_loaded;
+}
+
+/* Slots of libraries that were unloaded must not be written to any more. */
+static void forget_unloaded(void) {
+    size_t kept = 0;
+    for (size_t i = 0; i < patched_cnt; i++)
+        if (is_loaded(&patched[i]))
+            patched[kept++] = patched[i];
+    patched_cnt = kept;
+}
+
+size_t sl_got_patch_if_changed(void) {
+    bool is_changed = false;
+    dl_iterate_phdr(read_changes, &is_changed);
+    if (!is_changed)
+        return 0;
+    forget_unloaded();
+    return sl_got_patch();
+}
+
+void sl_got_restore(void) {
+    forget_unloaded();
+    while (patched_cnt > 0) {
+        const got_slot *slot = &patched[--patched_cnt];
+        write_slot(slot, slot->before);
+    }
+    seen_adds = seen_subs = 0;
+    seen_cnt = 0;
+}
+
+size_t sl_got_patched_cnt(void) {
+    return patched_cnt;
+}
+
+size_t sl_got_failed_cnt(void) {
+    return failed_cnt;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/sampler.h"
+
+#include <string.h>
+
+#include "counters/counters.h"
+
+_Atomic(uint64_t) sl_sampler_devices;
+
+#define DEVICE_MAX 64
+
+/* Where the figures of one sample go: kind of counter by offset in the sample. */
+typedef struct field_row {
+    sl_counter_kind kind;
+    size_t offset;
+    const char *name; /* of SL_COUNTER_CUSTOM */
+} field_row;
+
+static const field_row host_fields[] = {
+    {SL_COUNTER_HOST_RSS, offsetof(sl_host_sample, rss_bytes), NULL},
+    {SL_COUNTER_HOST_AVAILABLE, offsetof(sl_host_sample, available_bytes), NULL},
+    {SL_COUNTER_HOST_CGROUP, offsetof(sl_host_sample, cgroup_bytes), NULL},
+};
+
+static const field_row device_fields[] = {
+    {SL_COUNTER_DEVICE_USED, offsetof(sl_device_sample, used_bytes), NULL},
+    {SL_COUNTER_DEVICE_TOTAL, offsetof(sl_device_sample, total_bytes), NULL},
+    {SL_COUNTER_PROCESS_USED, offsetof(sl_device_sample, process_bytes), NULL},
+    {SL_COUNTER_CUSTOM, offsetof(sl_device_sample, others_bytes), "other_processes"},
+    {SL_COUNTER_UTILIZATION, offsetof(sl_device_sample, utilization_pct), NULL},
+    {SL_COUNTER_TEMPERATURE, offsetof(sl_device_sample, temperature_c), NULL},
+    {SL_COUNTER_POWER, offsetof(sl_device_sample, power_mw), NULL},
+};
+
+static const sl_counters_ops *back_end; /* NULL = not open */
+static bool is_refused;                 /* no back end works here; said once */
+
+static void put(sl_log *log, const field_row *row, int device, const void *sample,
+                const char *why) {
+    sl_maybe_u64 value;
+    memcpy(&value, (const char *)sample + row->offset, sizeof value);
+    uint32_t name = row->name ? sl_log_string(log, row->name, strlen(row->name)) : 0;
+    int counter = sl_log_counter(log, row->kind, device, name);
+    if (counter < 0)
+        return;
+    if (value.known) {
+        sl_log_counter_set(log, counter, value.value);
+        return;
+    }
+    if (!why)
+        why = "not to be had here";
+    sl_log_counter_unavailable(log, counter, sl_log_string(log, why, strlen(why)));
+}
+
+static void run_host(sl_log *log) {
+    sl_host_sample sample;
+    sl_counters_read_host(&sample);
+    for (size_t i = 0; i < SL_COUNT_OF(host_fields); i++)
+        put(log, &host_fields[i], -1, &sample, NULL);
+}
+
+static void refuse(sl_log *log, int device, const char *why) {
+    sl_device_sample nothing = {0};
+    sl_log_health_add(log, SL_HEALTH_SAMPLE_FAILURE, 1);
+    for (size_t i = 0; i < SL_COUNT_OF(device_fields); i++)
+        put(log, &device_fields[i], device, &nothing, why);
+}
+
+static void run_device(sl_log *log, int device) {
+    sl_device_sample sample;
+    sl_error err = SL_ERROR_INIT;
+    if (back_end->read(device, &sample, &err) < 0) {
+        refuse(log, device, err.text);
+        return;
+    }
+    for (size_t i = 0; i < SL_COUNT_OF(device_fields); i++)
+        put(log, &device_fields[i], device, &sample,
+            device_fields[i].kind == SL_COUNTER_PROCESS_USED ? sample.process_why : NULL);
+}
+
+static bool open_back_end(sl_log *log, uint64_t devices) {
+    sl_error err = SL_ERROR_INIT;
+    if (back_end)
+        return true;
+    if (is_refused)
+        return false;
+    back_end = sl_counters_open(&err);
+    is_refused = !back_end;
+    for (int i = 0; is_refused && i < DEVICE_MAX; i++)
+        if (devices >> i & 1)
+            refuse(log, i, err.text);
+    return !is_refused;
+}
+
+void sl_sampler_run(sl_log *log) {
+    uint64_t devices = atomic_load(&sl_sampler_devices);
+    run_host(log);
+    if (!devices || !open_back_end(log, devices))
+        return;
+    for (int i = 0; i < DEVICE_MAX; i++)
+        if (devices >> i & 1)
+            run_device(log, i);
+}
+
+void sl_sampler_reset(void) {
+    if (back_end)
+        back_end->close();
+    sl_sampler_after_fork_child();
+}
+
+void sl_sampler_after_fork_child(void) {
+    back_end = NULL;
+    is_refused = false;
+    atomic_store(&sl_sampler_devices, 0);
+}

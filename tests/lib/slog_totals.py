@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""The exact totals of a recording, read from its bytes: sites with their stacks, out-of-memories, steps, health.
+
+Written from stormlog/format.h for tests of the recorder, so that they do not depend on the readers they feed.
+"""
+
+import glob
+import mmap
+import os
+import struct
+from dataclasses import dataclass, field
+
+SECTIONS = {1: "strings", 2: "frames", 3: "stacks", 4: "sites", 5: "labels", 6: "threads", 7: "counters", 9: "marks",
+            11: "ooms", 12: "ring", 13: "live"}
+HEALTH = ["dropped", "skipped_chunks", "string_overflow", "frame_overflow", "stack_overflow", "site_overflow",
+          "live_overflow", "label_overflow", "thread_overflow", "counter_overflow", "curve_late", "unknown_free",
+          "double_alloc", "size_mismatch", "size_clamped", "bad_event", "extend_failed", "hook_failure",
+          "stack_failure", "reentry", "sample_failure"]
+COUNTERS = {1: "allocated", 2: "reserved", 4: "device_used", 5: "device_total", 6: "process_used", 8: "host_rss",
+            9: "host_available", 10: "host_cgroup", 11: "utilization", 13: "temperature", 14: "power", 16: "custom"}
+BLOCK, SEGMENT, DRIVER = 1, 2, 3
+STEP = 16
+
+
+@dataclass
+class Site:
+    device: int
+    domain: int
+    label: str
+    stack: list  # (function, file, line), innermost first
+    alloc_cnt: int
+    alloc_bytes: int
+    free_cnt: int
+    free_bytes: int
+    live_bytes: int
+    peak_bytes: int
+
+
+@dataclass
+class Totals:
+    path: str
+    pid: int
+    is_closed: bool
+    rank: int
+    local_rank: int
+    world_size: int
+    job: str
+    health: dict
+    sites: list = field(default_factory=list)
+    ooms: list = field(default_factory=list)
+    steps: list = field(default_factory=list)
+    marks: list = field(default_factory=list)
+    counters: dict = field(default_factory=dict)
+    labels: list = field(default_factory=list)
+
+    def select(self, device=None, domain=BLOCK):
+        return [site for site in self.sites if site.domain == domain and (device is None or site.device == device)]
+
+    def sum(self, name, device=None, domain=BLOCK):
+        return sum(getattr(site, name) for site in self.select(device, domain))
+
+    def at_line(self, file_end, line):
+        """Sites whose stack passes through this line."""
+        return [site for site in self.sites
+                if any(frame[1].endswith(file_end) and frame[2] == line for frame in site.stack)]
+
+
+class Reader:
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        if self.data[:8] != b"\x89SLOG\r\n\x1a":
+            raise ValueError(f"{path}: not a recording")
+        (count, self.state) = self.unpack("<2I", 24)
+        self.sections = {}
+        for i in range(count):
+            kind, size, offset, cap, level, _ = self.unpack("<2I2Q2I", 120 + 32 * i)
+            if level == 0 and kind in SECTIONS:
+                reserved, used = self.unpack("<2Q", self.state + 64 + 16 * i)
+                self.sections[SECTIONS[kind]] = (offset, size, min(used, cap), cap)
+
+    def unpack(self, fmt, offset):
+        return struct.unpack_from(fmt, self.data, offset)
+
+    def text(self, offset, cap):
+        return self.data[offset:offset + cap].split(b"\0")[0].decode("utf-8", "replace")
+
+    def string(self, number):
+        if not number:
+            return ""
+        at = self.sections["strings"][0] + 8 * number
+        length = self.unpack("<I", at)[0]
+        return self.data[at + 8:at + 8 + length].decode("utf-8", "replace")
+
+    def frame(self, number):
+        function, file, line, _ = self.unpack("<4I", self.sections["frames"][0] + 16 * number)
+        return (self.string(function), self.string(file), line)
+
+    def stack(self, number):
+        frames = []
+        while number:
+            number, frame = self.unpack("<2I", self.sections["stacks"][0] + 8 * number)
+            frames.append(self.frame(frame))
+        return frames
+
+    def rows(self, name, fmt):
+        """Records of a section whose first word is set, in order."""
+        offset, size, _, cap = self.sections[name]
+        for i in range(cap):
+            at = offset + size * i
+            if at + size > len(self.data):
+                return
+            row = self.unpack(fmt, at)
+            yield at, row
+
+    def used_rows(self, name, fmt):
+        offset, size, used, _ = self.sections[name]
+        for i in range(used + 1):
+            at = offset + size * i
+            if at + size <= len(self.data):
+                yield at, self.unpack(fmt, at)
+
+
+def signed(value, bits):
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def read_sites(reader):
+    for _, row in reader.used_rows("sites", "<IHbB7Q"):
+        stack, label, device, domain, *numbers = row
+        if domain in (BLOCK, SEGMENT, DRIVER):
+            yield Site(device, domain, label_text(reader, label), reader.stack(stack), *numbers[:6])
+
+
+def label_text(reader, number):
+    if not number:
+        return ""
+    return reader.string(reader.unpack("<Q", reader.sections["labels"][0] + 8 * number)[0] & 0xffffffff)
+
+
+def read_marks(reader, totals):
+    rows = []
+    for _, (seq, time_ns, number, name_word, _) in reader.used_rows("marks", "<5Q"):
+        if seq:
+            rows.append((seq >> 8, seq & 255, number, reader.string(name_word & 0xffffffff)))
+    for _, kind, number, name in sorted(rows):
+        if kind == STEP:
+            totals.steps.append(number)
+        else:
+            totals.marks.append((kind, name))
+
+
+def read_ooms(reader):
+    for at, row in reader.used_rows("ooms", "<12Q"):
+        seq, _, device_word, message, requested, allocated, reserved, *_ = row
+        if seq:
+            holders = [reader.unpack("<3Q", at + 128 + 24 * i) for i in range(min(row[9], 32))]
+            yield {"device": signed(device_word & 0xffffffff, 32), "stack": reader.stack(device_word >> 32),
+                   "requested": requested, "allocated": allocated, "reserved": reserved, "holders": holders}
+
+
+def read_counters(reader):
+    for _, (word, last, last_ns, why) in reader.used_rows("counters", "<4Q"):
+        kind = COUNTERS.get(word & 255)
+        if kind:
+            name = reader.string(word >> 32) if kind == "custom" else kind
+            yield (name, signed((word >> 16) & 0xffff, 16)), (last if not why else None, reader.string(why))
+
+
+def load(path):
+    reader = Reader(path)
+    closing = reader.unpack("<Q", reader.state)[0]
+    rank_word, world = reader.unpack("<QQ", reader.state + 24)
+    health = dict(zip(HEALTH, reader.unpack(f"<{len(HEALTH)}Q", reader.state + 576)))
+    totals = Totals(path=path, pid=reader.unpack("<I", 64)[0], is_closed=closing == 2,
+                    rank=signed(rank_word & 0xffffffff, 32), local_rank=signed(rank_word >> 32, 32),
+                    world_size=signed(world, 64), job=reader.text(120 + 32 * 32, 128), health=health)
+    totals.sites = list(read_sites(reader))
+    totals.ooms = list(read_ooms(reader))
+    totals.counters = dict(read_counters(reader))
+    read_marks(reader, totals)
+    return totals
+
+
+def load_all(folder):
+    return [load(path) for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*.slog")))]

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/term.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sltest.h"
+
+static char *wrap(const sl_wrap *how, const char *text) {
+    char *out;
+    size_t len;
+    FILE *to = open_memstream(&out, &len);
+    sl_term_wrap(to, how, text);
+    fclose(to);
+    return out;
+}
+
+static void paragraphs_fit_and_keep_their_words(void **state) {
+    SL_UNUSED(state);
+    char *out = wrap(&(sl_wrap){.first = "- ", .rest = "  ", .columns = 12}, "one two three four");
+    assert_string_equal(out, "- one two\n  three four\n");
+    free(out);
+    out = wrap(&(sl_wrap){.columns = 12}, "  spaces\n\nand lines   fold  ");
+    assert_string_equal(out, "spaces and\nlines fold\n");
+    free(out);
+}
+
+static void no_line_is_too_wide_whatever_comes(void **state) {
+    SL_UNUSED(state);
+    static const char *const texts[] = {
+        "a/very/long/path/without/any/space/that/goes/on/and/on.py:12 in f",
+        "\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2",
+        "broken \xff\xfe\xfd\xfc\xff\xfe\xfd\xfc\xff\xfe\xfd\xfc\xff\xfe\xfd\xfc bytes",
+        "",
+    };
+    for (size_t i = 0; i < SL_COUNT_OF(texts); i++) {
+        char *out = wrap(&(sl_wrap){.first = "  x ", .rest = "    ", .columns = 13}, texts[i]);
+        for (char *line = out; *line;) {
+            size_t len = strcspn(line, "\n");
+            assert_true(sl_term_width(line, len) <= 13);
+            assert_int_equal(line[len], '\n');
+            line += len + 1;
+        }
+        free(out);
+    }
+}
+
+static void widths_count_columns(void **state) {
+    SL_UNUSED(state);
+    assert_int_equal(sl_term_width("abc", 3), 3);
+    assert_int_equal(sl_term_width("\xc3\xa9", 2), 1);         /* e acute */
+    assert_int_equal(sl_term_width("e\xcc\x81", 3), 1);        /* combining acute */
+    assert_int_equal(sl_term_width("\xe6\xbc\xa2", 3), 2);     /* a CJK character */
+    assert_int_equal(sl_term_width("\xf0\x9f\x94\xa5", 4), 2); /* an emoji */
+    assert_int_equal(sl_term_width("\xff", 1), 1);
+}
+
+static void paths_lose_their_front(void **state) {
+    SL_UNUSED(state);
+    char out[64];
+    sl_term_fit_path(out, sizeof out, "short.py", 10);
+    assert_string_equal(out, "short.py");
+    sl_term_fit_path(out, sizeof out, "/home/user/project/train.py", 12);
+    assert_string_equal(out, ".../train.py");
+}
+
+static void nothing_reaches_the_terminal_as_a_command(void **state) {
+    SL_UNUSED(state);
+    char *out = wrap(&(sl_wrap){0}, "a\x1b[2Jb \xc2\x9b"
+                                    "31m \x7f\r");
+    assert_string_equal(out, "a?[2Jb ?31m ??\n");
+    free(out);
+    char path[64];
+    sl_term_fit_path(path, sizeof path, "x\x1b]0;y\x07\xff.py", 40);
+    assert_string_equal(path, "x?]0;y??.py");
+}
+
+static void colour_needs_a_terminal_and_consent(void **state) {
+    SL_UNUSED(state);
+    FILE *file = tmpfile();
+    assert_false(sl_term_has_color(file));
+    fclose(file);
+    assert_string_equal(sl_term_sgr(false, SL_STYLE_BAD), "");
+    assert_string_equal(sl_term_sgr(true, SL_STYLE_PLAIN), "\x1b[0m");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paragraphs_fit_and_keep_their_words),
+        cmocka_unit_test(no_line_is_too_wide_whatever_comes),
+        cmocka_unit_test(widths_count_columns),
+        cmocka_unit_test(paths_lose_their_front),
+        cmocka_unit_test(nothing_reaches_the_terminal_as_a_command),
+        cmocka_unit_test(colour_needs_a_terminal_and_consent),
+    };
+    return cmocka_run_group_tests_name("term", tests, NULL, NULL);
+}
