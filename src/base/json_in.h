@@ -68,6 +68,9 @@ sl_status sl_json_copy(sl_json_in *json, sl_json_text *to, sl_error *err);
 /* Appends bytes; SL_E_NOMEM, SL_E_LIMIT beyond SL_JSON_IN_TEXT_MAX. */
 sl_status sl_json_text_add(sl_json_text *to, const char *ptr, size_t len, sl_error *err);
 
+/* Appends a text as a JSON string, with quotes and escapes. */
+sl_status sl_json_text_add_string(sl_json_text *to, sl_str text, sl_error *err);
+
 /* "a string", "an object", ... for messages. */
 const char *sl_json_token_name(sl_json_token token);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json_string.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -166,4 +167,26 @@ sl_status sl__json_keep_text(sl_json_in *json, sl_error *err) {
     json->raw = (sl_str){json->decoded + text_len, raw_len};
     json->text = is_decoded ? (sl_str){json->decoded, text_len} : json->raw;
     return SL_OK;
+}
+
+static sl_status add_escaped(sl_json_text *to, unsigned char c, sl_error *err) {
+    char text[8];
+    int len = c == '"' || c == '\\' ? snprintf(text, sizeof text, "\\%c", c)
+                                    : snprintf(text, sizeof text, "\\u%04x", c);
+    return sl_json_text_add(to, text, (size_t)len, err);
+}
+
+sl_status sl_json_text_add_string(sl_json_text *to, sl_str text, sl_error *err) {
+    size_t from = 0;
+    SL_TRY(sl_json_text_add(to, "\"", 1, err));
+    for (size_t at = 0; at < text.len; at++) {
+        unsigned char c = (unsigned char)text.ptr[at];
+        if (c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        SL_TRY(sl_json_text_add(to, text.ptr + from, at - from, err));
+        SL_TRY(add_escaped(to, c, err));
+        from = at + 1;
+    }
+    SL_TRY(sl_json_text_add(to, text.ptr + from, text.len - from, err));
+    return sl_json_text_add(to, "\"", 1, err);
 }

@@ -69,16 +69,17 @@ static int run(const sl_opts *opts, sl_error *err) {
     return status;
 }
 
+#define KIND_CHOICE(name, extension, help, window, instant, binary, write) "|" name
+#define KIND_HELP(name, extension, help, window, instant, binary, write)   " " name " (" help ");"
+
 static const sl_opt options[] = {
     {.name = "to",
      .short_name = 't',
      .type = SL_OPT_CHOICE,
      .metavar = "KIND",
-     .choices = "snapshot|events-json|folded|telemetry-json|telemetry-csv",
+     .choices = SL_EXPORTER_MAP(KIND_CHOICE) + 1,
      .initial = "snapshot",
-     .help = "the format: snapshot (a PyTorch memory snapshot), events-json (every event with its "
-             "stack), folded (live bytes by stack, for flame graphs), telemetry-json or "
-             "telemetry-csv (records of 22 fields)"},
+     .help = "the format:" SL_EXPORTER_MAP(KIND_HELP)},
     SL_SHARED_OUTPUT,
     SL_SHARED_DEVICE,
     SL_SHARED_SINCE,

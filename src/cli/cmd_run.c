@@ -14,7 +14,7 @@
 #include "record/record_options.h"
 
 /* As a shell has it: the command was not found, or was found and could not be run. */
-#define EXIT_NOT_FOUND 127
+#define EXIT_NOT_FOUND    127
 #define EXIT_NOT_RUNNABLE 126
 
 static const sl_opt options[] = {
@@ -69,9 +69,7 @@ static sl_status check_options(const sl_opts *opts, sl_error *err) {
 static bool export_settings(const sl_opts *opts, const sl_run_folder *folder) {
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)interval_ms(opts));
-    const char *cpu = sl_opts_flag(opts, "cpu")      ? "1"
-                      : sl_opts_flag(opts, "no-cpu") ? "0"
-                                                     : "auto";
+    const char *cpu = sl_opts_flag(opts, "cpu") ? "1" : sl_opts_flag(opts, "no-cpu") ? "0" : "auto";
     const char *quiet = sl_opts_flag(opts, "quiet") ? "1" : NULL;
     return set_env(sl_record_env_name(SL_RECORD_ENV_DIR), folder->full_path) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_RING), sl_opts_text(opts, "ring")) &&

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/help.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/term.h"
@@ -49,14 +50,22 @@ static void print_entry(FILE *to, const char *head, const char *text) {
     sl_term_wrap(to, &(sl_wrap){.first = fits ? first : indent, .rest = indent}, text);
 }
 
+void sl_help_sentence(const char *phrase, char *buf, size_t cap) {
+    snprintf(buf, cap, "%s.", phrase);
+    buf[0] = (char)toupper((unsigned char)buf[0]);
+}
+
+void sl_help_option_text(const sl_opt *opt, char *buf, size_t cap) {
+    if (opt->initial)
+        snprintf(buf, cap, "%s (default: %s)", opt->help, opt->initial);
+    else
+        snprintf(buf, cap, "%s%s", opt->help, opt->is_repeated ? " (may be repeated)" : "");
+}
+
 static void print_option(FILE *to, const sl_opt *opt) {
     char head[HEAD_CAP], text[PARAGRAPH_CAP];
     sl_help_option_head(opt, head, sizeof head);
-    if (opt->initial)
-        snprintf(text, sizeof text, "%s (default: %s)", opt->help, opt->initial);
-    else
-        snprintf(text, sizeof text, "%s%s", opt->help,
-                 opt->is_repeated ? " (may be repeated)" : "");
+    sl_help_option_text(opt, text, sizeof text);
     print_entry(to, head, text);
 }
 
@@ -70,10 +79,16 @@ static void print_examples(FILE *to, const char *examples) {
     }
 }
 
+static void print_sentence(FILE *to, const char *phrase) {
+    char text[PARAGRAPH_CAP];
+    sl_help_sentence(phrase, text, sizeof text);
+    sl_term_wrap(to, &(sl_wrap){0}, text);
+}
+
 void sl_help_command(FILE *to, const sl_program *program, const sl_cmd *cmd) {
     fprintf(to, "usage: %s %s%s%s%s\n\n", program->name, cmd->name,
             cmd->option_cnt ? " [options]" : "", *cmd->operands ? " " : "", cmd->operands);
-    sl_term_wrap(to, &(sl_wrap){0}, cmd->summary);
+    print_sentence(to, cmd->summary);
     print_paragraphs(to, cmd->description, "");
     fputs("\noptions:\n", to);
     for (size_t i = 0; i < cmd->option_cnt; i++)
@@ -85,7 +100,7 @@ void sl_help_command(FILE *to, const sl_program *program, const sl_cmd *cmd) {
 
 void sl_help_program(FILE *to, const sl_program *program) {
     fprintf(to, "usage: %s COMMAND [options]\n\n", program->name);
-    sl_term_wrap(to, &(sl_wrap){0}, program->summary);
+    print_sentence(to, program->summary);
     print_paragraphs(to, program->description, "");
     fputs("\ncommands:\n", to);
     for (size_t i = 0; i < program->cmd_cnt; i++)

@@ -4,6 +4,8 @@
 #include "cli/help.h"
 #include "cli/manual.h"
 
+#define PARAGRAPH_CAP 1600
+
 static void put_cell(FILE *to, const char *text) {
     for (; *text; text++) {
         if (*text == '|')
@@ -13,19 +15,20 @@ static void put_cell(FILE *to, const char *text) {
 }
 
 static void put_option_row(FILE *to, const sl_opt *opt) {
-    char head[128];
+    char head[128], text[PARAGRAPH_CAP];
     sl_help_option_head(opt, head, sizeof head);
     fputs("| `", to);
     put_cell(to, head);
     fputs("` | ", to);
-    put_cell(to, opt->help);
-    if (opt->initial)
-        fprintf(to, " (default: %s)", opt->initial);
+    sl_help_option_text(opt, text, sizeof text);
+    put_cell(to, text);
     fputs(" |\n", to);
 }
 
 static void write_command(FILE *to, const sl_program *program, const sl_cmd *cmd) {
-    fprintf(to, "# %s %s\n\n%s.\n\n```\n%s %s%s%s%s\n```\n", program->name, cmd->name, cmd->summary,
+    char sentence[PARAGRAPH_CAP];
+    sl_help_sentence(cmd->summary, sentence, sizeof sentence);
+    fprintf(to, "# %s %s\n\n%s\n\n```\n%s %s%s%s%s\n```\n", program->name, cmd->name, sentence,
             program->name, cmd->name, cmd->option_cnt ? " [options]" : "",
             *cmd->operands ? " " : "", cmd->operands);
     if (cmd->description)

@@ -49,15 +49,12 @@ static void put_entry(FILE *to, const char *head, const char *text) {
 }
 
 static void put_options(FILE *to, const sl_cmd *cmd) {
-    char head[128];
+    char head[128], text[PARAGRAPH_CAP];
     fputs(".SH OPTIONS\n", to);
     for (size_t i = 0; i < cmd->option_cnt; i++) {
         sl_help_option_head(&cmd->options[i], head, sizeof head);
-        put_entry(to, head, cmd->options[i].help);
-        if (cmd->options[i].initial) {
-            fputs("Default: ", to);
-            put_line(to, cmd->options[i].initial);
-        }
+        sl_help_option_text(&cmd->options[i], text, sizeof text);
+        put_entry(to, head, text);
     }
     put_entry(to, "-h, --help", "print the help text");
 }

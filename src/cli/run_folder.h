@@ -10,11 +10,11 @@
 #define SL_RUNS_FOLDER "stormlog-runs"
 
 typedef struct sl_run_folder {
-    char path[SL_RUN_PATH_CAP];        /* as shown to the user */
-    char full_path[SL_RUN_PATH_CAP];   /* absolute, for processes that change their folder */
+    char path[SL_RUN_PATH_CAP];          /* as shown to the user */
+    char full_path[SL_RUN_PATH_CAP];     /* absolute, for processes that change their folder */
     char latest_before[SL_RUN_PATH_CAP]; /* what `latest` pointed to; "" = it was not there */
-    bool is_default;            /* in SL_RUNS_FOLDER; has a `latest` */
-    bool is_made;               /* did not exist before */
+    bool is_default;                     /* in SL_RUNS_FOLDER; has a `latest` */
+    bool is_made;                        /* did not exist before */
     size_t recording_cnt_before;
 } sl_run_folder;
 

@@ -30,7 +30,8 @@ static bool search_path(char out[SL_RUN_PATH_CAP], const char *command, bool *is
     const char *list = getenv("PATH");
     for (const char *at = list ? list : "/usr/bin:/bin"; *at;) {
         size_t len = strcspn(at, ":");
-        int used = snprintf(out, SL_RUN_PATH_CAP, "%.*s/%s", len ? (int)len : 1, len ? at : ".", command);
+        int used =
+            snprintf(out, SL_RUN_PATH_CAP, "%.*s/%s", len ? (int)len : 1, len ? at : ".", command);
         if (used > 0 && used < SL_RUN_PATH_CAP && is_file(out)) {
             *is_found = true;
             if (access(out, X_OK) == 0)
@@ -146,7 +147,8 @@ sl_status sl_target_find_library(char path[SL_RUN_PATH_CAP], sl_error *err) {
     self[len] = '\0';
     *strrchr(self, '/') = '\0';
     for (size_t i = 0; i < SL_COUNT_OF(places); i++) {
-        int used = snprintf(path, SL_RUN_PATH_CAP, "%.*s/%s" LIBRARY_NAME, SL_RUN_PATH_CAP - 64, self, places[i]);
+        int used = snprintf(path, SL_RUN_PATH_CAP, "%.*s/%s" LIBRARY_NAME, SL_RUN_PATH_CAP - 64,
+                            self, places[i]);
         if (used < SL_RUN_PATH_CAP && access(path, R_OK) == 0)
             break;
         path[0] = '\0';

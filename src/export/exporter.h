@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces written in the formats of other programs. One row a format, exporter_table.c; to add one,
- * write export_<name>.c with one function and name it there. */
+/* Traces written in the formats of other programs. To add one, write export_<name>.c with one
+ * function and add a row below: the table, the option's choices and the help come from it. */
 #ifndef SL_EXPORTER_H
 #define SL_EXPORTER_H
 
 #include <stdio.h>
 
 #include "model/trace.h"
+
+/* name, extension, help, takes_window, takes_instant, is_binary, function. */
+#define SL_EXPORTER_MAP(X)                                                                       \
+    X("snapshot", "pickle", "a PyTorch memory snapshot", false, false, true, sl_export_snapshot) \
+    X("events-json", "json", "every event with its stack", true, false, false,                   \
+      sl_export_events_json)                                                                     \
+    X("folded", "folded", "live bytes by stack, for flame graphs", false, true, false,           \
+      sl_export_folded)                                                                          \
+    X("telemetry-json", "json", "telemetry v2 records of 22 fields", true, false, false,         \
+      sl_export_telemetry_json)                                                                  \
+    X("telemetry-csv", "csv", "the same records as CSV", true, false, false,                     \
+      sl_export_telemetry_csv)
 
 typedef enum sl_export_at {
     SL_EXPORT_AT_END = 0,

@@ -4,16 +4,10 @@
 #include "export/exporter.h"
 
 const sl_exporter sl_exporters[] = {
-    {"snapshot", "pickle", "a PyTorch memory snapshot, for its viewer and for pickle.load", false,
-     false, true, sl_export_snapshot},
-    {"events-json", "json", "every event with its stack, as JSON", true, false, false,
-     sl_export_events_json},
-    {"folded", "folded", "live bytes by stack at one instant, for flame graphs", false, true, false,
-     sl_export_folded},
-    {"telemetry-json", "json", "telemetry v2 records (22 fields) as a JSON array", true, false,
-     false, sl_export_telemetry_json},
-    {"telemetry-csv", "csv", "the same records as CSV", true, false, false,
-     sl_export_telemetry_csv},
+#define EXPORTER_ROW(name, extension, help, window, instant, binary, write) \
+    {name, extension, help, window, instant, binary, write},
+    SL_EXPORTER_MAP(EXPORTER_ROW)
+#undef EXPORTER_ROW
 };
 const size_t sl_exporter_cnt = SL_COUNT_OF(sl_exporters);
 
