@@ -93,7 +93,7 @@ static sl_status check_text(const sl_telemetry *set, const sl_tm_record *record,
 }
 
 /* Rules that hold two fields against each other. */
-static sl_status check_pairs(const sl_tm_record *r, sl_error *err) {
+sl_status sl__tm_check_pairs(const sl_tm_record *r, sl_error *err) {
     if (r->rank >= r->world_size)
         return sl_fail(err, SL_E_FORMAT, "rank must be < world_size, found %d of %d", r->rank,
                        r->world_size);
@@ -115,18 +115,20 @@ static sl_status check_pairs(const sl_tm_record *r, sl_error *err) {
     return SL_OK;
 }
 
-sl_status sl_tm_validate(const sl_telemetry *set, const sl_tm_record *record, sl_error *err) {
-    for (sl_tm_field field = SL_TM_TIMESTAMP_NS; field < SL_TM_FIELD_CNT; field++) {
-        switch (sl_tm_fields[field].type) {
-        case SL_TM_INT64:
-        case SL_TM_INT64_OR_NULL:
-        case SL_TM_INT32: SL_TRY(check_int(record, field, err)); break;
-        case SL_TM_TEXT:
-        case SL_TM_TEXT_OR_NULL: SL_TRY(check_text(set, record, field, err)); break;
-        case SL_TM_ANY_TEXT:
-        case SL_TM_OBJECT:
-        case SL_TM_VERSION_FIELD: break;
-        }
+sl_status sl__tm_check_field(const sl_telemetry *set, const sl_tm_record *record, sl_tm_field field,
+                             sl_error *err) {
+    switch (sl_tm_fields[field].type) {
+    case SL_TM_INT64:
+    case SL_TM_INT64_OR_NULL:
+    case SL_TM_INT32: return check_int(record, field, err);
+    case SL_TM_TEXT:
+    case SL_TM_TEXT_OR_NULL: return check_text(set, record, field, err);
+    default: return SL_OK;
     }
-    return check_pairs(record, err);
+}
+
+sl_status sl_tm_validate(const sl_telemetry *set, const sl_tm_record *record, sl_error *err) {
+    for (sl_tm_field field = SL_TM_TIMESTAMP_NS; field < SL_TM_FIELD_CNT; field++)
+        SL_TRY(sl__tm_check_field(set, record, field, err));
+    return sl__tm_check_pairs(record, err);
 }

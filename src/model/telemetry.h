@@ -116,6 +116,11 @@ sl_str sl_tm_metadata(const sl_telemetry *set, const sl_tm_record *record);
 /* Every rule of a version 2 record; SL_E_FORMAT names the field and the rule. */
 sl_status sl_tm_validate(const sl_telemetry *set, const sl_tm_record *record, sl_error *err);
 
+/* Internal to src/model: one field's own rule, and the rules between two fields. */
+sl_status sl__tm_check_field(const sl_telemetry *set, const sl_tm_record *record, sl_tm_field field,
+                             sl_error *err);
+sl_status sl__tm_check_pairs(const sl_tm_record *record, sl_error *err);
+
 /* True for "sample" in any case, with blanks around it. */
 bool sl_tm_is_sample(sl_str event_type);
 

@@ -256,6 +256,12 @@ static sl_status take_counters(const legacy *l, sl_tm_record *out, sl_error *err
     return status;
 }
 
+/* The names a total may have; its range is a matter of the field, not of the name. */
+static bool is_total(const char *name) {
+    return strcmp(name, "total_memory") == 0 || strcmp(name, "device_total") == 0 ||
+           strcmp(name, "total_bytes") == 0;
+}
+
 /* A number that may be null. */
 static sl_status take_or_null(const sl_tm_value *value, const char *name, int64_t *out,
                               sl_error *err) {
@@ -263,9 +269,10 @@ static sl_status take_or_null(const sl_tm_value *value, const char *name, int64_
     if (value->kind == SL_TM_ABSENT || value->kind == SL_TM_IS_NULL)
         return SL_OK;
     SL_TRY(sl__tm_take_int(value, name, out, err));
+    /* -1 stands for null inside, so it must not slip through as a value. */
     if (*out < 0)
-        return sl_fail(err, SL_E_FORMAT, "%s must be >= 0 when provided, found %" PRId64, name,
-                       *out);
+        return sl_fail(err, SL_E_FORMAT, "%s must be >= 0 when provided, found %" PRId64,
+                       is_total(name) ? "device_total_bytes" : name, *out);
     return SL_OK;
 }
 

@@ -176,10 +176,15 @@ sl_status sl_tm_from_raw_strict(sl_telemetry *set, const sl_tm_raw *raw, sl_tm_r
     SL_TRY(check_unknown(set, raw, err));
     SL_TRY(check_version(raw, err));
     *out = (sl_tm_record){.job_id = SL_TM_NO_TEXT, .world_size = 1};
-    for (sl_tm_field field = SL_TM_TIMESTAMP_NS; field < SL_TM_FIELD_CNT; field++)
-        if (raw->at[field].kind != SL_TM_ABSENT)
-            SL_TRY(take_field(set, &raw->at[field], field, out, err));
-    return sl_tm_validate(set, out, err);
+    for (sl_tm_field field = SL_TM_TIMESTAMP_NS; field < SL_TM_FIELD_CNT; field++) {
+        if (raw->at[field].kind == SL_TM_ABSENT)
+            continue;
+        SL_TRY(take_field(set, &raw->at[field], field, out, err));
+        SL_TRY(sl__tm_check_field(set, out, field, err));
+    }
+    if (raw->at[SL_TM_LOCAL_RANK].kind == SL_TM_ABSENT)
+        out->local_rank = out->rank;
+    return sl__tm_check_pairs(out, err);
 }
 
 sl_status sl_tm_from_raw(sl_telemetry *set, const sl_tm_raw *raw, const sl_tm_convert *how,
