@@ -14,22 +14,22 @@
 extern "C" {
 #endif
 
-#define SL_FORMAT_MAGIC "\x89SLOG\r\n\x1a"
+#define SL_FORMAT_MAGIC       "\x89SLOG\r\n\x1a"
 #define SL_FORMAT_MAGIC_BYTES 8
-#define SL_FORMAT_MAJOR 1
-#define SL_FORMAT_MINOR 0
+#define SL_FORMAT_MAJOR       1
+#define SL_FORMAT_MINOR       0
 
-#define SL_FORMAT_HEADER_BYTES 4096
-#define SL_FORMAT_STATE_BYTES 4096
-#define SL_FORMAT_SECTION_MAX 32
-#define SL_FORMAT_SECTION_ALIGN 256
-#define SL_FORMAT_HEALTH_MAX 64
-#define SL_FORMAT_STRING_MAX 4095 /* bytes of one interned string */
+#define SL_FORMAT_HEADER_BYTES    4096
+#define SL_FORMAT_STATE_BYTES     4096
+#define SL_FORMAT_SECTION_MAX     32
+#define SL_FORMAT_SECTION_ALIGN   256
+#define SL_FORMAT_HEALTH_MAX      64
+#define SL_FORMAT_STRING_MAX      4095 /* bytes of one interned string */
 #define SL_FORMAT_STACK_DEPTH_MAX 4096
-#define SL_FORMAT_LEVEL_MAX 12 /* levels of a curve */
-#define SL_FORMAT_LIVE_LEVEL_MAX 16
-#define SL_FORMAT_BUCKET_SLOTS 8 /* blocks in one bucket of the live table */
-#define SL_FORMAT_HOLDER_MAX 32  /* sites kept with an out-of-memory */
+#define SL_FORMAT_LEVEL_MAX       12 /* levels of a curve */
+#define SL_FORMAT_LIVE_LEVEL_MAX  16
+#define SL_FORMAT_BUCKET_SLOTS    8  /* blocks in one bucket of the live table */
+#define SL_FORMAT_HOLDER_MAX      32 /* sites kept with an out-of-memory */
 
 /* number, enumerator, name, bytes of a record (0: in the section table), what one record is. */
 #define SL_SECTION_MAP(X)                                           \
@@ -313,7 +313,7 @@ typedef struct sl_fmt_live {
 } sl_fmt_live;
 
 #define SL_FORMAT_KEY_EMPTY 0u /* slot is free */
-#define SL_FORMAT_KEY_BUSY 1u  /* slot is being filled */
+#define SL_FORMAT_KEY_BUSY  1u /* slot is being filled */
 
 typedef struct sl_fmt_bucket {
     uint64_t key[SL_FORMAT_BUCKET_SLOTS]; /* (live) address of the block */

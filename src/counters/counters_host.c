@@ -52,8 +52,7 @@ static bool find_cgroup_file(char path[FILE_CAP]) {
     char text[FILE_CAP];
     if (!read_text("/proc/self/cgroup", text, sizeof text))
         return false;
-    const char *start = strstr(text, "0::/"), *folder = "/sys/fs/cgroup",
-               *file = "/memory.current";
+    const char *start = strstr(text, "0::/"), *folder = "/sys/fs/cgroup", *file = "/memory.current";
     size_t skip = 3;
     if (!start) {
         start = strstr(text, ":memory:/");

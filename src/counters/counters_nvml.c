@@ -7,7 +7,7 @@
 #include "counters/counters.h"
 #include "counters/nvml_symbols.h"
 
-#define DEVICE_MAX 64
+#define DEVICE_MAX  64
 #define PROCESS_MAX 100 /* 24 bytes each; a card shared by more is cut, see read_processes */
 
 typedef struct symbol_row {

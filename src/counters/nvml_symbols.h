@@ -23,9 +23,9 @@ typedef struct nvml_utilization {
     unsigned int gpu, memory;
 } nvml_utilization;
 
-#define NVML_SUCCESS 0
+#define NVML_SUCCESS           0
 #define NVML_INSUFFICIENT_SIZE 7
-#define NVML_TEMPERATURE_GPU 0
+#define NVML_TEMPERATURE_GPU   0
 
 typedef struct nvml_functions {
     int (*init)(void);
@@ -40,17 +40,17 @@ typedef struct nvml_functions {
     int (*get_power)(nvml_device *, unsigned int *);
 } nvml_functions;
 
-#define NVML_SYMBOL_MAP(X)                                                                       \
-    X("nvmlInit_v2", "nvmlInit", init, 1)                                                        \
-    X("nvmlShutdown", NULL, shutdown, 1)                                                         \
-    X("nvmlDeviceGetCount_v2", "nvmlDeviceGetCount", get_count, 1)                               \
-    X("nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex", get_handle, 1)              \
-    X("nvmlDeviceGetHandleByUUID", NULL, get_handle_by_uuid, 0)                                  \
-    X("nvmlDeviceGetMemoryInfo", NULL, get_memory, 1)                                            \
-    X("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2",      \
-      get_processes, 0)                                                                          \
-    X("nvmlDeviceGetUtilizationRates", NULL, get_utilization, 0)                                 \
-    X("nvmlDeviceGetTemperature", NULL, get_temperature, 0)                                      \
+#define NVML_SYMBOL_MAP(X)                                                                  \
+    X("nvmlInit_v2", "nvmlInit", init, 1)                                                   \
+    X("nvmlShutdown", NULL, shutdown, 1)                                                    \
+    X("nvmlDeviceGetCount_v2", "nvmlDeviceGetCount", get_count, 1)                          \
+    X("nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex", get_handle, 1)         \
+    X("nvmlDeviceGetHandleByUUID", NULL, get_handle_by_uuid, 0)                             \
+    X("nvmlDeviceGetMemoryInfo", NULL, get_memory, 1)                                       \
+    X("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2", \
+      get_processes, 0)                                                                     \
+    X("nvmlDeviceGetUtilizationRates", NULL, get_utilization, 0)                            \
+    X("nvmlDeviceGetTemperature", NULL, get_temperature, 0)                                 \
     X("nvmlDeviceGetPowerUsage", NULL, get_power, 0)
 
 #endif

@@ -9,15 +9,15 @@
 #include "log/log_writer_impl.h"
 
 /* A section starts with this many bytes and doubles, by at most GROW_MAX_BYTES at a time. */
-#define FIRST_BYTES (256u << 10)
-#define GROW_MAX_BYTES (16u << 20)
+#define FIRST_BYTES      (256u << 10)
+#define GROW_MAX_BYTES   (16u << 20)
 /* 8 MiB hold a quarter of a million events: seconds of the busiest program until maintain runs. */
 #define FIRST_RING_BYTES (8u << 20)
-#define FIRST_CURVES 8
+#define FIRST_CURVES     8
 /* Levels 0 and 1 of the live table are there from the start; level 1 being used asks for level 2. */
-#define LEVELS_AHEAD 2
+#define LEVELS_AHEAD     2
 /* A section that found no space asks again after this time. */
-#define RETRY_NS UINT64_C(5000000000)
+#define RETRY_NS         UINT64_C(5000000000)
 
 static uint64_t min_u64(uint64_t a, uint64_t b) {
     return a < b ? a : b;
@@ -25,14 +25,10 @@ static uint64_t min_u64(uint64_t a, uint64_t b) {
 
 uint64_t sl__log_first_records(const sl_fmt_section *s) {
     switch (s->kind) {
-    case SL_SECTION_LIVE:
-        return s->level < LEVELS_AHEAD ? s->cap : 0;
-    case SL_SECTION_RING:
-        return min_u64(s->cap, FIRST_RING_BYTES / s->record_bytes);
-    case SL_SECTION_CURVES:
-        return min_u64(s->cap, FIRST_CURVES);
-    default:
-        return min_u64(s->cap, FIRST_BYTES / s->record_bytes);
+    case SL_SECTION_LIVE: return s->level < LEVELS_AHEAD ? s->cap : 0;
+    case SL_SECTION_RING: return min_u64(s->cap, FIRST_RING_BYTES / s->record_bytes);
+    case SL_SECTION_CURVES: return min_u64(s->cap, FIRST_CURVES);
+    default: return min_u64(s->cap, FIRST_BYTES / s->record_bytes);
     }
 }
 

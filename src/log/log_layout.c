@@ -165,8 +165,9 @@ static sl_status check_numbers(const sl_fmt_header *h, sl_error *err) {
     if (h->curve_levels < 1 || h->curve_levels > SL_FORMAT_LEVEL_MAX)
         return wrong(err, offsetof(sl_fmt_header, curve_levels), "1 to 12 levels of a curve",
                      h->curve_levels);
-    if (h->curve_bin_ns == 0)
-        return wrong(err, offsetof(sl_fmt_header, curve_bin_ns), "a bin longer than 0", 0);
+    if (h->curve_bin_ns == 0 || h->curve_bin_ns > UINT64_C(1) << 40)
+        return wrong(err, offsetof(sl_fmt_header, curve_bin_ns), "a bin of 1 to 2^40 nanoseconds",
+                     h->curve_bin_ns);
     return SL_OK;
 }
 

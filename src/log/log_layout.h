@@ -63,9 +63,9 @@ typedef struct sl_kind_row {
 
 extern const sl_kind_row sl_kind_rows[SL_EV_LIMIT];
 
-#define SL_SIZE_BITS 48
-#define SL_SIZE_MASK ((UINT64_C(1) << SL_SIZE_BITS) - 1)
-#define SL_LABEL_CAP 4096
+#define SL_SIZE_BITS    48
+#define SL_SIZE_MASK    ((UINT64_C(1) << SL_SIZE_BITS) - 1)
+#define SL_LABEL_CAP    4096
 #define SL_CURVE_LEVELS 10
 #define SL_CURVE_BIN_NS UINT64_C(100000000)
 #define SL_CURVE_FACTOR 4

@@ -72,7 +72,8 @@ static bool is_match(const sl_elf_view *view, uint32_t idx, const char *name) {
     const ElfW(Sym) *symbol = &view->symbols[idx];
     return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
            ELF64_ST_TYPE(symbol->st_info) != STT_TLS &&
-           ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC && symbol->st_name < view->string_bytes &&
+           ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC &&
+           symbol->st_name < view->string_bytes &&
            strcmp(view->strings + symbol->st_name, name) == 0;
 }
 

@@ -11,15 +11,15 @@
 
 #if defined(__x86_64__)
 #define RELOC_JUMP_SLOT R_X86_64_JUMP_SLOT
-#define RELOC_GLOB_DAT R_X86_64_GLOB_DAT
+#define RELOC_GLOB_DAT  R_X86_64_GLOB_DAT
 #elif defined(__aarch64__)
 #define RELOC_JUMP_SLOT R_AARCH64_JUMP_SLOT
-#define RELOC_GLOB_DAT R_AARCH64_GLOB_DAT
+#define RELOC_GLOB_DAT  R_AARCH64_GLOB_DAT
 #endif
 
-#define PATCH_MAX 1024
-#define SEEN_MAX 4096
-#define BATCH_MAX 64
+#define PATCH_MAX        1024
+#define SEEN_MAX         4096
+#define BATCH_MAX        64
 #define LIBRARY_PATH_CAP 1024
 
 typedef struct got_slot {

@@ -35,8 +35,7 @@ static void end_thread(void *slot_ptr) {
 void sl_guard_init(void) {
     if (!has_exit_key)
         has_exit_key = pthread_key_create(&exit_key, end_thread) == 0;
-    has_membarrier =
-        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    has_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
 void sl_guard_on_thread_exit(void (*callback)(void)) {

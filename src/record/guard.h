@@ -20,8 +20,8 @@
 /* One thread's part; a cache line of its own. */
 typedef struct sl_guard_slot {
     _Alignas(64) atomic_uint is_inside;
-    atomic_uint owner_tid;  /* 0 = free */
-    uint32_t phase;         /* private to the thread: phase_watch.c */
+    atomic_uint owner_tid; /* 0 = free */
+    uint32_t phase;        /* private to the thread: phase_watch.c */
 } sl_guard_slot;
 
 typedef struct sl_guard {

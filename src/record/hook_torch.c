@@ -28,7 +28,8 @@ typedef struct torch_report {
     uint64_t device_word;
 } torch_report;
 
-static _Atomic(int64_t) host_total; /* torch's shared-memory allocator reports no total of its own */
+static _Atomic(int64_t)
+    host_total; /* torch's shared-memory allocator reports no total of its own */
 
 static void fill_totals(sl_log_event *event, const torch_report *report, bool is_host) {
     if (is_host) {

@@ -12,20 +12,21 @@
 SL_API void sl_hook_torch_report_16(void *ptr, int64_t size, uint64_t device) __asm__(
     "_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE");
 
-SL_API void sl_hook_torch_report_110(void *ptr, int64_t size, int64_t allocated, int64_t reserved,
-                                     uint64_t device)
-    __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE");
+SL_API void sl_hook_torch_report_110(
+    void *ptr, int64_t size, int64_t allocated, int64_t reserved,
+    uint64_t device) __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE");
 
-SL_API void sl_hook_torch_report_20(void *ptr, int64_t size, size_t allocated, size_t reserved,
-                                    uint64_t device)
-    __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+SL_API void sl_hook_torch_report_20(
+    void *ptr, int64_t size, size_t allocated, size_t reserved,
+    uint64_t device) __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
 
-SL_API void sl_hook_torch_oom_113(int64_t size, int64_t allocated, int64_t reserved,
-                                  uint64_t device)
-    __asm__("_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE");
+SL_API void sl_hook_torch_oom_113(
+    int64_t size, int64_t allocated, int64_t reserved,
+    uint64_t device) __asm__("_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE");
 
-SL_API void sl_hook_torch_oom_20(int64_t size, size_t allocated, size_t reserved, uint64_t device)
-    __asm__("_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
+SL_API void sl_hook_torch_oom_20(
+    int64_t size, size_t allocated, size_t reserved,
+    uint64_t device) __asm__("_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
 
 SL_API void sl_hook_torch_grad_mode(bool is_enabled) __asm__("_ZN3c108GradMode11set_enabledEb");
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#define SITE_MAX 255
+#define SITE_MAX     255
 #define TAKEOVER_CNT 3
 
 typedef enum phase { PHASE_NONE, PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER, PHASE_CNT } phase;

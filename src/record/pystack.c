@@ -109,7 +109,8 @@ static void walk(sl_pystack *stack) {
     uint64_t key = 0;
     uint32_t depth = 0;
     const char *frame = innermost_frame();
-    for (; frame && depth < SL_PYSTACK_DEPTH_MAX; frame = load_ptr(frame + py.layout.frame_previous)) {
+    for (; frame && depth < SL_PYSTACK_DEPTH_MAX;
+         frame = load_ptr(frame + py.layout.frame_previous)) {
         if (SL_UNLIKELY(!is_python_frame(frame)))
             continue;
         const char *code = code_of(frame);
@@ -235,9 +236,9 @@ void sl_pystack_walk(sl_pystack *stack) {
 /* --- Words ----------------------------------------------------------------------------------- */
 
 /* Bits of PyASCIIObject.state. */
-#define STR_KIND(state) (((state) >> 2) & 7)
+#define STR_KIND(state)       (((state) >> 2) & 7)
 #define STR_IS_COMPACT(state) (((state) >> 5) & 1)
-#define STR_IS_ASCII(state) (((state) >> 6) & 1)
+#define STR_IS_ASCII(state)   (((state) >> 6) & 1)
 
 static size_t put_utf8(char *to, uint32_t c) {
     if (c < 0x80) {

@@ -21,7 +21,7 @@
 
 /* 160 frames of 16 bytes keep the caller's C frame small; deeper stacks lose their outermost part. */
 #define SL_PYSTACK_DEPTH_MAX 160
-#define SL_PYFRAME_TEXT_CAP 512
+#define SL_PYFRAME_TEXT_CAP  512
 
 typedef struct sl_pyframe {
     const char *code;   /* borrowed from Python; valid until the hook returns */
@@ -31,7 +31,7 @@ typedef struct sl_pyframe {
 typedef struct sl_pystack {
     uint64_t key; /* of the whole stack, never 0 unless it is empty; (P1) */
     uint32_t depth;
-    bool is_cut; /* deeper than SL_PYSTACK_DEPTH_MAX */
+    bool is_cut;                             /* deeper than SL_PYSTACK_DEPTH_MAX */
     sl_pyframe frames[SL_PYSTACK_DEPTH_MAX]; /* innermost first */
 } sl_pystack;
 

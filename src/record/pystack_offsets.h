@@ -10,24 +10,24 @@
 #define SL_PY_NO_FIELD UINT16_MAX
 
 typedef struct sl_py_layout {
-    uint8_t minor;             /* of Python 3.minor */
-    uint8_t line_format;       /* sl_py_line_format */
-    uint8_t instr_unit_bytes;  /* size of one step of frame_instr */
-    bool instr_is_index;       /* frame_instr holds an int, not a pointer into the code */
-    uint16_t tstate_frame;     /* PyThreadState: the frame, or a struct that holds it */
-    uint16_t cframe_frame;     /* that struct: the frame; SL_PY_NO_FIELD = there is none */
-    uint16_t frame_code;       /* _PyInterpreterFrame, or PyFrameObject up to 3.10 */
+    uint8_t minor;            /* of Python 3.minor */
+    uint8_t line_format;      /* sl_py_line_format */
+    uint8_t instr_unit_bytes; /* size of one step of frame_instr */
+    bool instr_is_index;      /* frame_instr holds an int, not a pointer into the code */
+    uint16_t tstate_frame;    /* PyThreadState: the frame, or a struct that holds it */
+    uint16_t cframe_frame;    /* that struct: the frame; SL_PY_NO_FIELD = there is none */
+    uint16_t frame_code;      /* _PyInterpreterFrame, or PyFrameObject up to 3.10 */
     uint16_t frame_previous;
     uint16_t frame_instr;
-    uint16_t frame_owner;      /* SL_PY_NO_FIELD up to 3.10 */
-    uint16_t code_first_line;  /* PyCodeObject */
+    uint16_t frame_owner;     /* SL_PY_NO_FIELD up to 3.10 */
+    uint16_t code_first_line; /* PyCodeObject */
     uint16_t code_filename;
-    uint16_t code_name;        /* the qualified name where there is one */
+    uint16_t code_name; /* the qualified name where there is one */
     uint16_t code_linetable;
-    uint16_t code_start;       /* first instruction; SL_PY_NO_FIELD where frame_instr is an index */
-    uint16_t code_version;     /* a number unique to the code object; SL_PY_NO_FIELD = none */
-    uint16_t ascii_data;       /* PyASCIIObject: the characters */
-    uint16_t compact_data;     /* PyCompactUnicodeObject: the characters */
+    uint16_t code_start;   /* first instruction; SL_PY_NO_FIELD where frame_instr is an index */
+    uint16_t code_version; /* a number unique to the code object; SL_PY_NO_FIELD = none */
+    uint16_t ascii_data;   /* PyASCIIObject: the characters */
+    uint16_t compact_data; /* PyCompactUnicodeObject: the characters */
 } sl_py_layout;
 
 /* The parts of PyObject, PyUnicodeObject and PyBytesObject that no version moved (3.9 .. 3.14,

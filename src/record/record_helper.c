@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#define TICK_MS 10
+#define TICK_MS     10
 /* The libraries' thread-local variables are taken from it; torch's are many. */
 #define STACK_BYTES (1024 * 1024)
 

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 
 /* In the order of trust: torchrun and everything that imitates it first, then the launchers. */
-static const char *const rank_vars[] = {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK",
-                                        "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"};
+static const char *const rank_vars[] = {"RANK",      "SLURM_PROCID", "OMPI_COMM_WORLD_RANK",
+                                        "PMIX_RANK", "PMI_RANK",     "MV2_COMM_WORLD_RANK"};
 static const char *const local_rank_vars[] = {"LOCAL_RANK", "SLURM_LOCALID",
                                               "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
                                               "MV2_COMM_WORLD_LOCAL_RANK"};
 static const char *const world_vars[] = {"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE",
                                          "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
 static const char *const job_vars[] = {"STORMLOG_JOB", "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID",
-                                       "PBS_JOBID", "LSB_JOBID", "JOB_ID"};
+                                       "PBS_JOBID",    "LSB_JOBID",    "JOB_ID"};
 
 static const char *first_set(const char *const *names, size_t cnt) {
     for (size_t i = 0; i < cnt; i++) {

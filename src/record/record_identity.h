@@ -6,7 +6,7 @@
 #include "base/sl_base.h"
 
 typedef struct sl_record_identity {
-    const char *job; /* borrowed from the environment; NULL = not known */
+    const char *job;                      /* borrowed from the environment; NULL = not known */
     int32_t rank, local_rank, world_size; /* -1 = not known */
 } sl_record_identity;
 

@@ -10,7 +10,7 @@ import os
 import struct
 from dataclasses import dataclass, field
 
-SECTIONS = {1: "strings", 2: "frames", 3: "stacks", 4: "sites", 5: "labels", 6: "threads", 7: "counters", 9: "marks",
+SECTIONS = {1: "strings", 2: "frames", 3: "stacks", 4: "sites", 5: "labels", 6: "threads", 7: "counters", 8: "curves", 9: "marks",
             11: "ooms", 12: "ring", 13: "live"}
 HEALTH = ["dropped", "skipped_chunks", "string_overflow", "frame_overflow", "stack_overflow", "site_overflow",
           "live_overflow", "label_overflow", "thread_overflow", "counter_overflow", "curve_late", "unknown_free",
@@ -51,13 +51,17 @@ class Totals:
     steps: list = field(default_factory=list)
     marks: list = field(default_factory=list)
     counters: dict = field(default_factory=dict)
-    labels: list = field(default_factory=list)
+    peaks: dict = field(default_factory=dict)
 
     def select(self, device=None, domain=BLOCK):
         return [site for site in self.sites if site.domain == domain and (device is None or site.device == device)]
 
     def sum(self, name, device=None, domain=BLOCK):
         return sum(getattr(site, name) for site in self.select(device, domain))
+
+    def peak(self, counter, device):
+        """The largest value a counter ever had; None when there is no such counter."""
+        return self.peaks.get((counter, device))
 
     def at_line(self, file_end, line):
         """Sites whose stack passes through this line."""
@@ -159,12 +163,22 @@ def read_ooms(reader):
                    "requested": requested, "allocated": allocated, "reserved": reserved, "holders": holders}
 
 
-def read_counters(reader):
-    for _, (word, last, last_ns, why) in reader.used_rows("counters", "<4Q"):
+def read_counters(reader, totals):
+    for i, (_, (word, last, last_ns, why)) in enumerate(reader.used_rows("counters", "<4Q")):
         kind = COUNTERS.get(word & 255)
-        if kind:
-            name = reader.string(word >> 32) if kind == "custom" else kind
-            yield (name, signed((word >> 16) & 0xffff, 16)), (last if not why else None, reader.string(why))
+        if not kind:
+            continue
+        key = (reader.string(word >> 32) if kind == "custom" else kind, signed((word >> 16) & 0xffff, 16))
+        totals.counters[key] = (last if not why else None, reader.string(why))
+        totals.peaks[key] = read_peak(reader, i)
+
+
+def read_peak(reader, number):
+    """Largest maximum of all bins of all levels of one counter."""
+    offset, size, _, _ = reader.sections["curves"]
+    data = reader.data[offset + size * number:offset + size * (number + 1)]
+    bins = struct.iter_unpack("<5Q", data[:len(data) // 40 * 40])
+    return max((top >> 16 for bin_, _, top, _, cnt in bins if bin_ and top & 0xffff == bin_ & 0xffff), default=None)
 
 
 def load(path):
@@ -177,7 +191,7 @@ def load(path):
                     world_size=signed(world, 64), job=reader.text(120 + 32 * 32, 128), health=health)
     totals.sites = list(read_sites(reader))
     totals.ooms = list(read_ooms(reader))
-    totals.counters = dict(read_counters(reader))
+    read_counters(reader, totals)
     read_marks(reader, totals)
     return totals
 

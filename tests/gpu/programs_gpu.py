@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""What tests/gpu records on a real device. Argument: the case. Prints torch's own numbers as one line of JSON and ends
+at once, so that nothing is freed after they were read.
+"""
+
+import json
+import os
+import sys
+
+import torch
+
+DEVICE = "cuda:0"
+
+
+class Block(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.attention = torch.nn.MultiheadAttention(width, 8, batch_first=True)
+        self.norm = torch.nn.LayerNorm(width)
+        self.up = torch.nn.Linear(width, 4 * width)
+        self.down = torch.nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        x = x + self.attention(x, x, x, need_weights=False)[0]
+        return x + self.down(torch.nn.functional.gelu(self.up(self.norm(x))))
+
+
+def make_net(width=512, depth=4):
+    return torch.nn.Sequential(*[Block(width) for _ in range(depth)]).to(DEVICE)
+
+
+def train(steps, optimizer_of, net=None, batch=8):
+    net = net or make_net()
+    optimizer = optimizer_of(net.parameters())
+    kept = []
+    for i in range(steps):
+        optimizer.zero_grad(set_to_none=True)
+        x = torch.randn(batch + i % 3, 64, 512, device=DEVICE)
+        loss = net(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        kept.append(torch.ones(4096, device=DEVICE))  # leak
+    return net, optimizer, kept
+
+
+def stats():
+    torch.cuda.synchronize()
+    values = torch.cuda.memory_stats(0)
+    return {
+        "allocs": values["allocation.all.allocated"],
+        "frees": values["allocation.all.freed"],
+        "alloc_bytes": values["allocated_bytes.all.allocated"],
+        "free_bytes": values["allocated_bytes.all.freed"],
+        "live_bytes": values["allocated_bytes.all.current"],
+        "peak_bytes": values["allocated_bytes.all.peak"],
+        "reserved_peak_bytes": values["reserved_bytes.all.peak"],
+        "ooms": values["num_ooms"],
+        "torch": torch.__version__,
+        "python": sys.version.split()[0],
+    }
+
+
+def case_train():
+    held = train(30, lambda p: torch.optim.AdamW(p, lr=1e-4))
+    return {**stats(), "steps": 30, "held": len(held)}
+
+
+def case_sgd():
+    held = train(10, lambda p: torch.optim.SGD(p, lr=1e-4))
+    return {**stats(), "steps": 10, "held": len(held)}
+
+
+def case_streams():
+    streams = [torch.cuda.Stream() for _ in range(4)]
+    kept = []
+    for i in range(200):
+        stream = streams[i % 4]
+        with torch.cuda.stream(stream):
+            x = torch.randn(1 << (10 + i % 8), device=DEVICE)
+            y = x * 2
+            y.record_stream(torch.cuda.current_stream())
+            y.record_stream(streams[(i + 1) % 4])
+        if i % 10 == 0:
+            kept.append(y)
+    return {**stats(), "held": len(kept)}
+
+
+def case_oom():
+    net, optimizer, kept = train(5, lambda p: torch.optim.AdamW(p, lr=1e-4))
+    caught = 0
+    for _ in range(2):
+        try:
+            torch.empty(1 << 40, dtype=torch.uint8, device=DEVICE)  # oom
+        except torch.OutOfMemoryError:
+            caught += 1
+    return {**stats(), "caught": caught, "requested": 1 << 40}
+
+
+def case_counters():
+    import time
+    block = torch.empty(1 << 30, dtype=torch.uint8, device=DEVICE)
+    torch.cuda.synchronize()
+    time.sleep(1.0)
+    free, total = torch.cuda.mem_get_info(0)
+    return {**stats(), "free": free, "total": total, "held": block.numel()}
+
+
+def case_profiler():
+    net = torch.nn.Linear(512, 512).to(DEVICE)
+    x = torch.randn(64, 512, device=DEVICE)
+    net(x).sum().backward()
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities, profile_memory=True) as profiler:
+        net(x).sum().backward()
+    events = [event.nbytes() for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]"]
+    return {**stats(), "events": events}
+
+
+def case_kill():
+    kept = []
+    number = 0
+    while True:
+        kept.append(torch.empty(4096, device=DEVICE))
+        if len(kept) > 500:
+            kept.clear()
+        number += 1
+        os.write(1, b"%d\n" % number)
+
+
+def case_late():
+    """Recording begins in the running process, long after torch and CUDA did."""
+    import ctypes
+    torch.ones(10, device=DEVICE)
+    before = stats()
+    library = ctypes.CDLL(os.environ["RECORD_LIBRARY"])
+    error = library.sl_record_start(None)
+    held = train(5, lambda p: torch.optim.AdamW(p, lr=1e-4))
+    after = stats()
+    library.sl_record_stop()
+    extra = torch.ones(10, device=DEVICE)
+    return {"error": error, "steps": 5, "held": len(held) + extra.numel(),
+            **{name: after[name] - before[name] for name in ("allocs", "alloc_bytes")}}
+
+
+if __name__ == "__main__":
+    result = globals()["case_" + sys.argv[1]]()
+    print(json.dumps(result), flush=True)
+    os._exit(0)

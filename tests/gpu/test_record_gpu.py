@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""The recorder against torch's own counters on a real device. Argument: the program.
+
+Each case runs tests/gpu/programs_gpu.py under `stormlog run` in a process of its own. With STORMLOG_GPU_TABLE set, the
+measured numbers go there as a Markdown table.
+"""
+
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import slog_totals
+import tap
+
+stormlog = os.path.abspath(sys.argv.pop(1))
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAM = os.path.join(HERE, "programs_gpu.py")
+LIBRARY = os.path.join(os.path.dirname(stormlog), "libstormlog_record.so")
+LEAK_BYTES = 4096 * 4
+
+rows = []
+_python = None
+
+
+def find_python():
+    """The first interpreter that has a torch with a device; asked once."""
+    global _python
+    if _python is None:
+        names = [os.environ.get("STORMLOG_TORCH_PYTHON"), shutil.which("python3"), shutil.which("python"),
+                 "/usr/bin/python3", *glob.glob("/opt/*/bin/python3")]
+        check = "import torch, sys; sys.exit(not torch.cuda.is_available())"
+        _python = next((name for name in names if name and os.path.exists(name)
+                        and subprocess.run([name, "-c", check], capture_output=True).returncode == 0), "")
+    return _python
+
+
+def need_device():
+    if not os.path.exists("/dev/nvidiactl"):
+        tap.skip("no /dev/nvidiactl on this machine")
+    if not find_python():
+        tap.skip("no Python here has a torch that sees the device")
+
+
+def record(folder, case, env=None, options=()):
+    need_device()
+    out = os.path.join(folder, "run")
+    started = time.monotonic()
+    result = tap.run([stormlog, "run", "-o", out, *options, "--", find_python(), PROGRAM, case],
+                     timeout=120, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})})
+    tap.equal(result.returncode, 0, f"exit code; stderr: {result.stderr[-2000:]}")
+    totals = slog_totals.load_all(out)
+    tap.equal(len(totals), 1, f"recordings; stderr: {result.stderr[-2000:]}")
+    facts = json.loads(result.stdout.splitlines()[-1])
+    return facts, totals[0], time.monotonic() - started
+
+
+def line_of(mark):
+    with open(PROGRAM) as file:
+        return next(i for i, line in enumerate(file, 1) if line.rstrip().endswith("# " + mark))
+
+
+def losses(totals):
+    return {name: count for name, count in totals.health.items() if count and name not in ("sample_failure",)}
+
+
+def compare(case, facts, totals, names=("allocs", "frees", "alloc_bytes", "free_bytes", "live_bytes", "peak_bytes")):
+    found = {
+        "allocs": totals.sum("alloc_cnt", 0), "frees": totals.sum("free_cnt", 0),
+        "alloc_bytes": totals.sum("alloc_bytes", 0), "free_bytes": totals.sum("free_bytes", 0),
+        "live_bytes": totals.sum("live_bytes", 0), "peak_bytes": totals.peak("allocated", 0),
+        "reserved_peak_bytes": totals.peak("reserved", 0),
+    }
+    for name in names:
+        rows.append((case, name, facts[name], found[name]))
+    tap.equal({name: found[name] for name in names}, {name: facts[name] for name in names}, "recorder against torch")
+    tap.equal(losses(totals), {}, "health")
+
+
+@tap.test("training: allocations, bytes, live and peak are torch's; the leak has its line; steps are found")
+def _(folder):
+    facts, totals, _ = record(folder, "train")
+    compare("train", facts, totals)
+    rows.append(("train", "torch / python", facts["torch"], facts["python"]))
+    tap.equal(totals.steps, list(range(1, 31)), "steps")
+    sites = totals.at_line("programs_gpu.py", line_of("leak"))
+    tap.equal([(site.alloc_cnt, site.live_bytes) for site in sites], [(30, 30 * LEAK_BYTES)], "the leaking line")
+    tap.equal([frame[0] for frame in sites[0].stack], ["train", "case_train", "<module>"], "its stack")
+    shown = sum(site.alloc_bytes for site in totals.select(0) if site.stack)
+    rows.append(("train", "bytes with a Python stack", totals.sum("alloc_bytes", 0), shown))
+
+
+@tap.test("expandable segments: the same numbers")
+def _(folder):
+    conf = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True", "PYTORCH_ALLOC_CONF": "expandable_segments:True"}
+    facts, totals, _ = record(folder, "train", env=conf)
+    compare("expandable", facts, totals)
+
+
+@tap.test("SGD without momentum: steps are found although it allocates nothing")
+def _(folder):
+    facts, totals, _ = record(folder, "sgd")
+    compare("sgd", facts, totals)
+    tap.equal(totals.steps, list(range(1, 11)), "steps")
+
+
+@tap.test("several streams: the same numbers")
+def _(folder):
+    facts, totals, _ = record(folder, "streams")
+    compare("streams", facts, totals)
+
+
+@tap.test("out of memory is recorded although the program goes on")
+def _(folder):
+    facts, totals, _ = record(folder, "oom")
+    tap.equal(facts["caught"], 2, "caught by the program")
+    tap.equal(len(totals.ooms), facts["ooms"], "out-of-memories recorded, and counted by torch")
+    oom = totals.ooms[0]
+    tap.equal((oom["device"], oom["requested"]), (0, facts["requested"]))
+    tap.equal(oom["allocated"], facts["live_bytes"], "allocated at that moment")
+    tap.equal((oom["stack"][0][0], oom["stack"][0][2]), ("case_oom", line_of("oom")), "where")
+    tap.true(len(oom["holders"]) > 3, "the sites that held most are kept with it")
+    rows.append(("oom", "recorded", facts["ooms"], len(totals.ooms)))
+
+
+@tap.test("SIGKILL: nothing that was told before is lost")
+def _(folder):
+    need_device()
+    out = os.path.join(folder, "run")
+    process = subprocess.Popen([stormlog, "run", "-o", out, "--", find_python(), PROGRAM, "kill"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while int(process.stdout.readline() or 1e9) < 20000:
+        pass
+    os.kill(slog_totals.load_all(out)[0].pid, signal.SIGKILL)
+    last = int(process.stdout.read().split()[-1])
+    process.wait(60)
+    totals = slog_totals.load_all(out)[0]
+    found = totals.sum("alloc_cnt", 0)
+    rows.append(("kill -9", "allocations", last, found))
+    tap.true(found in (last, last + 1), f"{found} recorded, {last} told")
+    tap.equal(process.returncode, 128 + signal.SIGKILL, "exit code")
+
+
+@tap.test("counters of the device: used, total, this process")
+def _(folder):
+    facts, totals, _ = record(folder, "counters")
+    counters = totals.counters
+    used, total = counters[("device_used", 0)][0], counters[("device_total", 0)][0]
+    rows.append(("counters", "device used", facts["total"] - facts["free"], used))
+    rows.append(("counters", "this process", "at least 1 GiB", counters[("process_used", 0)]))
+    rows.append(("counters", "other processes", "", counters.get(("other_processes", 0))))
+    tap.true(used and used >= 1 << 30, f"used bytes of the card: {counters}")
+    tap.true(total and total >= facts["total"] * 0.98, f"total bytes of the card {total}, torch says {facts['total']}")
+    value, why = counters[("process_used", 0)]
+    tap.true(why or value >= 1 << 30, f"bytes of this process, or a reason: {value} {why}")
+
+
+@tap.test("torch.profiler sees the same memory events with and without us")
+def _(folder):
+    need_device()
+    alone = tap.run([find_python(), PROGRAM, "profiler"], timeout=120)
+    tap.equal(alone.returncode, 0, alone.stderr[-2000:])
+    facts, _, _ = record(folder, "profiler")
+    expected = json.loads(alone.stdout.splitlines()[-1])["events"]
+    tap.true(len(expected) > 3, "the profiler sees events at all")
+    tap.equal(facts["events"], expected)
+    rows.append(("profiler", "memory events", len(expected), len(facts["events"])))
+
+
+@tap.test("recording started in a process that already uses the device")
+def _(folder):
+    need_device()
+    result = tap.run([find_python(), PROGRAM, "late"], timeout=120,
+                     env={**os.environ, "RECORD_LIBRARY": LIBRARY, "STORMLOG_DIR": folder})
+    tap.equal(result.returncode, 0, result.stderr[-2000:])
+    facts = json.loads(result.stdout.splitlines()[-1])
+    tap.equal(facts["error"], 0, "result of sl_record_start")
+    totals = slog_totals.load_all(folder)
+    tap.equal(len(totals), 1, "recordings")
+    tap.equal((totals[0].sum("alloc_cnt", 0), totals[0].sum("alloc_bytes", 0)), (facts["allocs"], facts["alloc_bytes"]))
+    tap.equal(totals[0].steps, list(range(1, 6)), "steps")
+    tap.true(totals[0].is_closed, "closed by stop")
+    rows.append(("late start", "allocations", facts["allocs"], totals[0].sum("alloc_cnt", 0)))
+
+
+def write_table():
+    path = os.environ.get("STORMLOG_GPU_TABLE")
+    if not path:
+        return
+    with open(path, "w") as file:
+        file.write("| case | what | torch | recorder |\n| --- | --- | --- | --- |\n")
+        for row in rows:
+            file.write("| " + " | ".join(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row) + " |\n")
+
+
+try:
+    tap.main()
+finally:
+    write_table()

@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: MIT
+"""`stormlog run` with a real torch on the CPU. Arguments: the program, the oracle's library."""
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+
+import slog_totals
+import tap
+
+stormlog, oracle = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
+PYTHON = "/usr/bin/python3"
+PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+LIBRARY = os.path.join(os.path.dirname(stormlog), "libstormlog_record.so")
+# A sanitizer must be the first library in a process; this Python is not built with it.
+IS_SANITIZED = b"__asan_init" in open(stormlog, "rb").read()
+
+_has_torch = None
+
+
+def need_torch():
+    global _has_torch
+    if _has_torch is None:
+        _has_torch = os.path.exists(PYTHON) and tap.run([PYTHON, "-c", "import torch"]).returncode == 0
+    if not _has_torch:
+        tap.skip("this machine has no torch for " + PYTHON)
+    if IS_SANITIZED:
+        tap.skip("a sanitized library cannot be preloaded into a plain Python")
+
+
+def clean_env(**more):
+    env = {name: value for name, value in os.environ.items()
+           if not re.match(r"STORMLOG_|LD_PRELOAD|RANK$|LOCAL_RANK$|WORLD_SIZE$|SLURM_|OMPI_|PMI", name)}
+    return {**env, **more}
+
+
+def record(folder, *command, options=(), check=True, **settings):
+    """Runs a command under `stormlog run`; returns (result, totals of its recordings)."""
+    need_torch()
+    settings.setdefault("env", clean_env())
+    out = os.path.join(folder, "run")
+    result = tap.run([stormlog, "run", "-o", out, *options, "--", *command], **settings)
+    if check:
+        tap.equal(result.returncode, 0, f"exit code; stderr was: {result.stderr}")
+    return result, slog_totals.load_all(out)
+
+
+def python(folder, source):
+    """A command that runs this source from a file of its own."""
+    path = os.path.join(folder, "program.py")
+    with open(path, "w") as file:
+        file.write(source)
+    return [PYTHON, path]
+
+
+def one(totals):
+    tap.equal(len(totals), 1, "number of recordings")
+    return totals[0]
+
+
+def sums(totals):
+    return [totals.sum(name) for name in ("alloc_cnt", "alloc_bytes", "free_cnt", "free_bytes")]
+
+
+def losses(totals):
+    return {name: count for name, count in totals.health.items() if count and name != "sample_failure"}
+
+
+@tap.test("counts and bytes are the oracle's")
+def _(folder):
+    need_torch()
+    out = os.path.join(folder, "oracle.txt")
+    command = [PYTHON, f"{PROGRAMS}/train.py", "Adam", "50"]
+    tap.run(command, check=True, env=clean_env(LD_PRELOAD=oracle, ORACLE_OUT=out))
+    expected = [int(number) for number in open(out).read().split()]
+    _, totals = record(folder, *command)
+    tap.true(expected[0] > 1000, f"a program with many allocations, not {expected[0]}")
+    tap.equal(sums(one(totals)), expected, "allocs, bytes, frees, bytes")
+    tap.equal(losses(totals[0]), {}, "health")
+    tap.true(totals[0].is_closed, "the recording is closed after a normal end")
+
+
+@tap.test("the site of a leak has the right line and the right bytes")
+def _(folder):
+    result, totals = record(folder, *python(folder, """
+import os, torch
+kept = []
+def keep(n):
+    kept.append(torch.ones(n))      # line 5
+for i in range(20):
+    keep(1000)
+torch.ones(10)                      # line 8
+os._exit(0)                         # leaves the blocks live
+"""))
+    sites = one(totals).at_line("program.py", 5)
+    tap.equal([(site.alloc_cnt, site.live_bytes, site.free_cnt) for site in sites], [(20, 80000, 0)])
+    tap.equal([frame[0] for frame in sites[0].stack], ["keep", "<module>"], "functions, innermost first")
+    tap.equal([frame[2] for frame in sites[0].stack], [5, 7], "lines")
+    tap.equal([(s.alloc_cnt, s.live_bytes) for s in totals[0].at_line("program.py", 8)], [(1, 0)])
+
+
+@tap.test("lines are right in loops, generators, lambdas, comprehensions and long functions")
+def _(folder):
+    source = """import torch
+def generator():
+    yield torch.ones(1)
+    x = (1 +
+         2)
+    yield torch.ones(2)
+make = lambda n: torch.ones(n)
+class Maker:
+    def __call__(self, n):
+        return torch.ones(n)
+def long():
+""" + "    pass\n" * 3 + "".join(f"    a{i} = [{i}, {i}]\n" for i in range(400)) + """    return torch.ones(
+        5)
+list(generator())
+make(3)
+Maker()(4)
+long()
+try:
+    raise ValueError
+except ValueError:
+    torch.ones(6)
+"""
+    sizes = {4: (3, "generator"), 8: (6, "generator"), 12: (7, "<lambda>"), 16: (10, "Maker.__call__"),
+             20: (415, "long"), 24: (424, "<module>")}
+    _, totals = record(folder, *python(folder, source))
+    found = {site.alloc_bytes: (site.stack[0][2], site.stack[0][0]) for site in one(totals).sites}
+    tap.equal({size: found.get(size) for size in sizes}, sizes, "line and function by size")
+
+
+@tap.test("names that are not ASCII, and stacks deeper than the limit")
+def _(folder):
+    _, totals = record(folder, *python(folder, """
+import sys, torch
+sys.setrecursionlimit(10000)
+def größe(n):
+    return torch.ones(7) if n == 0 else größe(n - 1)
+größe(3)
+def 深い(n):
+    return torch.ones(9) if n == 0 else 深い(n - 1)
+深い(500)
+"""))
+    by_size = {site.alloc_bytes: site.stack for site in one(totals).sites}
+    tap.equal([frame[0] for frame in by_size[28]], ["größe"] * 4 + ["<module>"], "short stack")
+    tap.equal(len(by_size[36]), 161, "frames of the deep stack and the mark that more were there")
+    tap.equal((by_size[36][0][0], by_size[36][-1][0]), ("深い", "<more frames>"), "its ends")
+
+
+@tap.test("code objects that are freed and made again keep their own lines")
+def _(folder):
+    _, totals = record(folder, *python(folder, """
+import torch
+for i in range(300):
+    scope = {"torch": torch}
+    exec(compile("\\n" * (i % 7) + f"def f{i}():\\n    return torch.ones({1000 + i})\\nf{i}()", f"made_{i}.py", "exec"), scope)
+    del scope
+"""))
+    wrong = [site.stack[:1] for site in one(totals).sites if site.alloc_bytes >= 4000
+             and site.stack[0] != (f"f{site.alloc_bytes // 4 - 1000}", f"made_{site.alloc_bytes // 4 - 1000}.py",
+                                   (site.alloc_bytes // 4 - 1000) % 7 + 2)]
+    tap.equal(wrong, [], "sites with another function's line")
+
+
+@tap.test("kill -9 loses nothing that was reported before")
+def _(folder):
+    need_torch()
+    out = os.path.join(folder, "run")
+    process = subprocess.Popen([stormlog, "run", "-o", out, "--", PYTHON, f"{PROGRAMS}/kill_me.py"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_env())
+    while int(process.stdout.readline() or 1e9) < 20000:
+        pass
+    tracked = slog_totals.load_all(out)
+    os.kill(one(tracked).pid, signal.SIGKILL)
+    last = int(process.stdout.read().split()[-1])
+    process.wait(60)
+    tap.equal(process.returncode, 128 + signal.SIGKILL, "exit code")
+    totals = one(slog_totals.load_all(out))
+    tap.true(totals.sum("alloc_cnt") in (last, last + 1), f"{totals.sum('alloc_cnt')} recorded, {last} were told")
+    tap.equal(totals.is_closed, False, "closed")
+    tap.equal(losses(totals), {}, "health")
+
+
+@tap.test("torch.profiler sees the same memory events with and without us")
+def _(folder):
+    need_torch()
+    command = [PYTHON, f"{PROGRAMS}/profiled.py"]
+    alone = json.loads(tap.run(command, check=True, env=clean_env()).stdout)
+    result, _ = record(folder, *command)
+    tap.true(len(alone) > 10, "the profiler sees events at all")
+    tap.equal(json.loads(result.stdout), alone, "memory events")
+
+
+@tap.test("steps are found without a change to the program")
+def _(folder):
+    for name in ("SGD", "Adam", "RMSprop"):
+        sub = os.path.join(folder, name)
+        os.mkdir(sub)
+        _, totals = record(sub, PYTHON, f"{PROGRAMS}/train.py", name, "7")
+        tap.equal(one(totals).steps, list(range(1, 8)), f"steps of {name}")
+
+
+@tap.test("two optimizers in one loop make one step each round")
+def _(folder):
+    _, totals = record(folder, *python(folder, """
+import torch
+a, b = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+first, second = torch.optim.SGD(a.parameters(), 0.1), torch.optim.Adam(b.parameters(), 0.1)
+for i in range(5):
+    for net, optimizer in ((a, first),):
+        optimizer.zero_grad(); net(torch.ones(2, 4)).sum().backward(); optimizer.step()
+    second.zero_grad(); b(torch.ones(2, 4)).sum().backward(); second.step()
+"""))
+    tap.equal(one(totals).steps, [1, 2, 3, 4, 5])
+
+
+@tap.test("forked children and DataLoader workers get a file each")
+def _(folder):
+    _, totals = record(folder, *python(folder, """
+import os, torch
+class Data(torch.utils.data.Dataset):
+    def __len__(self): return 8
+    def __getitem__(self, i): return torch.ones(100 + i)     # line 5
+x = torch.ones(50)
+for _ in range(2):
+    pid = os.fork()
+    if pid == 0:
+        y = torch.ones(60)     # line 10
+        os._exit(0)
+    os.waitpid(pid, 0)
+n = sum(len(b) for b in torch.utils.data.DataLoader(Data(), batch_size=None, num_workers=2))
+z = torch.ones(70)             # line 14
+"""))
+    tap.equal(len(totals), 5, "files: the program, two children, two workers")
+    tap.equal(len({row.pid for row in totals}), 5, "different processes")
+    tap.equal(sum(len(row.at_line("program.py", 10)) for row in totals), 2, "children with their own line")
+    worked = sum(site.alloc_cnt for row in totals for site in row.at_line("program.py", 5))
+    tap.equal(worked, 8, "items made in the workers")
+    parent = [row for row in totals if row.at_line("program.py", 14)]
+    tap.equal(len(parent), 1, "files with the line after the forks")
+    tap.equal([losses(row) for row in parent], [{}], "health of the parent")
+
+
+@tap.test("many threads: nothing is lost, and the counts are exact")
+def _(folder):
+    _, totals = record(folder, *python(folder, """
+import threading, torch
+def work():
+    for i in range(2000):
+        torch.empty(64)        # line 5
+threads = [threading.Thread(target=work) for _ in range(16)]
+[t.start() for t in threads]; [t.join() for t in threads]
+"""))
+    sites = one(totals).at_line("program.py", 5)
+    tap.equal(sum(site.alloc_cnt for site in sites), 32000)
+    tap.equal(sum(site.free_cnt for site in sites), 32000)
+    tap.equal(losses(totals[0]), {}, "health")
+
+
+@tap.test("a process that replaces itself by exec has a file for each life")
+def _(folder):
+    _, totals = record(folder, *python(folder, """
+import os, sys, torch
+x = torch.ones(100)
+if len(sys.argv) == 1:
+    os.execv(sys.executable, [sys.executable, __file__, "again"])
+"""))
+    tap.equal(len(totals), 2, "files")
+    tap.equal(len({row.pid for row in totals}), 1, "processes")
+
+
+@tap.test("os._exit and an uncaught exception leave a readable file")
+def _(folder):
+    result, totals = record(folder, *python(folder, "import torch\nx = torch.ones(100)\nraise KeyError('mine')\n"),
+                            check=False)
+    tap.equal(result.returncode, 1, "exit code")
+    tap.contains(result.stderr, "KeyError: 'mine'")
+    tap.equal(one(totals).sum("alloc_cnt"), 1)
+
+
+@tap.test("identity comes from the launcher's variables")
+def _(folder):
+    env = clean_env(RANK="5", LOCAL_RANK="1", WORLD_SIZE="8", SLURM_JOB_ID="4711")
+    _, totals = record(folder, *python(folder, "import torch; torch.ones(1)"), env=env)
+    row = one(totals)
+    tap.equal((row.rank, row.local_rank, row.world_size, row.job), (5, 1, 8, "4711"))
+    tap.true(os.path.basename(row.path).startswith("rank5-"), f"the rank is in the name {row.path}")
+
+
+@tap.test("STORMLOG_DISABLE=1 means nothing at all")
+def _(folder):
+    result, totals = record(folder, *python(folder, "import torch; print(torch.ones(1))"),
+                            env=clean_env(STORMLOG_DISABLE="1"))
+    tap.equal(result.stdout, "tensor([1.])\n")
+    tap.equal(os.path.exists(os.path.join(folder, "run")), False, "a folder was left")
+
+
+@tap.test("--no-cpu records no CPU block, --stacks none no stack")
+def _(folder):
+    source = python(folder, "import torch; torch.ones(1)")
+    result, totals = record(folder, *source, options=["--no-cpu"])
+    tap.equal(len(totals), 0, "recordings")
+    tap.contains(result.stderr, "no memory event was seen")
+    _, totals = record(folder, *source, options=["--stacks", "none"])
+    tap.equal([(site.alloc_cnt, site.stack) for site in one(totals).sites], [(1, [])])
+
+
+@tap.test("a folder that cannot be written: one line, and the program runs on")
+def _(folder):
+    need_torch()
+    result = tap.run(python(folder, "import torch; print(torch.ones(1), torch.ones(2))"),
+                     env=clean_env(LD_PRELOAD=LIBRARY, STORMLOG_DIR="/proc/nowhere/run"))
+    tap.equal(result.returncode, 0)
+    tap.equal(result.stdout, "tensor([1.]) tensor([1., 1.])\n")
+    tap.equal(len(result.stderr.splitlines()), 1, "lines on stderr: " + result.stderr)
+    tap.contains(result.stderr, "/proc/nowhere/run")
+
+
+@tap.test("no room for the file: one line, nothing left, and the program runs on")
+def _(folder):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+
+    result, totals = record(folder, *python(folder, "import torch; print(torch.ones(1))"), preexec_fn=limit)
+    tap.equal(result.stdout, "tensor([1.])\n")
+    tap.contains(result.stderr, "stormlog: not recording: ")
+    tap.equal(len(totals), 0, "recordings left")
+
+
+@tap.test("the program is found to be what it is: exit code, missing, not executable, no memory")
+def _(folder):
+    env, out = clean_env(), os.path.join(folder, "x")
+
+    def run(*command):
+        result = tap.run([stormlog, "run", "-o", out, "--", *command], env=env)
+        return result.returncode, result.stderr
+
+    tap.equal(run("sh", "-c", "exit 7"),
+              (7, "stormlog: no memory event was seen in this run, so nothing was recorded\n"))
+    tap.equal(run("sh", "-c", "kill -SEGV $$")[0], 128 + signal.SIGSEGV)
+    tap.equal(run("no-such-command"), (127, "stormlog: cannot run 'no-such-command': there is no such command in PATH\n"))
+    tap.equal(run("/etc/passwd"), (126, "stormlog: cannot run '/etc/passwd': it is not executable\n"))
+    tap.equal(os.path.exists(out), False, "an empty folder was left")
+
+
+@tap.test("programs no library can be loaded into run all the same, and that is said")
+def _(folder):
+    source, static = os.path.join(folder, "s.c"), os.path.join(folder, "static")
+    with open(source, "w") as file:
+        file.write('#include <unistd.h>\nint main(void) { return write(1, "hello\\n", 6) == 6 ? 3 : 4; }\n')
+    if tap.run(["gcc", "-static", "-o", static, source]).returncode != 0:
+        tap.skip("no static libc to build the case with")
+    result = tap.run([stormlog, "run", "--", static], env=clean_env(), cwd=folder)
+    tap.equal((result.returncode, result.stdout), (3, "hello\n"))
+    tap.contains(result.stderr, "statically linked")
+    tap.equal(sorted(os.listdir(folder)), ["s.c", "static"], "files left")
+
+
+@tap.test("signals are handed on")
+def _(folder):
+    process = subprocess.Popen([stormlog, "run", "-o", os.path.join(folder, "run"), "--", PYTHON, "-u", "-c", """
+import signal, sys
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(55))
+print("ready")
+signal.pause()
+"""], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_env())
+    process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    tap.equal(process.returncode, 55, "the handler's own exit code")
+
+
+@tap.test("default folder, its shortcut, and what is left when nothing was recorded")
+def _(folder):
+    need_torch()
+    env = clean_env()
+    tap.run([stormlog, "run", "--", "true"], env=env, cwd=folder, check=True)
+    tap.equal(os.listdir(folder), [], "left after a run without memory")
+    command = python(folder, "import torch; torch.ones(1)")
+    tap.run([stormlog, "run", "--", *command], env=env, cwd=folder, check=True)
+    runs = os.path.join(folder, "stormlog-runs")
+    names = sorted(os.listdir(runs))
+    tap.equal(len(names), 2, "entries")
+    tap.true(re.fullmatch(r"\d{8}T\d{6}Z-program", names[0]), f"name of the run: {names[0]}")
+    tap.equal(os.readlink(os.path.join(runs, "latest")), names[0], "latest")
+    tap.run([stormlog, "run", "--", "true"], env=env, cwd=folder, check=True)
+    tap.equal(sorted(os.listdir(runs)), names, "entries after a run without memory")
+    tap.equal(os.readlink(os.path.join(runs, "latest")), names[0], "latest, restored")
+
+
+@tap.test("a recording can be read while it is written")
+def _(folder):
+    need_torch()
+    out = os.path.join(folder, "run")
+    command = python(folder, "import sys, torch\nx = torch.ones(100)\nprint('ready', flush=True)\nsys.stdin.read()\n")
+    process = subprocess.Popen([stormlog, "run", "-o", out, "--", *command], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_env())
+    process.stdout.readline()
+    live = one(slog_totals.load_all(out))
+    tap.equal((live.sum("live_bytes"), live.is_closed), (400, False))
+    process.communicate(b"", timeout=60)
+    tap.equal(one(slog_totals.load_all(out)).is_closed, True, "closed at the end")
+
+
+@tap.test("counters of the host are there, and unknown ones say why")
+def _(folder):
+    _, totals = record(folder, *python(folder, "import time, torch\nx = torch.ones(1)\ntime.sleep(0.3)\n"))
+    counters = one(totals).counters
+    tap.true(counters[("host_rss", -1)][0] > 1 << 20, f"resident bytes: {counters}")
+    for name, (value, why) in counters.items():
+        tap.true(value is not None or why, f"{name} has a value or a reason")
+
+
+tap.main()
