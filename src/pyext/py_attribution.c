@@ -233,9 +233,10 @@ static PyObject *ranks_dict(const sl_ranks *ranks) {
     PyObject *onset =
         ranks->has_onset ? PyLong_FromLongLong((long long)ranks->onset_ns) : sl_py_none();
     /* N steals each reference, also when one is NULL and the call fails. */
-    return Py_BuildValue("{s:z,s:i,s:N,s:N,s:N,s:N,s:n,s:N,s:N}", "job_id", ranks->job_id, "world_size",
-                         ranks->world_size, "rows", rows, "missing", missing, "points", points,
-                         "notes", notes, "merge_notes", (Py_ssize_t)ranks->merge_note_cnt, "suspects", suspects, "onset_ns", onset);
+    return Py_BuildValue(
+        "{s:z,s:i,s:N,s:N,s:N,s:N,s:n,s:N,s:N}", "job_id", ranks->job_id, "world_size",
+        ranks->world_size, "rows", rows, "missing", missing, "points", points, "notes", notes,
+        "merge_notes", (Py_ssize_t)ranks->merge_note_cnt, "suspects", suspects, "onset_ns", onset);
 }
 
 static PyObject *merge_ranks(PyObject *module, PyObject *events) {

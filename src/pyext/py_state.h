@@ -23,6 +23,9 @@ static inline sl_py_state *sl_py_state_of(PyObject *module) {
 extern PyMethodDef sl_py_stats_methods[];
 extern PyMethodDef sl_py_telemetry_methods[];
 extern PyMethodDef sl_py_attribution_methods[];
+extern PyMethodDef sl_py_counters_methods[];
+extern PyMethodDef sl_py_log_methods[];
+extern PyMethodDef sl_py_profile_methods[];
 extern PyMethodDef sl_py_trace_methods[];
 
 #endif
