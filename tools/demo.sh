@@ -1,14 +1,46 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Shows what the program does, on this machine, from a fresh build. Argument: the build folder.
+# Shows what the program does, on this machine, from a fresh build. Argument: the build folder. Needs no terminal and no GPU;
+# leaves nothing behind.
 set -euo pipefail
-build=${1:?usage: tools/demo.sh BUILD_FOLDER}
+build=$(cd "${1:?usage: tools/demo.sh BUILD_FOLDER}" && pwd)
+root=$(cd "$(dirname "$0")/.." && pwd)
+python=/usr/bin/python3
+[ -x "$python" ] || python=python3
+export PATH="$build:$PATH"
 
-# Prints the command as a person would type it, then runs it.
-show() {
-    printf '\n$ %s\n' "$*"
-    "$@"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$root"
+
+say() {
+    printf '\n%s\n' "$*" | fold -s -w 80
 }
 
-show "$build/stormlog" info
+# Prints the command as a person would type it, then runs it. $work is shown as the folder "demo-run".
+show() {
+    printf '\n$ %s\n' "${*//$work/demo-run}"
+    bash -c "$*" 2>&1 | sed "s|$work|demo-run|g"
+}
+
+say "1. A training run that leaks is recorded from outside, without a change to its code, and then dies by SIGKILL, as" \
+    "under the kernel's OOM killer."
+if "$python" -c 'import torch' 2>/dev/null; then
+    show "stormlog run -o $work/run -- $python tools/demo_train.py" || true
+    file=$(ls "$work"/run/*.slog)
+
+    say "2. The recording was written through a mapped file: what was published before the kill is there, and fsck proves it."
+    show "stormlog fsck $file"
+    show "stormlog cat $file | tail -n 3"
+else
+    say "   ($python has no torch here, so there is nothing to record; on Debian: apt install python3-torch)"
+fi
+
+say "3. The snapshot of a real training on an H200, made by PyTorch itself. Nothing in the pickle is executed."
+show "stormlog analyze tests/data/h200/s1_loss_history.pickle.gz"
+
+say "4. The same answer for a script: exit code 1 when there is a leak."
+show "stormlog analyze tests/data/h200/s1_loss_history.pickle.gz --fail-on leak > $work/report.txt; echo \"exit code \$?\""
+
+say "More: stormlog --help, README.md. Tests: make test."

@@ -20,8 +20,10 @@ for program in build-fuzz/tests/fuzz/fuzz_*; do
     [ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
     found=build-fuzz/corpus/$name
     mkdir -p "$found"
+    dictionary=()
+    [ ! -f "tests/fuzz/$name.dict" ] || dictionary=("-dict=tests/fuzz/$name.dict")
     echo "fuzz: $name for $seconds s"
-    "$program" -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix="$found/" \
+    "$program" "${dictionary[@]}" -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix="$found/" \
         "$found" "tests/fuzz/corpus/$name"
     ran=$((ran + 1))
 done

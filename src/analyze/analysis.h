@@ -47,7 +47,8 @@ typedef struct sl_analysis_info {
     const char *help;
 } sl_analysis_info;
 
-const sl_analysis_info *sl_analysis_list(size_t *cnt);
+/* Row i, in the order in which they run; NULL behind the last one. */
+const sl_analysis_info *sl_analysis_at(size_t i);
 
 /* The user's line of a stack: innermost frame outside the interpreter's and the libraries'
  * folders, as a site. Works on any trace; classify once per distinct stack. */

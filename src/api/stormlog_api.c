@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions of include/stormlog/stormlog.h: each is a thin wrapper that turns an sl_error into
  * a number and a message. */
-#include "stormlog/stormlog.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +8,7 @@
 #include "analyze/analysis.h"
 #include "export/report_format.h"
 #include "read/source.h"
+#include "stormlog/stormlog.h"
 
 #define DEFAULT_TOP 10
 

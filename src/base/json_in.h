@@ -1,77 +1,61 @@
 /* SPDX-License-Identifier: MIT */
-/* A strict, streaming JSON reader: one token at a time from a byte stream, with the byte position of
- * every token and of every error. Depth and text length are bounded, so hostile input costs what its
- * bytes cost. Accepted beyond the standard, because Python writes them: NaN, Infinity, -Infinity.
- * One thread at a time. */
+/* A strict JSON reader that hands out one token at a time and keeps no tree: memory is one string
+ * and one bit per open bracket. Every failure names the byte. One thread at a time.
+ *
+ * Strict is RFC 8259: no comments, no trailing commas, no NaN, UTF-8 only. Lone surrogates in
+ * escapes are kept as their three bytes, as Python's pickles do. Keys may repeat: what that means
+ * is the caller's business. */
 #ifndef SL_JSON_IN_H
 #define SL_JSON_IN_H
 
 #include "base/byte_stream.h"
+#include "base/vec.h"
 
 #define SL_JSON_IN_DEPTH_MAX 64
-#define SL_JSON_IN_TEXT_MAX  ((size_t)64 << 20) /* bytes of one string or number */
 
-typedef enum sl_json_token {
-    SL_JSON_END, /* of the input; only outside every value */
-    SL_JSON_OBJECT_BEGIN,
-    SL_JSON_OBJECT_END,
-    SL_JSON_ARRAY_BEGIN,
-    SL_JSON_ARRAY_END,
-    SL_JSON_KEY,     /* text */
-    SL_JSON_STRING,  /* text */
-    SL_JSON_INTEGER, /* number */
-    SL_JSON_BIG,     /* an integer beyond 64 bits: raw, real */
-    SL_JSON_REAL,    /* real */
-    SL_JSON_TRUE,
-    SL_JSON_FALSE,
+typedef enum sl_json_type {
+    SL_JSON_END, /* the outermost value is complete and nothing follows */
+    SL_JSON_BEGIN_OBJECT,
+    SL_JSON_END_OBJECT,
+    SL_JSON_BEGIN_ARRAY,
+    SL_JSON_END_ARRAY,
+    SL_JSON_KEY,
+    SL_JSON_STRING,
+    SL_JSON_INT,   /* fits into 64 bits, signed or unsigned */
+    SL_JSON_FLOAT, /* every other number */
+    SL_JSON_BOOL,
     SL_JSON_NULL,
+} sl_json_type;
+
+typedef struct sl_json_token {
+    sl_json_type type;
+    uint64_t position; /* of its first byte */
+    sl_str text;       /* KEY, STRING: valid until the next call */
+    uint64_t u;        /* INT: two's complement when negative; BOOL */
+    bool is_negative;
+    double f;        /* FLOAT */
+    sl_str raw;      /* INT, FLOAT: as written, valid until the next call */
+    bool is_integer; /* FLOAT: written as an integer, but beyond 64 bits */
 } sl_json_token;
 
 typedef struct sl_json_in {
     sl_byte_stream *in; /* borrowed */
-    /* Of the token just read; texts are valid until the next call. */
-    sl_json_token token;
-    uint64_t position; /* of its first byte */
-    sl_str text;       /* KEY and STRING: decoded, UTF-8; may hold NUL */
-    sl_str raw;        /* KEY and STRING: as written, without quotes; numbers: as written */
-    int64_t number;
-    double real;
-    /* Where the reader is. */
-    size_t depth;
-    char closers[SL_JSON_IN_DEPTH_MAX]; /* '}' or ']' of each open value */
+    SL_VEC(char) text;  /* the newest string with escapes */
+    int depth;
+    bool is_object[SL_JSON_IN_DEPTH_MAX];
     uint8_t state;
-    char *decoded; /* owned; texts with escapes */
-    size_t decoded_cap;
+    /* Set behind sl_json_in_init, where the input needs it. */
+    bool allows_more; /* several values behind each other (JSON lines); END comes behind the last */
+    bool allows_nan;  /* NaN, Infinity, -Infinity, which Python writes: FLOAT */
 } sl_json_in;
 
 void sl_json_in_init(sl_json_in *json, sl_byte_stream *in);
 void sl_json_in_fini(sl_json_in *json);
 
-/* Reads the next token into json->token. Several values may follow each other, with white space
- * between them (JSON lines). SL_E_FORMAT, SL_E_TRUNCATED and SL_E_LIMIT name the byte position, what
- * was expected and what was found. After a failure only sl_json_in_fini may follow. */
-sl_status sl_json_next(sl_json_in *json, sl_error *err);
+/* The next token. After a failure the reader must not be used again. */
+sl_status sl_json_next(sl_json_in *json, sl_json_token *token, sl_error *err);
 
-/* Reads on to the end of the value whose first token was just read. */
-sl_status sl_json_skip(sl_json_in *json, sl_error *err);
-
-/* A growable text. Zero-initialised is empty; free(at) releases it. */
-typedef struct sl_json_text {
-    char *at; /* owned */
-    size_t len, cap;
-} sl_json_text;
-
-/* The value whose first token was just read, appended without white space and otherwise as written;
- * what is not JSON (NaN) becomes null. Reads to its end. */
-sl_status sl_json_copy(sl_json_in *json, sl_json_text *to, sl_error *err);
-
-/* Appends bytes; SL_E_NOMEM, SL_E_LIMIT beyond SL_JSON_IN_TEXT_MAX. */
-sl_status sl_json_text_add(sl_json_text *to, const char *ptr, size_t len, sl_error *err);
-
-/* Appends a text as a JSON string, with quotes and escapes. */
-sl_status sl_json_text_add_string(sl_json_text *to, sl_str text, sl_error *err);
-
-/* "a string", "an object", ... for messages. */
-const char *sl_json_token_name(sl_json_token token);
+/* Passes over the value that begins with this token: a scalar is already past. */
+sl_status sl_json_skip(sl_json_in *json, const sl_json_token *token, sl_error *err);
 
 #endif

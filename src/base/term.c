@@ -157,13 +157,22 @@ void sl_term_wrap(FILE *to, const sl_wrap *how, const char *text) {
     end_line(&out);
 }
 
-void sl_term_fit_path(char *out, size_t cap, const char *text, size_t columns) {
-    size_t len = strlen(text), skip = 0;
-    bool is_cut = sl_term_width(text, len) > columns;
-    while (is_cut && skip < len && sl_term_width(text + skip, len - skip) + 3 > columns) {
+/* Where to cut so that the rest, behind "...", fits: at a '/' when one is near, for whole names. */
+static size_t path_cut(const char *text, size_t len, size_t columns) {
+    size_t skip = 0;
+    while (skip < len && sl_term_width(text + skip, len - skip) + 3 > columns) {
         size_t step = sl_utf8_length(text + skip, len - skip);
         skip += step ? step : 1;
     }
+    const char *slash = memchr(text + skip, '/', len - skip);
+    bool is_near = slash && (size_t)(slash - text) - skip <= columns / 3;
+    return is_near ? (size_t)(slash - text) : skip;
+}
+
+void sl_term_fit_path(char *out, size_t cap, const char *text, size_t columns) {
+    size_t len = strlen(text);
+    bool is_cut = sl_term_width(text, len) > columns;
+    size_t skip = is_cut ? path_cut(text, len, columns) : 0;
     snprintf(out, cap, "%s%s", is_cut ? "..." : "", text + skip);
     sl_term_clean(out);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/baseline.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json_in.h"

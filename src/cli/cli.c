@@ -27,8 +27,14 @@ void sl_cli_complain(const char *fmt, ...) {
     fprintf(stderr, "%s: %s\n", running->name, text);
 }
 
-/* Prints a failure and gives its exit code. */
+static bool output_failed; /* and was told */
+
+/* Prints a failure and gives its exit code. A reader of our output that went away has seen what it
+ * wanted: not worth a word. */
 static int fail_with(const sl_error *err, sl_status status) {
+    output_failed = output_failed || status == SL_E_WRITE || status == SL_E_NOSPACE;
+    if (status == SL_E_WRITE && err->sys_errno == EPIPE)
+        return 0;
     sl_cli_complain("%s", err->text[0] ? err->text : sl_status_meaning(status));
     return sl_status_exit_code(status);
 }
@@ -143,13 +149,11 @@ static int dispatch(int argc, char **argv) {
     return cmd ? run_command(cmd, argc - 2, argv + 2) : fail_unknown_command(word);
 }
 
-/* What was printed must have arrived: a full disk is an error, a reader that went away is not. */
+/* What was printed must have arrived: a full disk is an error. */
 static int check_output(int code) {
     errno = 0;
     bool is_bad = ferror(stdout) != 0;
-    if (fflush(stdout) == 0 && !is_bad)
-        return code;
-    if (errno == EPIPE)
+    if ((fflush(stdout) == 0 && !is_bad) || output_failed)
         return code;
     sl_error err = SL_ERROR_INIT;
     errno = errno ? errno : EIO;

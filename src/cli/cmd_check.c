@@ -11,8 +11,8 @@
 #include "cli/shared_options.h"
 #include "export/check_format.h"
 
-/* Without any gate: the peak may grow by 5% (run-to-run noise of caching allocators stays below
- * that on the shipped recordings), and nothing may leak or fail. */
+/* Without any gate: nothing may leak or fail, and the peak may grow by this much. A round figure
+ * that a reader of the table can judge; --max-peak says another one. */
 #define DEFAULT_PEAK_PERCENT 5
 
 static sl_limit limit_of(const sl_opts *opts, const char *name) {

@@ -5,6 +5,7 @@
 
 #include "cli/cmd.h"
 
+extern const sl_cmd sl_cmd_analyze;
 extern const sl_cmd sl_cmd_completion;
 extern const sl_cmd sl_cmd_doc;
 extern const sl_cmd sl_cmd_export;

@@ -31,6 +31,9 @@ static const sl_opt options[] = {
      .type = SL_OPT_FLAG,
      .help = "record PyTorch's CPU allocator too; this is so by itself where there is no GPU"},
     {.name = "no-cpu", .type = SL_OPT_FLAG, .help = "never record PyTorch's CPU allocator"},
+    {.name = "no-driver",
+     .type = SL_OPT_FLAG,
+     .help = "only what PyTorch's allocators report, not the CUDA driver's own functions"},
     {.name = "stacks",
      .type = SL_OPT_CHOICE,
      .choices = "python|none",
@@ -70,11 +73,13 @@ static bool export_settings(const sl_opts *opts, const sl_run_folder *folder) {
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)interval_ms(opts));
     const char *cpu = sl_opts_flag(opts, "cpu") ? "1" : sl_opts_flag(opts, "no-cpu") ? "0" : "auto";
+    const char *driver = sl_opts_flag(opts, "no-driver") ? "0" : NULL;
     const char *quiet = sl_opts_flag(opts, "quiet") ? "1" : NULL;
     return set_env(sl_record_env_name(SL_RECORD_ENV_DIR), folder->full_path) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_RING), sl_opts_text(opts, "ring")) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_CPU), cpu) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_STACKS), sl_opts_text(opts, "stacks")) &&
+           set_env(sl_record_env_name(SL_RECORD_ENV_DRIVER), driver) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_INTERVAL), number) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_QUIET), quiet);
 }

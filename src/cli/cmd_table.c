@@ -6,8 +6,8 @@
 
 /* In the order of the help text: what a user reaches for first stands first. */
 static const sl_cmd *const stormlog_cmds[] = {
-    &sl_cmd_run,  &sl_cmd_export, &sl_cmd_info, &sl_cmd_completion,
-    &sl_cmd_help, &sl_cmd_man,    &sl_cmd_doc,
+    &sl_cmd_run,        &sl_cmd_analyze, &sl_cmd_export, &sl_cmd_info,
+    &sl_cmd_completion, &sl_cmd_help,    &sl_cmd_man,    &sl_cmd_doc,
 };
 
 static const sl_cmd *const memprof_cmds[] = {
@@ -18,7 +18,7 @@ static const sl_cmd *const memprof_cmds[] = {
 static const sl_cmd_absent memprof_absent[] = {
     {"monitor", "nothing replaces it yet"},
     {"track", "nothing replaces it yet"},
-    {"analyze", "use 'stormlog' for torch snapshots"},
+    {"analyze", "use 'stormlog analyze' for torch snapshots"},
     {"diagnose", "use 'stormlog info' for the facts of the machine"},
 };
 

@@ -75,7 +75,8 @@ static void put_device(FILE *to, const sl_device_report *device, size_t top) {
     char human[SL_WORDS_CAP], number[SL_HUMAN_CAP];
     fprintf(to, "\n### Device %d\n\n| | |\n| --- | --- |\n", device->device);
     put_row(to, "live at the end", sl_human_bytes(number, device->live_requested_bytes));
-    put_row(to, "peak", sl_human_bytes(number, device->peak_requested_bytes));
+    if (device->has_history)
+        put_row(to, "peak", sl_human_bytes(number, device->peak_requested_bytes));
     sl_words_bytes(human, device->reserved_bytes);
     put_row(to, "reserved at the end", human);
     sl_words_bytes(human, device->peak_reserved_bytes);
@@ -91,7 +92,8 @@ static void put_oom(FILE *to, const sl_oom_report *oom, size_t top) {
     if (!oom->present)
         return;
     fputs("\n### The failed request\n\n| | |\n| --- | --- |\n", to);
-    put_row(to, "asked for", sl_human_bytes(number, oom->requested_bytes));
+    put_row(to, "asked for",
+            oom->requested_bytes ? sl_human_bytes(number, oom->requested_bytes) : "not known");
     put_site_row(to, "where", oom->site);
     sl_words_bytes(human, oom->allocated_bytes);
     put_row(to, "allocated", human);

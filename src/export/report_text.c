@@ -68,8 +68,9 @@ static void put_inputs(const text_pen *pen) {
     for (size_t i = 0; i < pen->report->inputs.cnt; i++) {
         const sl_report_input *input = &pen->report->inputs.at[i];
         sl_term_fit_path(path, sizeof path, input->trace->path, TEXT_COLUMNS);
-        snprintf(line, sizeof line, "%s (%s, %s events", path,
-                 sl_words_source(input->trace->source), sl_human_count(events, input->events));
+        snprintf(line, sizeof line, "%s (%s, %s event%s", path,
+                 sl_words_source(input->trace->source), sl_human_count(events, input->events),
+                 input->events == 1 ? "" : "s");
         if (input->dropped_events.known && input->dropped_events.value) {
             size_t used = strlen(line);
             snprintf(line + used, sizeof line - used, ", %s lost before",
@@ -87,14 +88,25 @@ static void put_frame(const text_pen *pen, const char *label, const sl_site *sit
     put_labelled(pen, label, place, i == site->frame_pos ? SL_STYLE_PLACE : SL_STYLE_PLAIN);
 }
 
-/* The user's line, the library call below it, and who called. */
+static bool is_file_shown(const sl_site *site, size_t from, size_t i) {
+    const sl_stacks *stacks = &site->trace->stacks;
+    uint32_t file = sl_stack_frame(stacks, site->stack_id, i).file;
+    for (size_t j = from; j < i; j++)
+        if (sl_stack_frame(stacks, site->stack_id, j).file == file)
+            return true;
+    return false;
+}
+
+/* The user's line, the library call below it, and who called: each file once, because a framework
+ * that calls itself ten deep says nothing ten times. */
 static void put_short_stack(const text_pen *pen, const sl_site *site, size_t depth) {
+    size_t first = site->frame_pos > 0 ? site->frame_pos - 1 : 0, shown = 0;
     put_frame(pen, "where", site, site->frame_pos);
     if (site->frame_pos > 0)
-        put_frame(pen, "through", site, site->frame_pos - 1);
-    size_t last = (size_t)site->frame_pos + CALLER_FRAMES;
-    for (size_t i = site->frame_pos + 1; i < depth && i <= last; i++)
-        put_frame(pen, i == site->frame_pos + 1 ? "called from" : "", site, i);
+        put_frame(pen, "through", site, first);
+    for (size_t i = (size_t)site->frame_pos + 1; i < depth && shown < CALLER_FRAMES; i++)
+        if (!is_file_shown(site, first, i))
+            put_frame(pen, shown++ ? "" : "called from", site, i);
 }
 
 static void put_site(const text_pen *pen, const sl_site *site) {
@@ -121,47 +133,32 @@ static void put_evidence(const text_pen *pen, const sl_finding *finding) {
     }
 }
 
-static void put_finding(const text_pen *pen, size_t i) {
-    const sl_finding *finding = &pen->report->findings.at[i];
-    char text[SL_WORDS_CAP], lead[32];
-    snprintf(lead, sizeof lead, "%zu. ", i + 1);
-    putc('\n', pen->to);
-    snprintf(text, sizeof text, "%s%s%s%s: %s", sl_finding_kind_name(finding->kind),
-             finding->subkind ? " (" : "", finding->subkind ? finding->subkind : "",
-             finding->subkind ? ")" : "", finding->title);
-    sl_term_wrap(pen->to,
-                 &(sl_wrap){.first = lead,
-                            .rest = "   ",
-                            .style = severity_styles[finding->severity],
-                            .has_color = pen->wishes->has_color},
-                 text);
-    put_site(pen, &finding->site);
-    sl_words_amount(text, finding);
-    put_labelled(pen, "amount", text, SL_STYLE_PLAIN);
-    sl_words_growth(text, finding);
-    put_labelled(pen, "growth", text, SL_STYLE_PLAIN);
-    snprintf(text, sizeof text, "%s, confidence %.2f, device %d",
-             sl_severity_name(finding->severity), finding->confidence, finding->device);
-    put_labelled(pen, "how sure", text, SL_STYLE_PLAIN);
-    put_labelled(pen, "why", finding->explanation, SL_STYLE_PLAIN);
-    put_labelled(pen, "do", finding->advice, SL_STYLE_BOLD);
-    if (pen->wishes->explains)
-        put_evidence(pen, finding);
+/* "  17.8 GiB  92%      1,200  "; a share that rounds to nothing is still not nothing. */
+static void say_amount(char buf[64], uint64_t bytes, uint64_t blocks, uint64_t total_bytes) {
+    char human[SL_HUMAN_CAP], count[SL_HUMAN_CAP], share[8];
+    double percent = 100.0 * (double)bytes / (double)total_bytes;
+    snprintf(share, sizeof share, percent < 0.5 ? "<1%%" : "%.0f%%", percent);
+    snprintf(buf, 64, "  %10s %4s %9s  ", sl_human_bytes(human, bytes), share,
+             sl_human_count(count, blocks));
 }
 
-/* "   17.8 GiB  92%      1,200 blocks  train.py:9 in main". */
 static void put_holding(const text_pen *pen, const sl_holding *holding, uint64_t total_bytes) {
-    char bytes[SL_HUMAN_CAP], blocks[SL_HUMAN_CAP], head[64], place[SL_WORDS_CAP];
-    double share = total_bytes ? 100.0 * (double)holding->bytes / (double)total_bytes : 0;
-    snprintf(head, sizeof head, "  %10s %3.0f%% %9s  ", sl_human_bytes(bytes, holding->bytes),
-             share, sl_human_count(blocks, holding->blocks));
-    sl_words_site(place, holding->site, SL_TERM_COLUMNS - strlen(head));
+    char head[64], place[SL_WORDS_CAP];
+    say_amount(head, holding->bytes, holding->blocks, total_bytes);
+    sl_words_place(place, holding->site, pen->wishes->scope, SL_TERM_COLUMNS - strlen(head));
     fprintf(pen->to, "%s%s\n", head, place);
 }
 
+static const char *const scope_names[] = {
+    [SL_SCOPE_LINE] = "line",
+    [SL_SCOPE_FUNCTION] = "function",
+    [SL_SCOPE_FILE] = "file",
+    [SL_SCOPE_STACK] = "line < innermost frame of the stack",
+};
+
 static void put_holdings(const text_pen *pen, const char *title, const sl_holdings *holdings,
                          size_t top) {
-    char bytes[SL_HUMAN_CAP], blocks[SL_HUMAN_CAP];
+    char head[64];
     uint64_t total = holdings->other_bytes, rest_bytes = holdings->other_bytes;
     uint64_t rest_blocks = holdings->other_blocks;
     for (size_t i = 0; i < holdings->cnt; i++) {
@@ -171,44 +168,118 @@ static void put_holdings(const text_pen *pen, const char *title, const sl_holdin
     }
     if (total == 0)
         return;
-    fprintf(pen->to, "\n  %s\n  %s     bytes        blocks  line%s\n", title,
-            style(pen, SL_STYLE_DIM), style(pen, SL_STYLE_PLAIN));
+    fprintf(pen->to, "\n  %s\n  %s     bytes        blocks  %s%s\n", title,
+            style(pen, SL_STYLE_DIM), scope_names[pen->wishes->scope], style(pen, SL_STYLE_PLAIN));
     for (size_t i = 0; i < holdings->cnt && i < top; i++)
         put_holding(pen, &holdings->at[i], total);
-    if (rest_bytes)
-        fprintf(pen->to, "  %10s %3.0f%% %9s  everything else\n", sl_human_bytes(bytes, rest_bytes),
-                100.0 * (double)rest_bytes / (double)total, sl_human_count(blocks, rest_blocks));
+    if (rest_bytes == 0)
+        return;
+    say_amount(head, rest_bytes, rest_blocks, total);
+    fprintf(pen->to, "%severything else\n", head);
 }
 
-static void put_live(const text_pen *pen, const sl_device_report *device) {
-    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
-    snprintf(line, sizeof line, "%s", sl_human_bytes(human, device->live_requested_bytes));
-    if (device->live_bytes.known)
-        sl_words_append(line, " asked for, in blocks of %s",
-                        sl_human_bytes(human, device->live_bytes.value));
-    if (device->reserved_bytes.known)
-        sl_words_append(line, "; reserved %s", sl_human_bytes(human, device->reserved_bytes.value));
-    put_labelled(pen, "at the end", line, SL_STYLE_PLAIN);
-}
-
-static void put_peak(const text_pen *pen, const sl_device_report *device) {
+/* What was asked and what there was. */
+static void put_request(const text_pen *pen, const sl_oom_report *oom) {
     char line[SL_WORDS_CAP], human[SL_HUMAN_CAP], moment[SL_WORDS_CAP];
-    snprintf(line, sizeof line, "%s", sl_human_bytes(human, device->peak_requested_bytes));
-    if (device->peak_bytes.known)
-        sl_words_append(line, " asked for, in blocks of %s",
-                        sl_human_bytes(human, device->peak_bytes.value));
-    if (device->peak_reserved_bytes.known)
-        sl_words_append(line, "; reserved at most %s",
-                        sl_human_bytes(human, device->peak_reserved_bytes.value));
+    const struct {
+        const char *name;
+        sl_maybe_u64 bytes;
+    } rows[] = {{"allocated", oom->allocated_bytes},
+                {"reserved", oom->reserved_bytes},
+                {"free on the device", oom->device_free_bytes},
+                {"limit", oom->limit_bytes}};
+    snprintf(line, sizeof line, "%s on device %d",
+             oom->requested_bytes ? sl_human_bytes(human, oom->requested_bytes) : "not known, but",
+             oom->device);
+    sl_words_moment(moment, oom->site.trace, oom->device, oom->time_us);
+    sl_words_append(line, ", %s", moment);
+    put_labelled(pen, "asked for", line, SL_STYLE_PLAIN);
+    line[0] = '\0';
+    for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
+        if (rows[i].bytes.known)
+            sl_words_append(line, "%s%s %s", line[0] ? ", " : "", rows[i].name,
+                            sl_human_bytes(human, rows[i].bytes.value));
+    put_labelled(pen, "there was", line, SL_STYLE_PLAIN);
+    put_labelled(pen, "cause", sl_oom_cause_name(oom->cause), SL_STYLE_BAD);
+}
+
+/* "leak (graph retention): title", the kind of kind only where the title does not name it. */
+static void put_title(const text_pen *pen, const sl_finding *finding, size_t number) {
+    char text[SL_WORDS_CAP], lead[32];
+    bool is_named = !finding->subkind || strstr(finding->title, finding->subkind);
+    snprintf(lead, sizeof lead, "%zu. ", number);
+    snprintf(text, sizeof text, "%s%s%s%s: %s", sl_finding_kind_name(finding->kind),
+             is_named ? "" : " (", is_named ? "" : finding->subkind, is_named ? "" : ")",
+             finding->title);
+    putc('\n', pen->to);
+    sl_term_wrap(pen->to,
+                 &(sl_wrap){.first = lead,
+                            .rest = "   ",
+                            .style = severity_styles[finding->severity],
+                            .has_color = pen->wishes->has_color},
+                 text);
+}
+
+static void put_numbers(const text_pen *pen, const sl_finding *finding) {
+    char text[SL_WORDS_CAP];
+    sl_words_amount(text, finding);
+    put_labelled(pen, "amount", text, SL_STYLE_PLAIN);
+    sl_words_growth(text, finding);
+    put_labelled(pen, "growth", text, SL_STYLE_PLAIN);
+}
+
+static void put_finding(const text_pen *pen, size_t i) {
+    const sl_finding *finding = &pen->report->findings.at[i];
+    const sl_oom_report *oom = &pen->report->oom;
+    bool is_the_oom = finding->kind == SL_FINDING_OOM && oom->present;
+    char text[SL_WORDS_CAP];
+    put_title(pen, finding, i + 1);
+    put_site(pen, &finding->site);
+    if (is_the_oom)
+        put_request(pen, oom);
+    else
+        put_numbers(pen, finding);
+    snprintf(text, sizeof text, "%s, confidence %.2f, device %d",
+             sl_severity_name(finding->severity), finding->confidence, finding->device);
+    put_labelled(pen, "how sure", text, SL_STYLE_PLAIN);
+    put_labelled(pen, "why", finding->explanation, SL_STYLE_PLAIN);
+    put_labelled(pen, "do", finding->advice, SL_STYLE_BOLD);
+    if (pen->wishes->explains)
+        put_evidence(pen, finding);
+    if (is_the_oom)
+        put_holdings(pen, "Who held it at that moment", &oom->holders, pen->wishes->top);
+}
+
+/* One line of the table of totals; "-" for what is not known. */
+static void put_totals(const text_pen *pen, const char *label, uint64_t requested_bytes,
+                       const sl_maybe_u64 others[2], const char *remark) {
+    char human[SL_HUMAN_CAP];
+    fprintf(pen->to, "  %-*s%10s", LABEL_COLUMNS - 2, label,
+            sl_human_bytes(human, requested_bytes));
+    for (size_t i = 0; i < 2; i++)
+        fprintf(pen->to, "%12s", others[i].known ? sl_human_bytes(human, others[i].value) : "-");
+    fprintf(pen->to, "%s%s\n", *remark ? "  " : "", remark);
+}
+
+static void put_table(const text_pen *pen, const sl_device_report *device) {
+    char moment[SL_WORDS_CAP], capacity[64] = "", human[SL_HUMAN_CAP];
+    const sl_maybe_u64 at_end[] = {device->live_bytes, device->reserved_bytes};
+    const sl_maybe_u64 at_peak[] = {device->peak_bytes, device->peak_reserved_bytes};
     if (device->capacity_bytes.known)
-        sl_words_append(line, " of %s", sl_human_bytes(human, device->capacity_bytes.value));
-    sl_words_moment(moment, pen->report, device->device, device->peak_time_us);
-    sl_words_append(line, "; %s", moment);
-    put_labelled(pen, "peak", line, SL_STYLE_PLAIN);
+        snprintf(capacity, sizeof capacity, "of %s",
+                 sl_human_bytes(human, device->capacity_bytes.value));
+    sl_words_moment(moment, device->trace, device->device, device->peak_time_us);
+    fprintf(pen->to, "%s%*s   requested   in blocks    reserved%s\n", style(pen, SL_STYLE_DIM),
+            LABEL_COLUMNS - 2, "", style(pen, SL_STYLE_PLAIN));
+    put_totals(pen, "at the end", device->live_requested_bytes, at_end, capacity);
+    if (device->has_history && device->events > 0)
+        put_totals(pen, "peak", device->peak_requested_bytes, at_peak, moment);
 }
 
 static void put_counts(const text_pen *pen, const sl_device_report *device) {
     char line[SL_WORDS_CAP], a[SL_HUMAN_CAP], b[SL_HUMAN_CAP], c[SL_HUMAN_CAP];
+    if (!device->has_history || device->events == 0)
+        return;
     snprintf(line, sizeof line, "%s (%s allocations, %s frees)", sl_human_count(a, device->events),
              sl_human_count(b, device->allocs), sl_human_count(c, device->frees));
     sl_words_append(line, " in %s",
@@ -235,15 +306,14 @@ static void put_fragmentation(const text_pen *pen, const sl_device_report *devic
     if (frag->largest_free_bytes.known)
         sl_words_append(line, ", largest piece %s",
                         sl_human_bytes(human, frag->largest_free_bytes.value));
-    put_labelled(pen, "free inside", line, SL_STYLE_PLAIN);
+    put_labelled(pen, "unused", line, SL_STYLE_PLAIN);
 }
 
 static void put_base(const text_pen *pen, const sl_device_report *device) {
     char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
     if (device->base_bytes == 0)
         return;
-    snprintf(line, sizeof line, "%s live before the recording began",
-             sl_human_bytes(human, device->base_bytes));
+    snprintf(line, sizeof line, "%s live when it began", sl_human_bytes(human, device->base_bytes));
     put_labelled(pen, "base", line, SL_STYLE_PLAIN);
 }
 
@@ -257,49 +327,30 @@ static void put_identity(const text_pen *pen, const sl_device_report *device) {
     put_labelled(pen, "caution", line, SL_STYLE_WARN);
 }
 
+/* A peak close to the end is held by the same places: the list would say nothing new. */
+static bool is_peak_worth_a_list(const sl_device_report *device) {
+    return device->peak_requested_bytes / 10 * 9 > device->live_requested_bytes;
+}
+
 static void put_device(const text_pen *pen, const sl_device_report *device) {
-    char heading[64];
+    char heading[SL_WORDS_CAP], path[SL_WORDS_CAP / 2];
     if (device->device == SL_DEVICE_HOST)
         snprintf(heading, sizeof heading, "Host memory");
     else
         snprintf(heading, sizeof heading, "Device %d", device->device);
+    if (pen->report->inputs.cnt > 1 && device->trace) {
+        sl_term_fit_path(path, sizeof path, device->trace->path, SL_TERM_COLUMNS - 24);
+        sl_words_append(heading, " of %s", path);
+    }
     put_heading(pen, heading);
-    put_live(pen, device);
-    put_peak(pen, device);
+    put_table(pen, device);
     put_base(pen, device);
     put_fragmentation(pen, device);
     put_counts(pen, device);
     put_identity(pen, device);
     put_holdings(pen, "Who holds it at the end", &device->top_live, pen->wishes->top);
-    if (device->peak_requested_bytes > device->live_requested_bytes)
+    if (is_peak_worth_a_list(device) || pen->wishes->explains)
         put_holdings(pen, "Who held it at the peak", &device->top_peak, pen->wishes->top);
-}
-
-static void put_oom(const text_pen *pen) {
-    const sl_oom_report *oom = &pen->report->oom;
-    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP], moment[SL_WORDS_CAP];
-    if (!oom->present)
-        return;
-    put_heading(pen, "The failed request");
-    snprintf(line, sizeof line, "%s on device %d", sl_human_bytes(human, oom->requested_bytes),
-             oom->device);
-    sl_words_moment(moment, pen->report, oom->device, oom->time_us);
-    sl_words_append(line, ", %s", moment);
-    put_labelled(pen, "asked for", line, SL_STYLE_PLAIN);
-    put_site(pen, &oom->site);
-    line[0] = '\0';
-    if (oom->allocated_bytes.known)
-        sl_words_append(line, "allocated %s", sl_human_bytes(human, oom->allocated_bytes.value));
-    if (oom->reserved_bytes.known)
-        sl_words_append(line, "%s%s", line[0] ? ", reserved " : "reserved ",
-                        sl_human_bytes(human, oom->reserved_bytes.value));
-    if (oom->device_free_bytes.known)
-        sl_words_append(line, "%s%s", line[0] ? ", free on the device " : "free on the device ",
-                        sl_human_bytes(human, oom->device_free_bytes.value));
-    put_labelled(pen, "then", line, SL_STYLE_PLAIN);
-    put_labelled(pen, "cause", sl_oom_cause_name(oom->cause), SL_STYLE_BAD);
-    put_labelled(pen, "why", oom->explanation, SL_STYLE_PLAIN);
-    put_holdings(pen, "Who held it at that moment", &oom->holders, pen->wishes->top);
 }
 
 static void put_bullets(const text_pen *pen, const char *text) {
@@ -333,7 +384,6 @@ sl_status sl_report_write_text(const sl_report *report, const sl_report_wishes *
     put_verdict(&pen);
     putc('\n', to);
     put_inputs(&pen);
-    put_oom(&pen);
     for (size_t i = 0; i < report->findings.cnt; i++)
         put_finding(&pen, i);
     for (size_t i = 0; i < report->devices.cnt; i++)

@@ -20,27 +20,31 @@ static void embed_key(sl_json_out *json, sl_str key) {
     free(copy);
 }
 
-static void embed_token(sl_json_out *json, const sl_json_in *in) {
-    switch (in->token) {
-    case SL_JSON_OBJECT_BEGIN: sl_json_begin_object(json); break;
-    case SL_JSON_OBJECT_END: sl_json_end_object(json); break;
-    case SL_JSON_ARRAY_BEGIN: sl_json_begin_array(json); break;
-    case SL_JSON_ARRAY_END: sl_json_end_array(json); break;
-    case SL_JSON_KEY: embed_key(json, in->text); break;
-    case SL_JSON_STRING: sl_json_str(json, in->text); break;
-    default: sl_json_raw(json, in->raw); break;
+static void embed_token(sl_json_out *json, const sl_json_token *token) {
+    switch (token->type) {
+    case SL_JSON_BEGIN_OBJECT: sl_json_begin_object(json); break;
+    case SL_JSON_END_OBJECT: sl_json_end_object(json); break;
+    case SL_JSON_BEGIN_ARRAY: sl_json_begin_array(json); break;
+    case SL_JSON_END_ARRAY: sl_json_end_array(json); break;
+    case SL_JSON_KEY: embed_key(json, token->text); break;
+    case SL_JSON_STRING: sl_json_str(json, token->text); break;
+    case SL_JSON_BOOL: sl_json_bool(json, token->u != 0); break;
+    case SL_JSON_INT:
+    case SL_JSON_FLOAT: sl_json_raw(json, token->raw); break;
+    default: sl_json_null(json); break;
     }
 }
 
 void sl_json_embed(sl_json_out *json, sl_str text) {
     sl_byte_stream stream;
     sl_json_in in;
+    sl_json_token token;
     int depth = json->depth;
     sl_bytes_init(&stream, text.ptr, text.len);
     sl_json_in_init(&in, &stream);
-    while (sl_json_next(&in, NULL) == SL_OK && in.token != SL_JSON_END &&
+    while (sl_json_next(&in, &token, NULL) == SL_OK && token.type != SL_JSON_END &&
            json->depth < SL_JSON_DEPTH_MAX - 1) {
-        embed_token(json, &in);
+        embed_token(json, &token);
         if (json->depth == depth && !json->after_key)
             break;
     }

@@ -369,13 +369,26 @@ static sl_status repair(sl_log_reader *r, sl_log_tables *t, sl_error *err) {
     return status;
 }
 
+/* A site that never counted anything: the common one, and those whose maker lost the race for
+ * its index slot or was killed before it. */
+static void drop_unused_sites(sl_log_tables *t) {
+    size_t kept = 0;
+    for (size_t i = 0; i < t->sites.cnt; i++)
+        if (t->sites.at[i].alloc_cnt != 0 || t->sites.at[i].free_cnt != 0)
+            t->sites.at[kept++] = t->sites.at[i];
+    t->sites.cnt = kept;
+}
+
 static sl_status load_all(sl_log_reader *r, sl_log_tables *out, sl_error *err) {
     SL_TRY(sl_log_refresh(r, err));
     SL_TRY(sl_log_load_names(r, err));
     SL_TRY(load_thread_table(r, out, err));
     SL_TRY(load_sites(r, out, err));
     SL_TRY(load_blocks(r, out, err));
-    return sl__log_is_live(r) ? SL_OK : repair(r, out, err);
+    if (!sl__log_is_live(r))
+        SL_TRY(repair(r, out, err));
+    drop_unused_sites(out);
+    return SL_OK;
 }
 
 sl_status sl_log_load_tables(sl_log_reader *r, sl_log_tables *out, sl_error *err) {

@@ -132,7 +132,7 @@ typedef struct sl_log_thread_info {
 /* Sites, live blocks, threads and intents. Of a dead writer they are exact: every intent has been
  * carried through (L8, L9). Of a living one they are a moment's view, each entry whole. */
 typedef struct sl_log_tables {
-    SL_VEC(sl_log_site) sites;   /* ascending ids */
+    SL_VEC(sl_log_site) sites;   /* ascending ids; those that ever counted */
     SL_VEC(sl_log_block) blocks; /* in no order */
     SL_VEC(sl_log_intent) intents;
     SL_VEC(sl_log_thread_info) threads; /* by slot */

@@ -435,7 +435,7 @@ sl_status sl_replay_new(const sl_trace *trace, const sl_device_trace *device, sl
     replay->trace = trace;
     replay->device = device;
     replay->has_history = device->events.cnt > 1 || !device->has_end_state;
-    replay->event_cnt = replay->has_history ? (uint32_t)device->events.cnt : 0;
+    replay->event_cnt = (uint32_t)device->events.cnt;
     replay_run run = {.replay = replay};
     bool ok = run_passes(&run);
     fini_run(&run);

@@ -75,13 +75,13 @@ typedef struct sl_replay {
     uint32_t *max_end;             /* owned; index over lives, see live_index.h */
     SL_VEC(uint32_t) lost;         /* lives without their free, in the order of their end */
     size_t base_cnt;               /* lives[0 .. base_cnt) are from before the trace */
-    uint32_t event_cnt;            /* replayed; 0 when the input has no history */
+    uint32_t event_cnt;            /* replayed */
 
     sl_replay_totals start, end; /* before the first event, after the last */
     sl_replay_peak peak_requested, peak_active, peak_allocated, peak_reserved;
     bool reserved_known;
     bool geometry_known; /* segments are known, so free blocks can be told */
-    bool has_history;    /* false: a state-only input, its one stale event is not replayed */
+    bool has_history;    /* false: a state-only input; its one event is a leftover */
 
     uint64_t allocs, frees;   /* frees = completed ones */
     uint64_t unmatched_frees; /* of blocks from before the trace */
@@ -100,6 +100,10 @@ void sl_replay_free(sl_replay *replay); /* NULL is fine */
 
 /* The last event at or before this time; SL_EVENT_BEFORE when all are later. O(log n). */
 uint32_t sl_replay_event_at(const sl_replay *replay, int64_t time_us);
+
+/* A time as a user gives it, on the input's clock: smaller than the first event's time = counted
+ * from the first event, negative = counted back from the last one. */
+int64_t sl_replay_absolute_time(const sl_replay *replay, int64_t time_us);
 
 /* The time of an event; of the first one for SL_EVENT_BEFORE. */
 int64_t sl_replay_time(const sl_replay *replay, uint32_t event);

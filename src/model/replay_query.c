@@ -27,6 +27,13 @@ int64_t sl_replay_time(const sl_replay *replay, uint32_t event) {
         .time_us[event < replay->event_cnt ? event : replay->event_cnt - 1];
 }
 
+int64_t sl_replay_absolute_time(const sl_replay *replay, int64_t time_us) {
+    int64_t first = sl_replay_time(replay, 0), last = sl_replay_time(replay, replay->event_cnt);
+    if (time_us < 0)
+        return last + time_us;
+    return time_us < first ? first + time_us : time_us;
+}
+
 /* How many lives had begun; they are sorted by beginning (P4). */
 static size_t begun_by(const sl_replay *replay, uint32_t event) {
     size_t lo = replay->base_cnt, hi = event == SL_EVENT_BEFORE ? lo : replay->lives.cnt;

@@ -18,7 +18,7 @@ static uint64_t hash_frame_ids(const uint32_t *frame_ids, size_t depth) {
 
 static uint64_t hash_stack_id(const sl_stacks *stacks, uint32_t id) {
     sl_stack_span span = stacks->spans.at[id];
-    return hash_frame_ids(stacks->frame_ids.at + span.first, span.depth);
+    return hash_frame_ids(span.depth ? stacks->frame_ids.at + span.first : NULL, span.depth);
 }
 
 static bool rehash(const sl_stacks *stacks, uint32_t **slots, size_t *slot_cnt, size_t id_cnt,

@@ -72,6 +72,19 @@ uint32_t sl_tm_get_text(const sl_tm_record *record, sl_tm_field field) {
     return *(const uint32_t *)((const char *)record + sl_tm_fields[field].offset);
 }
 
+bool sl_tm_span(const sl_telemetry *set, const int *device, int64_t *first_ns, int64_t *last_ns) {
+    bool is_found = false;
+    for (size_t i = 0; i < set->records.cnt; i++) {
+        const sl_tm_record *r = &set->records.at[i];
+        if (device && r->device_id != *device)
+            continue;
+        *first_ns = is_found && *first_ns < r->timestamp_ns ? *first_ns : r->timestamp_ns;
+        *last_ns = is_found && *last_ns > r->timestamp_ns ? *last_ns : r->timestamp_ns;
+        is_found = true;
+    }
+    return is_found;
+}
+
 static sl_status check_int(const sl_tm_record *record, sl_tm_field field, sl_error *err) {
     const sl_tm_field_info *info = &sl_tm_fields[field];
     int64_t value = sl_tm_get_int(record, field);

@@ -121,6 +121,10 @@ sl_status sl__tm_check_field(const sl_telemetry *set, const sl_tm_record *record
                              sl_error *err);
 sl_status sl__tm_check_pairs(const sl_tm_record *record, sl_error *err);
 
+/* First and last time of a device's records, or of all when `device` is NULL; false when there are
+ * none. */
+bool sl_tm_span(const sl_telemetry *set, const int *device, int64_t *first_ns, int64_t *last_ns);
+
 /* True for "sample" in any case, with blanks around it. */
 bool sl_tm_is_sample(sl_str event_type);
 

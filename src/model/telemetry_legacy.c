@@ -8,7 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/json_in.h"
 #include "model/telemetry_json.h"
 
 #define NS_PER_S 1e9
@@ -50,10 +49,11 @@ static sl_status put_member(legacy *l, member m, sl_error *err) {
     return sl_vec_push(&l->members, m) ? SL_OK : no_memory(err);
 }
 
-static sl_status read_member(legacy *l, sl_json_in *json, sl_error *err) {
-    member m = {.name = sl_strtab_intern(&l->set->strings, json->text.ptr, json->text.len)};
-    SL_TRY(sl_json_next(json, err));
-    SL_TRY(sl_tm_value_take(json, l->set, &l->text, &m.value, &m.json, err));
+static sl_status read_member(legacy *l, sl_tm_reader *reader, sl_str key, sl_error *err) {
+    sl_json_token token;
+    member m = {.name = sl_strtab_intern(&l->set->strings, key.ptr, key.len)};
+    SL_TRY(sl_json_next(&reader->json, &token, err));
+    SL_TRY(sl_tm_value_take(reader, &token, &m.value, &m.json, err));
     if (m.name == SL_STR_NONE || m.json == SL_STR_NONE)
         return no_memory(err);
     return put_member(l, m, err);
@@ -61,14 +61,15 @@ static sl_status read_member(legacy *l, sl_json_in *json, sl_error *err) {
 
 static sl_status read_members(legacy *l, sl_str object, sl_error *err) {
     sl_byte_stream in;
-    sl_json_in json;
+    sl_tm_reader reader;
+    sl_json_token token;
     sl_bytes_init(&in, object.ptr, object.len);
-    sl_json_in_init(&json, &in);
-    sl_status status = sl_json_next(&json, err);
-    while (status == SL_OK && (status = sl_json_next(&json, err)) == SL_OK &&
-           json.token == SL_JSON_KEY)
-        status = read_member(l, &json, err);
-    sl_json_in_fini(&json);
+    sl_tm_reader_init(&reader, l->set, &in);
+    sl_status status = sl_json_next(&reader.json, &token, err);
+    while (status == SL_OK && (status = sl_json_next(&reader.json, &token, err)) == SL_OK &&
+           token.type == SL_JSON_KEY)
+        status = read_member(l, &reader, token.text, err);
+    sl_tm_reader_fini(&reader);
     return status;
 }
 

@@ -44,8 +44,8 @@ static uint32_t entry_of(const sl_torch_value *value) {
     }
 }
 
-/* An ignored list keeps the memo entry it has in its id, one up, so that it can be recognised as
- * empty when it ends: one empty list may serve ignored and known places alike. */
+/* One empty list may serve ignored and known places alike, so an ignored list counts as empty until
+ * it gets an item. Its memo entry stands in its id, one up. */
 static bool is_ignored_list(const sl_torch_value *value) {
     return value->kind == SL_VAL_LIST && value->role == SL_ROLE_SKIP;
 }
@@ -65,7 +65,7 @@ sl_status sl_pickle_memoize(sl_pickle_vm *vm, uint64_t id) {
         if (vm->open[top->role].memo_idx == SL_NO_IDX)
             vm->open[top->role].memo_idx = (size_t)id;
     } else if (is_ignored_list(top)) {
-        entry = sl_memo_entry(SL_MEMO_PAST, SL_VAL_LIST);
+        entry = entry_of(top);
         top->id = (uint32_t)id + 1;
     } else {
         entry = entry_of(top);
@@ -86,10 +86,6 @@ typedef struct place {
     bool is_in_list;
 } place;
 
-static sl_torch_role fitting(sl_torch_role role, bool is_list) {
-    return sl_torch_roles[role].is_list == is_list ? role : SL_ROLE_SKIP;
-}
-
 static sl_torch_role role_in_list(const sl_torch_value *list, bool is_list) {
     const sl_torch_role_row *row = &sl_torch_roles[list->role];
     return (sl_torch_role)(is_list ? row->of_lists : row->of_dicts);
@@ -99,7 +95,7 @@ static sl_torch_role role_in_dict(const sl_pickle_vm *vm, const sl_torch_value *
                                   const sl_torch_value *key, bool is_list) {
     if (key->kind != SL_VAL_STR)
         return SL_ROLE_SKIP;
-    return fitting(sl_torch_child_role(vm->build, dict->role, key->id), is_list);
+    return sl_torch_fit(sl_torch_child_role(vm->build, dict->role, key->id), is_list);
 }
 
 /* As an item of the container below the newest mark. */
@@ -158,12 +154,8 @@ static sl_status close_role(sl_pickle_vm *vm, sl_torch_role role) {
 }
 
 sl_status sl_pickle_settle(sl_pickle_vm *vm, size_t stack_idx) {
-    sl_torch_value *value = &vm->stack.at[stack_idx];
-    if (value->is_open)
-        return close_role(vm, (sl_torch_role)value->role);
-    if (is_ignored_list(value) && value->u == 0 && value->id)
-        vm->memo.at[value->id - 1] = sl_memo_entry(SL_MEMO_NO_ITEMS, 0);
-    return SL_OK;
+    const sl_torch_value *value = &vm->stack.at[stack_idx];
+    return value->is_open ? close_role(vm, (sl_torch_role)value->role) : SL_OK;
 }
 
 sl_status sl_pickle_recall(sl_pickle_vm *vm, uint64_t id) {
@@ -288,7 +280,10 @@ sl_status sl_pickle_append(sl_pickle_vm *vm, bool has_mark) {
     for (size_t i = first; i < vm->stack.cnt; i++)
         SL_TRY(take_item(vm, list, i));
     uint64_t retired = has_mark ? vm->stack.at[vm->mark].u : 0;
-    vm->stack.at[list].u += retired + (vm->stack.cnt - first);
+    sl_torch_value *target = &vm->stack.at[list];
+    target->u += retired + (vm->stack.cnt - first);
+    if (is_ignored_list(target) && target->id && target->u > 0)
+        vm->memo.at[target->id - 1] = entry_of(target);
     drop_items(vm, has_mark, first);
     return SL_OK;
 }
@@ -323,8 +318,10 @@ sl_status sl_pickle_set_items(sl_pickle_vm *vm, bool has_mark) {
 /* --- Tuples ----------------------------------------------------------------------------------- */
 
 static uint32_t pool_of(sl_pickle_vm *vm, size_t first, size_t cnt) {
+    if (cnt != 2)
+        return SL_POOL_NONE;
     const sl_torch_value *items = vm->stack.at + first;
-    if (cnt != 2 || items[0].kind != SL_VAL_INT || items[1].kind != SL_VAL_INT)
+    if (items[0].kind != SL_VAL_INT || items[1].kind != SL_VAL_INT)
         return SL_POOL_NONE;
     return sl_trace_pool(vm->build->trace, (int64_t)items[0].u, (int64_t)items[1].u);
 }

@@ -222,7 +222,7 @@ static const op_fn handlers[256] = {
 
 static void add_name(char name[NAME_CAP], const char *ptr, size_t len) {
     size_t used = strlen(name);
-    if (used > 0 && used < NAME_CAP - 1)
+    if (len > 0 && used > 0 && used < NAME_CAP - 1)
         name[used++] = '.';
     for (size_t i = 0; i < len && used < NAME_CAP - 1; i++)
         name[used++] = ptr[i] >= 0x20 && ptr[i] < 0x7f && ptr[i] != '\'' ? ptr[i] : '?';

@@ -4,7 +4,7 @@
 #ifndef SL_PY_REPR_H
 #define SL_PY_REPR_H
 
-#include "base/json_in.h"
+#include "base/json_text.h"
 
 /* True and the text as JSON appended to `to`, which the caller frees; false when the text holds
  * nothing of Python's and can be read as it is. The result need not be valid JSON. */

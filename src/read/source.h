@@ -35,6 +35,7 @@ typedef struct sl_source_ops {
 
 extern const sl_source_ops sl_source_telemetry;
 extern const sl_source_ops sl_source_torch_pickle;
+extern const sl_source_ops sl_source_torch_json;
 
 /* The table, NULL-terminated. */
 extern const sl_source_ops *const sl_sources[];

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/json_in.h"
+#include "base/json_text.h"
 #include "model/telemetry.h"
 #include "read/telemetry_read.h"
 
@@ -46,20 +46,21 @@ static const char **slot_of(story *s, sl_str key) {
 }
 
 static sl_status read_members(sl_json_in *json, story *s, sl_error *err) {
-    SL_TRY(sl_json_next(json, err));
-    if (json->token != SL_JSON_OBJECT_BEGIN)
-        return sl_fail_at(err, SL_E_FORMAT, json->position, "expected an object, found %s",
-                          sl_json_token_name(json->token));
+    sl_json_token token;
+    SL_TRY(sl_json_next(json, &token, err));
+    if (token.type != SL_JSON_BEGIN_OBJECT)
+        return sl_fail_at(err, SL_E_FORMAT, token.position, "expected an object, found %s",
+                          sl_json_type_name(token.type));
     for (;;) {
-        SL_TRY(sl_json_next(json, err));
-        if (json->token == SL_JSON_OBJECT_END)
+        SL_TRY(sl_json_next(json, &token, err));
+        if (token.type == SL_JSON_END_OBJECT)
             return SL_OK;
-        const char **slot = slot_of(s, json->text);
-        SL_TRY(sl_json_next(json, err));
-        if (slot && json->token == SL_JSON_STRING &&
-            !(*slot = sl_arena_copy(s->arena, json->text.ptr, json->text.len)))
+        const char **slot = slot_of(s, token.text);
+        SL_TRY(sl_json_next(json, &token, err));
+        if (slot && token.type == SL_JSON_STRING &&
+            !(*slot = sl_arena_copy(s->arena, token.text.ptr, token.text.len)))
             return sl_fail(err, SL_E_NOMEM, "no memory for a text");
-        SL_TRY(sl_json_skip(json, err));
+        SL_TRY(sl_json_skip(json, &token, err));
     }
 }
 
@@ -72,6 +73,7 @@ static sl_status read_story(const char *folder, story *s, sl_error *err) {
     sl_status status = sl_bytes_open(&in, path, NULL, err);
     if (status >= 0) {
         sl_json_in_init(&json, &in);
+        json.allows_nan = true;
         status = read_members(&json, s, err);
         sl_json_in_fini(&json);
     }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "read/source.h"
-
 #include <stdio.h>
 #include <string.h>
 
+#include "read/source.h"
 #include "read/source_bundle.h"
 
 const sl_source_ops *const sl_sources[] = {
     &sl_source_torch_pickle,
     &sl_source_telemetry,
+    &sl_source_torch_json,
     NULL,
 };
 

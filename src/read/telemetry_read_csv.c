@@ -23,7 +23,6 @@ typedef struct job {
     SL_VEC(int) columns;    /* key of each, or one of the above */
     SL_VEC(uint32_t) names; /* string ids, for the unknown ones */
     sl_tm_raw raw;
-    sl_json_text room;
     uint64_t index;
 } job;
 
@@ -81,18 +80,18 @@ static bool number_value(sl_str cell, bool is_real, sl_tm_value *out) {
 static sl_status metadata_value(job *j, sl_str cell, sl_tm_value *out, sl_error *err) {
     sl_error json_err = SL_ERROR_INIT;
     sl_byte_stream in;
-    sl_json_in json;
-    j->room.len = 0;
+    sl_tm_reader reader;
+    sl_json_token token;
     sl_str text = cell;
     sl_json_text translated = {0};
     if (sl_py_repr_to_json(cell, &translated, err))
         text = (sl_str){translated.at, translated.len};
     sl_bytes_init(&in, text.ptr, text.len);
-    sl_json_in_init(&json, &in);
-    sl_status status = sl_json_next(&json, &json_err);
+    sl_tm_reader_init(&reader, j->set, &in);
+    sl_status status = sl_json_next(&reader.json, &token, &json_err);
     if (status == SL_OK)
-        status = sl_tm_value_take(&json, j->set, &j->room, out, NULL, &json_err);
-    sl_json_in_fini(&json);
+        status = sl_tm_value_take(&reader, &token, out, NULL, &json_err);
+    sl_tm_reader_fini(&reader);
     free(translated.at);
     if (status < 0)
         return sl_fail(err, SL_E_FORMAT, "metadata must be an object: %s", json_err.text);
@@ -178,6 +177,5 @@ sl_status sl__tm_read_csv(sl_byte_stream *in, const sl_tm_load_options *options,
     sl_vec_free(&j.columns);
     sl_vec_free(&j.names);
     sl_tm_raw_fini(&j.raw);
-    free(j.room.at);
     return status;
 }

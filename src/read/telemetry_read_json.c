@@ -8,17 +8,19 @@
 #include "read/telemetry_read.h"
 
 typedef struct job {
-    sl_json_in json;
-    sl_telemetry *set;
+    sl_tm_reader reader;
     const sl_tm_load_options *options;
-    sl_tm_raw raw;
-    sl_json_text room;
+    sl_json_token token; /* the newest one outside records */
     uint64_t index;  /* of the record that is being read */
     bool is_lines;   /* one record a line: a broken one can be passed over */
     bool is_refused; /* by a rule, not by the syntax */
 } job;
 
 #define PLACE_CAP 64
+
+static sl_status next(job *j, sl_error *err) {
+    return sl_json_next(&j->reader.json, &j->token, err);
+}
 
 /* Where a record begins, for its error. */
 static void set_place(const job *j, uint64_t position, char place[PLACE_CAP], sl_error *err) {
@@ -28,19 +30,19 @@ static void set_place(const job *j, uint64_t position, char place[PLACE_CAP], sl
 
 static sl_status take_record(job *j, sl_error *err) {
     char place[PLACE_CAP];
-    uint64_t position = j->json.position;
-    if (j->json.token == SL_JSON_OBJECT_BEGIN) {
-        SL_TRY(sl_tm_raw_read(&j->json, j->set, &j->room, &j->raw, err));
+    uint64_t position = j->token.position;
+    if (j->token.type == SL_JSON_BEGIN_OBJECT) {
+        SL_TRY(sl_tm_raw_read(&j->reader, err));
         set_place(j, position, place, err);
-        SL_TRY(sl__tm_accept(j->set, &j->raw, j->options, place, err));
+        SL_TRY(sl__tm_accept(j->reader.set, &j->reader.raw, j->options, place, err));
     } else {
-        sl_json_token found = j->json.token;
-        SL_TRY(sl_json_skip(&j->json, err));
+        sl_json_type found = j->token.type;
+        SL_TRY(sl_json_skip(&j->reader.json, &j->token, err));
         set_place(j, position, place, err);
         sl_fail_at(err, SL_E_FORMAT, position,
                    "%s: Event at index %" PRIu64 " must be an object, found %s", place, j->index,
-                   sl_json_token_name(found));
-        SL_TRY(sl__tm_reject(j->set, j->options, err));
+                   sl_json_type_name(found));
+        SL_TRY(sl__tm_reject(j->reader.set, j->options, err));
     }
     j->index++;
     return SL_OK;
@@ -49,8 +51,8 @@ static sl_status take_record(job *j, sl_error *err) {
 /* The items of an array whose '[' was just read. */
 static sl_status take_records(job *j, sl_error *err) {
     for (;;) {
-        SL_TRY(sl_json_next(&j->json, err));
-        if (j->json.token == SL_JSON_ARRAY_END)
+        SL_TRY(next(j, err));
+        if (j->token.type == SL_JSON_END_ARRAY)
             return SL_OK;
         SL_TRY(take_record(j, err));
     }
@@ -74,15 +76,15 @@ static const char *events_key(const job *j) {
 /* One member of the outermost object: the array of events, or a value of the object itself. */
 static sl_status take_member(job *j, int *guess, bool *has_events, sl_error *err) {
     size_t len = strlen(events_key(j));
-    if (j->json.text.len != len || memcmp(j->json.text.ptr, events_key(j), len) != 0)
-        return sl_tm_raw_take(&j->json, j->set, &j->room, &j->raw, guess, err);
-    SL_TRY(sl_json_next(&j->json, err));
-    if (j->json.token == SL_JSON_ARRAY_BEGIN) {
+    if (j->token.text.len != len || memcmp(j->token.text.ptr, events_key(j), len) != 0)
+        return sl_tm_raw_take(&j->reader, &j->token, guess, err);
+    SL_TRY(next(j, err));
+    if (j->token.type == SL_JSON_BEGIN_ARRAY) {
         /* Records use the raw values; what the outer object had is not needed any more. */
         *has_events = true;
         return take_records(j, err);
     }
-    return sl_json_skip(&j->json, err);
+    return sl_json_skip(&j->reader.json, &j->token, err);
 }
 
 static sl_status fail_foreign(const job *j, uint64_t position, sl_error *err) {
@@ -97,23 +99,23 @@ static sl_status fail_foreign(const job *j, uint64_t position, sl_error *err) {
 
 static sl_status take_object(job *j, sl_error *err) {
     char place[PLACE_CAP];
-    uint64_t position = j->json.position;
+    uint64_t position = j->token.position;
     bool has_events = false;
     int guess = 0;
-    sl_tm_raw_clear(&j->raw);
+    sl_tm_raw_clear(&j->reader.raw);
     for (;;) {
-        SL_TRY(sl_json_next(&j->json, err));
-        if (j->json.token == SL_JSON_OBJECT_END)
+        SL_TRY(next(j, err));
+        if (j->token.type == SL_JSON_END_OBJECT)
             break;
         SL_TRY(take_member(j, &guess, &has_events, err));
     }
     if (has_events)
         return SL_OK;
-    if (j->options->events_key || (j->index == 0 && !looks_like_record(&j->raw)))
+    if (j->options->events_key || (j->index == 0 && !looks_like_record(&j->reader.raw)))
         return fail_foreign(j, position, err);
     set_place(j, position, place, err);
     j->is_lines = j->is_refused = true;
-    SL_TRY(sl__tm_accept(j->set, &j->raw, j->options, place, err));
+    SL_TRY(sl__tm_accept(j->reader.set, &j->reader.raw, j->options, place, err));
     j->is_refused = false;
     j->index++;
     return SL_OK;
@@ -133,60 +135,58 @@ static bool skip_line(sl_byte_stream *in) {
 /* A broken line is one bad record; the next line is a new beginning. */
 static sl_status resume_line(job *j, uint64_t position, sl_error *err) {
     char place[PLACE_CAP];
-    sl_byte_stream *in = j->json.in;
+    sl_byte_stream *in = j->reader.json.in;
     if (!j->is_lines || j->is_refused || in->failure.code < 0)
         return err->code;
     if (err->code == SL_E_TRUNCATED)
         err->code = SL_E_FORMAT;
     set_place(j, position, place, err);
     sl_error_prefix(err, "%s", place);
-    SL_TRY(sl__tm_reject(j->set, j->options, err));
+    SL_TRY(sl__tm_reject(j->reader.set, j->options, err));
     j->index++;
     skip_line(in);
-    sl_json_in_fini(&j->json);
-    sl_json_in_init(&j->json, in);
+    sl_tm_reader_fini(&j->reader);
+    sl_tm_reader_init(&j->reader, j->reader.set, in);
     return SL_OK;
 }
 
 /* One value outside every other. */
 static sl_status take_top(job *j, sl_error *err) {
-    SL_TRY(sl_json_next(&j->json, err));
-    if (j->json.token == SL_JSON_END)
+    SL_TRY(next(j, err));
+    if (j->token.type == SL_JSON_END)
         return SL_OK;
-    if (j->json.token == SL_JSON_OBJECT_BEGIN)
+    if (j->token.type == SL_JSON_BEGIN_OBJECT)
         return take_object(j, err);
-    if (j->json.token == SL_JSON_ARRAY_BEGIN && j->index == 0)
+    if (j->token.type == SL_JSON_BEGIN_ARRAY && j->index == 0)
         return take_records(j, err);
-    return sl_fail_at(err, SL_E_FORMAT, j->json.position,
+    return sl_fail_at(err, SL_E_FORMAT, j->token.position,
                       "Telemetry payload must be a JSON object or array, found %s at byte %" PRIu64,
-                      sl_json_token_name(j->json.token), j->json.position);
+                      sl_json_type_name(j->token.type), j->token.position);
 }
 
 static sl_status take_all(job *j, sl_error *err) {
     do {
         sl_status status = take_top(j, err);
         if (status < 0)
-            SL_TRY(resume_line(j, j->json.position, err));
-        else if (j->json.token == SL_JSON_END)
+            SL_TRY(resume_line(j, j->token.position, err));
+        else if (j->token.type == SL_JSON_END)
             return SL_OK;
-        else if (j->json.token == SL_JSON_ARRAY_END)
+        else if (j->token.type == SL_JSON_END_ARRAY)
             break;
     } while (true);
-    SL_TRY(sl_json_next(&j->json, err));
-    if (j->json.token == SL_JSON_END)
+    SL_TRY(next(j, err));
+    if (j->token.type == SL_JSON_END)
         return SL_OK;
-    return sl_fail_at(err, SL_E_FORMAT, j->json.position,
+    return sl_fail_at(err, SL_E_FORMAT, j->token.position,
                       "expected the end of the input at byte %" PRIu64 ", found %s",
-                      j->json.position, sl_json_token_name(j->json.token));
+                      j->token.position, sl_json_type_name(j->token.type));
 }
 
 sl_status sl__tm_read_json(sl_byte_stream *in, const sl_tm_load_options *options, sl_telemetry *set,
                            sl_error *err) {
-    job j = {.set = set, .options = options};
-    sl_json_in_init(&j.json, in);
+    job j = {.options = options};
+    sl_tm_reader_init(&j.reader, set, in);
     sl_status status = take_all(&j, err);
-    sl_json_in_fini(&j.json);
-    sl_tm_raw_fini(&j.raw);
-    free(j.room.at);
+    sl_tm_reader_fini(&j.reader);
     return status;
 }

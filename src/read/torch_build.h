@@ -90,6 +90,11 @@ sl_status sl_torch_end(sl_torch_build *build, sl_torch_role role, uint32_t *id, 
 /* Everything that needs the whole input: clock, order, addresses, notes. */
 sl_status sl_torch_finish(sl_torch_build *build, sl_error *err);
 
+/* The role when the container is of its kind, else SL_ROLE_SKIP. */
+static inline sl_torch_role sl_torch_fit(sl_torch_role role, bool is_list) {
+    return sl_torch_roles[role].is_list == is_list ? role : SL_ROLE_SKIP;
+}
+
 /* The role of a container that is the value of key in a dict of this role. */
 sl_torch_role sl_torch_child_role(const sl_torch_build *build, sl_torch_role role, uint32_t key);
 

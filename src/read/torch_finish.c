@@ -89,8 +89,10 @@ static bool is_sorted(const sl_device_trace *device) {
 static void sort_blocks(sl_device_trace *device) {
     for (size_t i = 0; i < device->segments.cnt; i++) {
         const sl_segment *segment = &device->segments.at[i];
+        if (segment->block_cnt < 2)
+            continue;
         sl_block *first = device->blocks.at + segment->first_block;
-        if (segment->block_cnt && !blocks_are_sorted(first, segment->block_cnt))
+        if (!blocks_are_sorted(first, segment->block_cnt))
             qsort(first, segment->block_cnt, sizeof *first, compare_blocks);
     }
 }

@@ -60,11 +60,11 @@ static bool take_signed(const sl_torch_field *field, const sl_torch_value *value
     return value->kind == SL_VAL_INT && (value->is_negative || value->u <= INT64_MAX);
 }
 
+/* torch writes an unknown line as -1, cast to unsigned in some versions (seen in 2.11). */
 static bool take_line(const sl_torch_field *field, const sl_torch_value *value, void *to) {
     SL_UNUSED(field);
-    *(uint32_t *)to = value->is_negative      ? 0
-                      : value->u > UINT32_MAX ? UINT32_MAX
-                                              : (uint32_t)value->u;
+    bool is_unknown = (int64_t)value->u < 0;
+    *(uint32_t *)to = is_unknown ? 0 : value->u > UINT32_MAX ? UINT32_MAX : (uint32_t)value->u;
     return value->kind == SL_VAL_INT;
 }
 

@@ -17,6 +17,7 @@
 #include "record/sampler.h"
 #include "record/stack_cache.h"
 #include "record/torch_profiler.h"
+#include "record/vmm_table.h"
 
 typedef enum recorder_state {
     STATE_OFF,     /* never armed, failed, or closed: every event passes by */
@@ -190,6 +191,7 @@ static void after_fork_in_child(void) {
     sl_helper_after_fork_child();
     sl_torch_profiler_after_fork_child();
     sl_sampler_after_fork_child();
+    sl_vmm_after_fork_child();
     if (!rec.log)
         return;
     atomic_store(&sl_recorder_current, NULL);

@@ -10,8 +10,13 @@ ACTIONS = {"alloc", "free", "free_requested", "free_completed", "segment_alloc",
 STATES = {"active_awaiting_free": "active_pending_free"}
 
 
+def line_of(line):
+    """torch writes -1 for "unknown", some versions as 2^64 - 1."""
+    return 0 if line < 0 or line >= 2**63 else line
+
+
 def stack_of(frames):
-    return tuple((f.get("name", ""), f.get("filename", ""), f.get("line", 0)) for f in frames or [])
+    return tuple((f.get("name", ""), f.get("filename", ""), line_of(f.get("line", 0))) for f in frames or [])
 
 
 def pool_of(pool):
@@ -20,7 +25,7 @@ def pool_of(pool):
 
 def event_of(event, time):
     addr = event["device_free"] if event["action"] == "oom" and "device_free" in event else event.get("addr", 0)
-    return (event["action"], addr % 2**64, event["size"], event["stream"] % 2**64, time, pool_of(event.get("pool_id")),
+    return (event["action"], addr % 2**64, event["size"], event.get("stream", 0) % 2**64, time, pool_of(event.get("pool_id")),
             stack_of(event.get("frames")))
 
 
@@ -105,5 +110,6 @@ def difference(found, expected):
                 return f"device {device}: {len(ours)} {name}s, expected {len(theirs)}"
             for i, (a, b) in enumerate(zip(ours, theirs)):
                 if a != b:
-                    return f"device {device} {name} {i}: {a}, expected {b}"
+                    place = next(k for k in range(len(b)) if a[k] != b[k])
+                    return f"device {device} {name} {i} column {place}: {a[place]!r:.2000}, expected {b[place]!r:.2000}"
     return None

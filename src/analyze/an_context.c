@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze/an_context.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/human.h"
+
+#define TEXT_MAX 1600
+
+void sl_an_reason(sl_an *an, const char *fmt, ...) {
+    char text[TEXT_MAX];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    const char *copy = sl_arena_copy(&an->report->arena, text, strlen(text));
+    if (copy)
+        (void)sl_vec_push(&an->report->reasons, ((sl_reason){copy}));
+}
+
+const char *sl_an_text(sl_an *an, const char *fmt, ...) {
+    char text[TEXT_MAX];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    const char *copy = sl_arena_copy(&an->report->arena, text, strlen(text));
+    return copy ? copy : "";
+}
+
+const char *sl_an_bytes(sl_an *an, uint64_t bytes) {
+    char text[SL_HUMAN_CAP];
+    return sl_an_text(an, "%s", sl_human_bytes(text, bytes));
+}
+
+sl_finding *sl_an_finding(sl_an *an, sl_finding_kind kind, sl_severity severity,
+                          const sl_evidence *evidence, size_t evidence_cnt) {
+    sl_evidence *copy = sl_arena_alloc(&an->report->arena, (evidence_cnt + 1) * sizeof *copy);
+    if (!copy)
+        return NULL;
+    if (evidence_cnt)
+        memcpy(copy, evidence, evidence_cnt * sizeof *copy);
+    sl_finding finding = {.kind = kind,
+                          .severity = severity,
+                          .confidence = 1,
+                          .device = an->device->device,
+                          .first_time_us = sl_replay_time(an->replay, an->from),
+                          .last_time_us = sl_replay_time(an->replay, sl_an_end(an)),
+                          .title = "",
+                          .explanation = "",
+                          .advice = "",
+                          .evidence = copy,
+                          .evidence_cnt = evidence_cnt};
+    if (!sl_vec_push(&an->report->findings, finding))
+        return NULL;
+    return &an->report->findings.at[an->report->findings.cnt - 1];
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* What the analyses of one device share: the replay, the sites, the window, the steps, and what
+ * earlier analyses found. Internal to src/analyze. */
+#ifndef SL_AN_CONTEXT_H
+#define SL_AN_CONTEXT_H
+
+#include "analyze/analysis.h"
+#include "analyze/sites.h"
+#include "analyze/steps.h"
+
+typedef struct sl_an {
+    const sl_trace *trace;         /* borrowed */
+    const sl_device_trace *device; /* borrowed */
+    const sl_analysis_options *options;
+    sl_report *report;     /* findings and reasons go here */
+    const sl_sites *sites; /* borrowed; shared by the devices of a trace */
+    sl_replay *replay;     /* owned */
+    sl_steps steps;        /* owned */
+    size_t device_idx;     /* into report->devices */
+
+    /* The window: events [from, to). An instant "at its end" is event to - 1. */
+    uint32_t from, to;
+    uint32_t last_oom; /* event, or SL_IDX_NONE */
+
+    /* Left by the leak analysis for the others. */
+    uint64_t leaked_bytes; /* by all leaks, at the end of the leak window */
+    sl_site leak_site;     /* of the largest one; trace NULL when there is none */
+    double leak_bytes_per_step;
+    bool is_building;          /* the window only builds a model: there are no steps of work */
+    uint64_t usual_peak_bytes; /* median peak of a step after warm-up; 0 = not known */
+} sl_an;
+
+/* One analysis: adds findings and reasons. False when memory ran out. */
+typedef bool sl_analysis_fn(sl_an *an);
+
+sl_analysis_fn sl_an_history, sl_an_leak, sl_an_fragmentation, sl_an_spike, sl_an_oom,
+    sl_an_pending, sl_an_inefficient, sl_an_retry;
+
+/* The event at whose end the window stands; SL_EVENT_BEFORE for an empty one. */
+static inline uint32_t sl_an_end(const sl_an *an) {
+    return an->to ? an->to - 1 : SL_EVENT_BEFORE;
+}
+
+static inline sl_device_report *sl_an_device(const sl_an *an) {
+    return &an->report->devices.at[an->device_idx];
+}
+
+/* A line for --explain; printf. */
+void sl_an_reason(sl_an *an, const char *fmt, ...) SL_PRINTF(2, 3);
+
+/* printf into the report's arena; "" when memory ran out. */
+const char *sl_an_text(sl_an *an, const char *fmt, ...) SL_PRINTF(2, 3);
+
+/* "1.5 GiB" in the report's arena. */
+const char *sl_an_bytes(sl_an *an, uint64_t bytes);
+
+/* A finding with device, window times and the evidence filled in (copied). The caller sets the
+ * rest through the pointer before the next call. NULL when memory ran out. */
+sl_finding *sl_an_finding(sl_an *an, sl_finding_kind kind, sl_severity severity,
+                          const sl_evidence *evidence, size_t evidence_cnt);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Every threshold of every analysis: value, unit, origin. docs/estimators.md explains the
+ * estimators they are held against; `make bench-findings` shows what they do on labelled runs.
+ * "Corpus" below means the labelled runs in tests/data and the seeded synthetic runs of
+ * bench/findings. */
+#ifndef SL_THRESHOLDS_H
+#define SL_THRESHOLDS_H
+
+/* ---- steps (steps.c) ---- */
+
+/* Occurrences. Fewer repeats cannot be told from chance. */
+#define SL_T_STEP_MIN_CNT    4u
+/* Standard deviation over mean of the gaps between two occurrences, in events. A call once a step
+ * stays below 0.45 even with an evaluation of three larger batches after every tenth step; a call
+ * in each of six layers is above 2. */
+#define SL_T_STEP_MAX_CV     0.6
+/* Share of the trace between the first and the last occurrence. Half, less room for a long start. */
+#define SL_T_STEP_MIN_SPAN   0.4
+/* Added to the variation before its inverse is used as a vote: the weight of a perfectly regular
+ * call against one that varies by a tenth is 6 to 1. */
+#define SL_T_STEP_VOTE_FLOOR 0.02
+
+/* ---- leak (an_leak.c) ---- */
+
+/* Length of what follows the last step's beginning, in steps, from which on it is not just that
+ * step: the trace goes on with something else, and survivors must outlive that too. Half a step of
+ * room for a longer last one. */
+#define SL_T_LEAK_TAIL_STEPS      1.5
+/* Steps after warm-up. With five a chance run of survivors in each has p = 1/32 at a site where
+ * half of the steps leave something behind. */
+#define SL_T_LEAK_MIN_STEPS       5u
+/* Share of the steps that count as warm-up, at least SL_T_LEAK_WARM_STEPS: optimizer state, library
+ * workspaces and lazy compilation come in the first steps. */
+#define SL_T_LEAK_WARM_SHARE      0.1
+#define SL_T_LEAK_WARM_STEPS      2u
+/* Bins of the window after warm-up that are looked at for survivors; all but one must have some.
+ * Six: a leak in every tenth step of 80 still hits each bin. */
+#define SL_T_LEAK_BINS            6u
+/* Bins without survivors that are forgiven. */
+#define SL_T_LEAK_MISSED_BINS     1u
+/* Steps after which a block counts as old: older blocks that are freed after all are eviction. */
+#define SL_T_LEAK_OLD_STEPS       3u
+/* Evicted old bytes against surviving bytes. A bounded cache that has filled evicts as much as it
+ * keeps or more; a leak evicts nothing. */
+#define SL_T_LEAK_MAX_EVICTED     0.5
+/* Without steps: equal bins of events, the first ones are warm-up. */
+#define SL_T_LEAK_EVENT_BINS      20u
+#define SL_T_LEAK_EVENT_WARM_BINS 4u
+
+/* Valleys: the least live bytes of a site in each bin. Steps per bin at least 2, so that a bin has
+ * seen the site at rest; at most this many bins. */
+#define SL_T_VALLEY_MAX_BINS  24u
+#define SL_T_VALLEY_MIN_BINS  6u
+/* Kendall's tau of the valleys against time. A steady climb is 1; sawteeth of the corpus stay
+ * below 0.5. */
+#define SL_T_VALLEY_MIN_TAU   0.8
+/* One-sided probability of the Mann-Kendall statistic under "no trend". Hundreds of sites are
+ * tested in one run; the other conditions multiply with it. */
+#define SL_T_VALLEY_MAX_P     0.005
+/* Largest fall from an earlier maximum, as a share of the growth. Caches that are cleared fall by
+ * all of it. */
+#define SL_T_VALLEY_MAX_FALL  0.1
+/* Least share of the growth in each third of the window. 1/3 is a straight line, 0 a plateau. */
+#define SL_T_VALLEY_MIN_THIRD 0.12
+
+/* Growth of one site that the device's own total must show at least in part, once three times
+ * the noise of the total is granted; less means that memory moved from one site to another. */
+#define SL_T_MOVED_SHARE 0.5
+#define SL_T_MOVED_NOISE 3.0
+
+/* Share of the window's allocations that are freed in it. Below, nothing is being computed: the
+ * program builds its model, or only hoards. */
+#define SL_T_CHURN_MIN           0.05
+/* Occasions of growth that are asked for when nothing is freed at all. */
+#define SL_T_HOARD_MIN_OCCASIONS 8u
+
+/* Distinct growing calls under one line, and in all, from which on the retained blocks are those of
+ * an autograd graph: a kept tensor is one or two of them, a kept layer's graph three or more. */
+#define SL_T_GRAPH_CALLS_ONE_LINE    3u
+#define SL_T_GRAPH_CALLS_ALL         5u
+/* Blocks at the end against half-way: a buffer that is replaced by a larger one keeps its count. */
+#define SL_T_BUFFER_MAX_BLOCK_GROWTH 1.25
+/* Leaked share of what is live at the end from which on a leak is critical rather than a warning. */
+#define SL_T_LEAK_CRITICAL_SHARE     0.1
+
+/* ---- out of memory (an_oom.c) ---- */
+
+/* Share of the allocated bytes that a leak must hold to be the cause. */
+#define SL_T_OOM_LEAK_SHARE    0.25
+/* Live bytes plus the request against the usual peak of a step. */
+#define SL_T_OOM_SPIKE_RATIO   1.5
+/* Share of the card's capacity held by other processes. Smaller shares are contexts and displays. */
+#define SL_T_OOM_OTHERS_SHARE  0.1
+/* Bytes of a CUDA context that the allocator does not count; 640 MB measured bare on an H200 and
+ * growing with loaded modules. */
+#define SL_T_OOM_CONTEXT_BYTES ((uint64_t)1 << 30)
+
+/* ---- fragmentation (an_fragmentation.c) ---- */
+
+/* Inactive over reserved bytes that is worth a remark, and least inactive bytes for it. */
+#define SL_T_FRAG_REMARK_RATIO  0.3
+#define SL_T_FRAG_REMARK_BYTES  ((uint64_t)256 << 20)
+/* Share of the reserved peak that was taken although as many bytes lay unused, after the first half
+ * of the window: the reserved total keeps creeping. */
+#define SL_T_FRAG_FORCED_SHARE  0.1
+/* Least inactive bytes of a fragmentation verdict without a failed request. */
+#define SL_T_FRAG_VERDICT_BYTES ((uint64_t)1 << 30)
+
+/* ---- spike (an_spike.c) ---- */
+
+/* Peak of one step over the median peak of all steps, least excess, and how many such steps there
+ * may be before it is a habit rather than an accident. */
+#define SL_T_SPIKE_RATIO     2.0
+#define SL_T_SPIKE_BYTES     ((uint64_t)32 << 20)
+#define SL_T_SPIKE_MAX_SHARE 0.03
+#define SL_T_SPIKE_MIN_STEPS 10u
+
+/* ---- pending frees (an_pending.c) ---- */
+
+/* Dropped but not reusable bytes at their peak, against the allocated peak; least bytes. */
+#define SL_T_PENDING_SHARE 0.05
+#define SL_T_PENDING_BYTES ((uint64_t)16 << 20)
+
+/* ---- inefficient use (an_inefficient.c) ---- */
+
+/* Share of the peak that last step's blocks hold while their successors already exist. */
+#define SL_T_LATE_FREE_SHARE 0.1
+#define SL_T_LATE_FREE_BYTES ((uint64_t)64 << 20)
+
+/* ---- retries (an_retry.c) ---- */
+
+/* Retries from which on they are a warning: each one waits for all streams of the device. */
+#define SL_T_RETRY_WARNING 3u
+
+/* ---- lists ---- */
+
+#define SL_T_TOP_DEFAULT 10u
+
+#endif

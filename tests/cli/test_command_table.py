@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Walks the command table from outside: every command has help, a manual page, completion and a page in docs/cli."""
+
+import os
+import shutil
+
+import tap
+from cli import ROOT, STORMLOG, commands, fits, good, stormlog
+
+COMMANDS = commands()
+
+
+@tap.test("help fits 80 columns and names every option once")
+def _():
+    fits(good("--help"), "--help")
+    for name in COMMANDS:
+        text = good(name, "--help")
+        fits(text, name)
+        tap.contains(text, f"usage: stormlog {name}")
+        options = [line.split()[0].rstrip(",") for line in text.splitlines() if line.startswith("  -")]
+        tap.equal(len(options), len(set(options)), f"{name}: options listed twice")
+        tap.equal(text, good("help", name), f"help {name}")
+
+
+@tap.test("an unknown option of every command is exit 2 with one line")
+def _():
+    for name in COMMANDS:
+        if name == "run":
+            continue
+        done = stormlog(name, "--no-such-option-at-all")
+        tap.equal(done.returncode, 2, name)
+        tap.equal(done.stdout, "", "standard output")
+        tap.equal(len(done.stderr.splitlines()), 1, "lines of standard error")
+        tap.true(done.stderr.startswith("stormlog: unknown option '--no-such-option-at-all"), done.stderr)
+
+
+@tap.test("manual pages have no formatting mistakes")
+def _():
+    if not shutil.which("groff"):
+        tap.skip("groff is not installed")
+    for name in ["", *COMMANDS]:
+        page = good("__man", *([name] if name else []))
+        done = tap.run(["groff", "-man", "-Tutf8", "-ww", "-z"], input=page)
+        tap.equal(done.stderr, "", f"warnings in the page of '{name}'")
+
+
+@tap.test("docs/cli is what the program prints")
+def _(folder):
+    good("__doc", "--dir", folder)
+    done = tap.run(["diff", "-r", str(ROOT / "docs" / "cli"), str(folder)])
+    tap.equal(done.stdout, "", "docs/cli; renew it with 'build/stormlog __doc --dir docs/cli'")
+
+
+def complete(words):
+    """What bash offers for the last of these words."""
+    script = (f'source <("{STORMLOG}" completion bash)\nCOMP_WORDS=("$@")\nCOMP_CWORD=$(($# - 1))\n_stormlog\n'
+              'printf "%s\\n" "${COMPREPLY[@]}"')
+    done = tap.run(["bash", "-c", script, "bash", *words], check=True)
+    return done.stdout.split()
+
+
+@tap.test("bash completes commands, options and choices")
+def _():
+    tap.equal(complete(["stormlog", "inf"]), ["info"], "commands")
+    tap.equal(complete(["stormlog", "info", "--fo"]), ["--format"], "options")
+    tap.equal(complete(["stormlog", "info", "--format", "j"]), ["json"], "choices")
+    tap.equal(complete(["stormlog", "completion", "z"]), ["zsh"], "operands")
+
+
+@tap.test("completion scripts are valid")
+def _():
+    for shell in ("bash", "zsh", "fish"):
+        script = good("completion", shell)
+        for name in COMMANDS:
+            tap.contains(script, name)
+        if shutil.which(shell):
+            done = tap.run([shell, "-n"], input=script)
+            tap.equal((done.returncode, done.stderr), (0, ""), shell)
+
+
+@tap.test("the other names speak their own table")
+def _(folder):
+    for name in ("gpumemprof", "tfmemprof"):
+        link = os.path.join(folder, name)
+        os.symlink(STORMLOG, link)
+        version = tap.run([link, "--version"], check=True).stdout
+        tap.equal(version, good("--version").replace("stormlog", name), "--version")
+        tap.contains(tap.run([link, "--help"], check=True).stdout, f"usage: {name}")
+        tap.equal(tap.run([link, "info"]).returncode, 0, "info")
+        done = tap.run([link, "track"])
+        tap.equal(done.returncode, 2, "exit code of what is not there yet")
+        tap.contains(done.stderr, f"{name}: the command 'track' is not in this version")
+        tap.equal(tap.run([link, "analyze", "--help"]).returncode, 2, "commands of stormlog are not theirs")
+
+
+tap.main()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Where output goes: full disks, readers that leave, terminals and colour."""
+
+import os
+import pty
+
+import tap
+from cli import H200, STORMLOG, stormlog
+
+
+def to_full_disk(*arguments):
+    with open("/dev/full", "w") as full:
+        return tap.run([STORMLOG, *map(str, arguments)], stdout=full, stderr=-1, capture_output=False)
+
+
+@tap.test("a full disk is exit 4 with its reason")
+def _():
+    for arguments in (("info",), ("--help",), ("export", H200[0], "--to", "folded"), ("completion", "bash")):
+        done = to_full_disk(*arguments)
+        tap.equal(done.returncode, 4, f"{arguments}")
+        tap.contains(done.stderr, "No space left on device")
+        tap.equal(len(done.stderr.splitlines()), 1, "lines of standard error")
+
+
+@tap.test("a reader that leaves is no error worth a word")
+def _():
+    for ignore in ("", "trap '' PIPE; "):
+        done = tap.run(["bash", "-c", f"{ignore}'{STORMLOG}' export '{H200[0]}' --to events-json | head -c 10"])
+        tap.equal(done.stderr, "", "standard error")
+        tap.equal(done.stdout, '{"schema":', "standard output")
+
+
+def on_terminal(arguments, env):
+    """Standard output of the program on a terminal of its own."""
+    master, slave = pty.openpty()
+    process = tap.subprocess.Popen([STORMLOG, *map(str, arguments)], stdout=slave, stderr=slave, stdin=slave,
+                                   env={**os.environ, "TERM": "xterm", **env})
+    os.close(slave)
+    text = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        text += part
+    os.close(master)
+    process.wait()
+    return text.decode()
+
+
+@tap.test("a pickle does not go to a terminal")
+def _():
+    tap.contains(on_terminal(["export", H200[0]], {}), "not for a terminal")
+
+
+@tap.test("output to a folder or a missing place is told")
+def _(folder):
+    done = stormlog("export", H200[0], "-o", folder)
+    tap.equal(done.returncode, 2, done.stderr)
+    done = stormlog("export", H200[0], "-o", os.path.join(folder, "none", "x"))
+    tap.equal(done.returncode, 4, done.stderr)
+    tap.equal(os.listdir(folder), [], "files left behind")
+
+
+tap.main()

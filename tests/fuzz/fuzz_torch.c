@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as a snapshot: the reader may refuse them, never crash, hang or grow without bound. */
+#include "read/source.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Walks what was loaded as an analysis would, so that a wrong index is seen. */
+static uint64_t walk(const sl_trace *trace) {
+    uint64_t sum = 0;
+    for (size_t d = 0; d < trace->devices.cnt; d++) {
+        const sl_device_trace *device = trace->devices.at[d];
+        for (size_t i = 0; i < device->events.cnt; i++) {
+            sl_event event = sl_events_get(&device->events, i);
+            sum += trace->streams.at[event.stream_idx] +
+                   sl_stack_depth(&trace->stacks, event.stack_id);
+            if (event.pool_idx != SL_POOL_UNKNOWN)
+                sum += (uint64_t)trace->pools.at[event.pool_idx].user_id;
+            for (size_t f = 0; f < sl_stack_depth(&trace->stacks, event.stack_id); f++) {
+                sl_frame frame = sl_stack_frame(&trace->stacks, event.stack_id, f);
+                sum += sl_strtab_get(&trace->strings, frame.function).len + frame.line;
+            }
+        }
+        for (size_t i = 0; i < device->blocks.cnt; i++)
+            sum += device->segments.at[device->blocks.at[i].segment_idx].addr;
+    }
+    return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    sl_trace *trace;
+    sl_error err = SL_ERROR_INIT;
+    if (sl_trace_load_memory("input", data, size, &trace, &err) < 0)
+        return 0;
+    volatile uint64_t sum = walk(trace);
+    SL_UNUSED(sum);
+    sl_trace_free(trace);
+    return 0;
+}

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""One snapshot in every form it is met in gives one trace."""
+
+import gzip
+import os
+import pickle
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import snapshots
+import tap
+import variants
+
+H200 = Path(__file__).resolve().parents[1] / "data" / "h200"
+
+
+def recorded(name):
+    with gzip.open(H200 / f"{name}.pickle.gz") as file:
+        return pickle.load(file)
+
+
+def register_same(name, write):
+    @tap.test(f"the same as {name}")
+    def _(folder):
+        for snapshot in (variants.sample(), recorded("s5_oom"), recorded("s7_graph_stacks_all")):
+            snapshots.check(snapshots.load_bytes(folder, write(snapshot)), snapshot)
+
+
+def register_other(name, change):
+    @tap.test(name)
+    def _(folder):
+        for snapshot in (variants.sample(), recorded("s6_expandable")):
+            changed = change(snapshot)
+            snapshots.check(snapshots.load_bytes(folder, pickle.dumps(changed, protocol=4)), changed)
+
+
+for form, writer in variants.SAME.items():
+    register_same(form, writer)
+for form, changer in variants.OTHER.items():
+    register_other(form, changer)
+
+
+@tap.test("unknown keys and actions are counted")
+def _(folder):
+    dump = snapshots.load_bytes(folder, pickle.dumps(variants.unknown_things(variants.sample()), protocol=4))
+    tap.equal((dump["unknown_keys"], dump["unknown_actions"]), (3, 1), "unknown keys, actions")
+
+
+@tap.test("gzip, in one member and in several")
+def _(folder):
+    snapshot = variants.sample()
+    data = pickle.dumps(snapshot, protocol=4)
+    snapshots.check(snapshots.load_bytes(folder, gzip.compress(data)), snapshot)
+    parts = b"".join(gzip.compress(data[i:i + 300]) for i in range(0, len(data), 300))
+    snapshots.check(snapshots.load_bytes(folder, parts), snapshot)
+
+
+@tap.test("zstd")
+def _(folder):
+    if not shutil.which("zstd"):
+        tap.skip("the zstd program is not installed")
+    snapshot = recorded("s5_oom")
+    plain = os.path.join(folder, "plain")
+    Path(plain).write_bytes(pickle.dumps(snapshot, protocol=5))
+    subprocess.run(["zstd", "-q", plain], check=True)
+    snapshots.check(snapshots.load(plain + ".zst"), snapshot)
+
+
+@tap.test("what the settings say")
+def _(folder):
+    dump = snapshots.load_bytes(folder, pickle.dumps(variants.sample(), protocol=4))
+    found = [dump[key] for key in ("conf", "max_split_size", "gc_threshold", "is_expandable", "has_time")]
+    tap.equal(found, ["expandable_segments:True", None, 0.5, True, True], "settings")
+    tap.equal(dump["notes"], [], "notes")
+
+
+@tap.test("time that goes backwards is put right, and said")
+def _(folder):
+    snapshot = variants.sample()
+    trace = snapshot["device_traces"][0]
+    trace[2]["time_us"], trace[5]["time_us"] = trace[5]["time_us"], trace[2]["time_us"]
+    dump = snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4))
+    snapshots.check(dump, snapshot)
+    tap.contains(dump["notes"][0], "device 0: time went backwards")
+
+
+@tap.test("events without time are numbered, and a mixture is said")
+def _(folder):
+    snapshot = variants.sample()
+    del snapshot["device_traces"][0][3]["time_us"]
+    dump = snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4))
+    snapshots.check(dump, snapshot)
+    tap.equal(dump["has_time"], False, "has_time")
+    tap.equal(dump["notes"], ["1 of 10 events have no time_us; the event's index serves as the clock"], "notes")
+
+
+@tap.test("a snapshot without history says so and how to get it")
+def _(folder):
+    for trace, found in (([], "no events"), (variants.sample()["device_traces"][0][:1], "one event")):
+        snapshot = dict(variants.sample(), device_traces=[trace])
+        notes = snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4))["notes"]
+        tap.equal(notes, [f"the snapshot has {found}: its history was off, so only the end state is known; call "
+                          "torch.cuda.memory._record_memory_history(max_entries=1000000) before the work to be seen"], "notes")
+
+
+@tap.test("blocks that do not add up are said")
+def _(folder):
+    snapshot = variants.sample()
+    snapshot["segments"][0]["total_size"] += 512
+    dump = snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4))
+    tap.equal(dump["notes"], ["the blocks of 1 segments do not add up to the segment's size; totals by block and by segment "
+                              "will differ"], "notes")
+
+
+@tap.test("segments and blocks in any order")
+def _(folder):
+    snapshot = recorded("s1_loss_history")
+    rng = random.Random(3)
+    rng.shuffle(snapshot["segments"])
+    for segment in snapshot["segments"]:
+        rng.shuffle(segment["blocks"])
+    snapshots.check(snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4)), snapshot)
+
+
+@tap.test("one empty list in many places")
+def _(folder):
+    snapshot, empty = variants.sample(), []
+    snapshot["device_traces"][1] = empty
+    snapshot["unknown"] = empty
+    snapshot["external_annotations"] = snapshot["host_segments"] = empty
+    for segment in snapshot["segments"]:
+        segment["frames"] = empty
+    snapshot = {key: snapshot[key] for key in sorted(snapshot, reverse=True)}
+    snapshots.check(snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4)), snapshot)
+
+
+@tap.test("strings that no terminal likes")
+def _(folder):
+    snapshot = variants.sample()
+    snapshot["device_traces"][0][0]["frames"][0].update(name="é\U0001F600\n\"\\", filename="x" * 70000)
+    for write in (variants.pickled(2), variants.pickled(4), variants.as_json()):
+        snapshots.check(snapshots.load_bytes(folder, write(snapshot)), snapshot)
+
+
+tap.main()
