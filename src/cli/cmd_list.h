@@ -6,9 +6,13 @@
 #include "cli/cmd.h"
 
 extern const sl_cmd sl_cmd_analyze;
+extern const sl_cmd sl_cmd_cat;
+extern const sl_cmd sl_cmd_check;
 extern const sl_cmd sl_cmd_completion;
+extern const sl_cmd sl_cmd_diff;
 extern const sl_cmd sl_cmd_doc;
 extern const sl_cmd sl_cmd_export;
+extern const sl_cmd sl_cmd_fsck;
 extern const sl_cmd sl_cmd_help;
 extern const sl_cmd sl_cmd_info;
 extern const sl_cmd sl_cmd_man;

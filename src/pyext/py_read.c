@@ -10,6 +10,7 @@ static PyMethodDef *const method_tables[] = {
     sl_py_profile_methods,
     sl_py_stats_methods,
     sl_py_telemetry_methods,
+    sl_py_trace_methods,
 };
 
 static int add_methods(PyObject *module) {

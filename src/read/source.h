@@ -34,6 +34,7 @@ typedef struct sl_source_ops {
 } sl_source_ops;
 
 extern const sl_source_ops sl_source_telemetry;
+extern const sl_source_ops sl_source_slog;
 extern const sl_source_ops sl_source_torch_pickle;
 extern const sl_source_ops sl_source_torch_json;
 

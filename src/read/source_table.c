@@ -6,6 +6,7 @@
 #include "read/source_bundle.h"
 
 const sl_source_ops *const sl_sources[] = {
+    &sl_source_slog,
     &sl_source_torch_pickle,
     &sl_source_telemetry,
     &sl_source_torch_json,
