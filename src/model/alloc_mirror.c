@@ -37,7 +37,11 @@ static uint32_t insert(sl_mirror *mirror, sl_mirror_block block) {
             !sl_vec_reserve(&mirror->unused, mirror->blocks.cnt + 1))
             return SL_IDX_NONE;
     }
-    if (!sl_addr_map_put(&mirror->by_addr, block.addr, idx))
+    /* Out of step (M2), a free block may seem to begin where a block in use does: that one stays
+     * the one to be found, or its free would be lost. */
+    bool is_hidden =
+        block.life_idx == SL_IDX_NONE && sl_mirror_find_used(mirror, block.addr) != SL_IDX_NONE;
+    if (!is_hidden && !sl_addr_map_put(&mirror->by_addr, block.addr, idx))
         return SL_IDX_NONE;
     if (mirror->unused.cnt)
         mirror->unused.cnt--;

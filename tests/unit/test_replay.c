@@ -50,7 +50,8 @@ static void random_event(fake_alloc *fake, held *live, held *pending) {
 
 static fake_alloc *random_trace(uint64_t seed, size_t before, size_t recorded) {
     fake_alloc *fake = fake_new(seed);
-    held live = {.cnt = 0}, pending = {.cnt = 0};
+    static held live, pending;
+    live.cnt = pending.cnt = 0;
     fake->is_recording = false;
     for (size_t i = 0; i < before; i++)
         random_event(fake, &live, &pending);
