@@ -159,13 +159,13 @@ static const char *const scope_names[] = {
 static void put_holdings(const text_pen *pen, const char *title, const sl_holdings *holdings,
                          size_t top) {
     char head[64];
-    uint64_t total = holdings->other_bytes, rest_bytes = holdings->other_bytes;
-    uint64_t rest_blocks = holdings->other_blocks;
+    uint64_t total = 0, rest_bytes = holdings->other_bytes, rest_blocks = holdings->other_blocks;
     for (size_t i = 0; i < holdings->cnt; i++) {
         total += holdings->at[i].bytes;
         rest_bytes += i >= top ? holdings->at[i].bytes : 0;
         rest_blocks += i >= top ? holdings->at[i].blocks : 0;
     }
+    total += holdings->other_bytes;
     if (total == 0)
         return;
     fprintf(pen->to, "\n  %s\n  %s     bytes        blocks  %s%s\n", title,
