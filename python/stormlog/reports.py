@@ -25,7 +25,7 @@ def analyze_text(*paths: _PathLike, format: str = "txt", device: Optional[int] =
     return _read.report(paths, format, device=device, top=top)
 
 
-def diff(before: _PathLike, after: _PathLike, *, device: Optional[int] = None, top: int = 0) -> Dict[str, Any]:
+def diff(before: _PathLike, after: _PathLike, *, device: Optional[int] = None, top: int = 15) -> Dict[str, Any]:
     """What grew and shrank from one file's end to the other's, by line of code; the JSON of ``stormlog diff``."""
     return json.loads(_read.diff(before, after, device=device, top=top))
 

@@ -24,6 +24,7 @@ extern PyMethodDef sl_py_stats_methods[];
 extern PyMethodDef sl_py_telemetry_methods[];
 extern PyMethodDef sl_py_attribution_methods[];
 extern PyMethodDef sl_py_counters_methods[];
+extern PyMethodDef sl_py_diff_methods[];
 extern PyMethodDef sl_py_log_methods[];
 extern PyMethodDef sl_py_profile_methods[];
 extern PyMethodDef sl_py_trace_methods[];

@@ -3,67 +3,16 @@
  * runs without the interpreter's lock. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/analysis.h"
 #include "base/file_atomic.h"
 #include "export/exporter.h"
 #include "export/report_format.h"
-#include "pyext/py_convert.h"
-#include "read/source.h"
-
-/* The paths of one call and what was loaded from them. */
-typedef struct path_list {
-    PyObject *bytes;   /* owned; list of bytes objects, which own the texts */
-    const char **at;   /* owned array of borrowed texts */
-    sl_trace **traces; /* owned, as many as were loaded; NULL behind them */
-    size_t cnt;
-} path_list;
-
-static void path_list_fini(path_list *paths) {
-    for (size_t i = 0; paths->traces && i < paths->cnt; i++)
-        sl_trace_free(paths->traces[i]);
-    free(paths->traces);
-    free(paths->at);
-    Py_XDECREF(paths->bytes);
-}
-
-static int add_path(path_list *paths, PyObject *path) {
-    PyObject *bytes = sl_py_path(path);
-    int failed = bytes ? PyList_Append(paths->bytes, bytes) : -1;
-    if (!failed)
-        paths->at[paths->cnt++] = PyBytes_AsString(bytes);
-    Py_XDECREF(bytes);
-    return failed;
-}
-
-/* A sequence of paths; -1 with an exception set. */
-static int path_list_init(path_list *paths, PyObject *given) {
-    PyObject *items = PySequence_List(given);
-    if (!items)
-        return -1;
-    Py_ssize_t cnt = PyList_Size(items);
-    paths->bytes = PyList_New(0);
-    paths->at = calloc((size_t)cnt + 1, sizeof *paths->at);
-    paths->traces = calloc((size_t)cnt + 1, sizeof *paths->traces);
-    int failed = paths->bytes && paths->at && paths->traces ? 0 : -1;
-    if (failed)
-        PyErr_NoMemory();
-    for (Py_ssize_t i = 0; !failed && i < cnt; i++)
-        failed = add_path(paths, PyList_GetItem(items, i)); /* borrowed */
-    Py_DECREF(items);
-    return failed;
-}
-
-static sl_status load_all(path_list *paths, sl_error *err) {
-    for (size_t i = 0; i < paths->cnt; i++)
-        SL_TRY(sl_trace_load(paths->at[i], NULL, &paths->traces[i], err));
-    return SL_OK;
-}
+#include "pyext/py_paths.h"
 
 /* ---- report ---- */
 
-static sl_status print_report(const path_list *paths, const sl_analysis_options *options,
+static sl_status print_report(const sl_py_paths *paths, const sl_analysis_options *options,
                               const sl_report_format *format, FILE *to, sl_error *err) {
     sl_report *report = NULL;
     const sl_report_wishes wishes = {.top = options->top};
@@ -74,10 +23,10 @@ static sl_status print_report(const path_list *paths, const sl_analysis_options 
 }
 
 /* The caller frees *text. */
-static sl_status make_report(path_list *paths, const sl_analysis_options *options,
+static sl_status make_report(sl_py_paths *paths, const sl_analysis_options *options,
                              const sl_report_format *format, char **text, sl_error *err) {
     size_t len;
-    SL_TRY(load_all(paths, err));
+    SL_TRY(sl_py_paths_load(paths, err));
     FILE *to = open_memstream(text, &len);
     if (!to)
         return sl_fail(err, SL_E_NOMEM, "out of memory for the report");
@@ -104,26 +53,26 @@ static PyObject *trace_report(PyObject *module, PyObject *args, PyObject *keywor
     options.top = top;
     options.has_device = device != Py_None;
     options.device = options.has_device ? (int)PyLong_AsLong(device) : 0;
-    path_list paths = {0};
+    sl_py_paths paths = {0};
     char *text = NULL;
     sl_error err = SL_ERROR_INIT;
     PyObject *result = NULL;
-    if (!PyErr_Occurred() && path_list_init(&paths, given) == 0) {
+    if (!PyErr_Occurred() && sl_py_paths_init(&paths, given) == 0) {
         sl_status status;
         Py_BEGIN_ALLOW_THREADS status = make_report(&paths, &options, format, &text, &err);
         Py_END_ALLOW_THREADS result = status < 0 ? sl_py_raise(&state->errors, &err)
                                                  : sl_py_text((sl_str){text, strlen(text)});
     }
     free(text);
-    path_list_fini(&paths);
+    sl_py_paths_fini(&paths);
     return result;
 }
 
 /* ---- export ---- */
 
-static sl_status write_export(path_list *paths, const sl_exporter *exporter,
+static sl_status write_export(sl_py_paths *paths, const sl_exporter *exporter,
                               const sl_export_options *options, const char *output, sl_error *err) {
-    SL_TRY(load_all(paths, err));
+    SL_TRY(sl_py_paths_load(paths, err));
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, output, err));
     sl_status status = exporter->write(paths->traces[0], options, out.stream, err);
@@ -150,16 +99,16 @@ static PyObject *trace_export(PyObject *module, PyObject *args, PyObject *keywor
     options.device = options.has_device ? (int)PyLong_AsLong(device) : 0;
     PyObject *one = PyErr_Occurred() ? NULL : PyTuple_Pack(1, path);
     PyObject *target = one ? sl_py_path(output) : NULL;
-    path_list paths = {0};
+    sl_py_paths paths = {0};
     sl_error err = SL_ERROR_INIT;
     PyObject *result = NULL;
-    if (target && path_list_init(&paths, one) == 0) {
+    if (target && sl_py_paths_init(&paths, one) == 0) {
         const char *to = PyBytes_AsString(target);
         sl_status status;
         Py_BEGIN_ALLOW_THREADS status = write_export(&paths, exporter, &options, to, &err);
         Py_END_ALLOW_THREADS result = status < 0 ? sl_py_raise(&state->errors, &err) : sl_py_none();
     }
-    path_list_fini(&paths);
+    sl_py_paths_fini(&paths);
     Py_XDECREF(target);
     Py_XDECREF(one);
     return result;
