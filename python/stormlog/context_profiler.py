@@ -101,10 +101,13 @@ def _profiled_module_class() -> Any:
                 return self.module(*args, **kwargs)
 
         def __getattr__(self, attribute: str) -> Any:
+            wrapped = self.__dict__.get("_modules", self.__dict__).get("module")
             try:
                 return super().__getattr__(attribute)
             except AttributeError:
-                return getattr(super().__getattr__("module"), attribute)
+                if wrapped is None:
+                    raise
+                return getattr(wrapped, attribute)
 
     return ProfiledModule
 
