@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/an_context.h"
+#include "analyze/an_telemetry.h"
 #include "analyze/thresholds.h"
 
 typedef struct analysis_row {
@@ -206,9 +207,13 @@ static sl_status analyze_trace(const sl_trace *trace, const sl_analysis_options 
         input.events += trace->devices.at[i]->events.cnt;
         input.dropped_events.value += trace->devices.at[i]->dropped_events;
     }
+    if (trace->telemetry)
+        input.events = trace->telemetry->records.cnt;
     input.dropped_events.known = trace->source == SL_SOURCE_SLOG || input.dropped_events.value > 0;
     if (!sl_vec_push(&report->inputs, input))
         return sl_fail(err, SL_E_NOMEM, "out of memory");
+    if (trace->telemetry)
+        return sl__telemetry_analyze(trace, options, report, err);
     sl_sites sites;
     SL_TRY(sl_sites_init(&sites, trace, options->group_by, options->filter, err));
     sl_status status = SL_OK;

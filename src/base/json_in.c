@@ -2,6 +2,7 @@
 #include "base/json_in.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -133,11 +134,31 @@ static sl_status decode(sl_json_in *json, const unsigned char *body, size_t len,
     return SL_OK;
 }
 
+#define ONES  UINT64_C(0x0101010101010101)
+#define HIGHS UINT64_C(0x8080808080808080)
+
+/* Bytes from here that are plain: no quote, no backslash, no control character, ASCII. Eight at a
+ * time, so it may stop early; what is left is looked at byte by byte. */
+static size_t plain_run(const unsigned char *at, const unsigned char *end) {
+    const unsigned char *p = at;
+    for (; end - p >= 8; p += 8) {
+        uint64_t word;
+        memcpy(&word, p, sizeof word);
+        uint64_t quote = word ^ (ONES * '"'), slash = word ^ (ONES * '\\');
+        if (((quote - ONES) | (slash - ONES) | (word - ONES * 0x20) | word) & HIGHS)
+            break;
+    }
+    return (size_t)(p - at);
+}
+
 /* Finds the closing quote. *len is the length of the body; control characters and bad UTF-8 are
  * refused on the way. */
 static sl_status scan_string(sl_json_in *json, size_t *len, bool *has_escape, sl_error *err) {
     *has_escape = false;
     for (size_t i = 1;;) {
+        if (!sl_bytes_need(json->in, i + 1))
+            return sl_bytes_failure(json->in, "a JSON string", err);
+        i += plain_run(json->in->at + i, json->in->end);
         if (!sl_bytes_need(json->in, i + 1))
             return sl_bytes_failure(json->in, "a JSON string", err);
         const unsigned char *p = json->in->at;
@@ -241,6 +262,8 @@ static sl_status take_number(sl_json_in *json, sl_json_token *token, sl_error *e
         return sl_fail_at(err, SL_E_FORMAT, token->position,
                           "JSON: '%.24s' at byte %llu is no number", text,
                           (unsigned long long)token->position);
+    token->raw = (sl_str){(const char *)json->in->at, len};
+    token->is_integer = is_int;
     json->in->at += len;
     token->type = SL_JSON_INT;
     if (is_int && set_int(token, text))
@@ -254,12 +277,16 @@ typedef struct literal {
     const char *text;
     sl_json_type type;
     uint64_t u;
+    double f;
 } literal;
 
 static const literal literals[] = {
-    {"true", SL_JSON_BOOL, 1},
-    {"false", SL_JSON_BOOL, 0},
-    {"null", SL_JSON_NULL, 0},
+    {"true", SL_JSON_BOOL, 1, 0},
+    {"false", SL_JSON_BOOL, 0, 0},
+    {"null", SL_JSON_NULL, 0, 0},
+    {"NaN", SL_JSON_FLOAT, 0, NAN},
+    {"Infinity", SL_JSON_FLOAT, 0, INFINITY},
+    {"-Infinity", SL_JSON_FLOAT, 0, -INFINITY},
 };
 
 static sl_status take_literal(sl_json_in *json, sl_json_token *token, sl_error *err) {
@@ -270,11 +297,14 @@ static sl_status take_literal(sl_json_in *json, sl_json_token *token, sl_error *
             left = (size_t)(json->in->end - json->in->at);
         if (memcmp(json->in->at, literals[i].text, left) != 0)
             continue;
+        if (literals[i].type == SL_JSON_FLOAT && !json->allows_nan)
+            continue;
         if (is_cut)
             return sl_bytes_failure(json->in, "a JSON value", err);
         json->in->at += len;
         token->type = literals[i].type;
         token->u = literals[i].u;
+        token->f = literals[i].f;
         return SL_OK;
     }
     return unexpected(json, wanted[json->state], err);
@@ -329,6 +359,10 @@ static sl_status take_key(sl_json_in *json, sl_json_token *token, sl_error *err)
     return SL_OK;
 }
 
+static bool is_minus_infinity(sl_json_in *json) {
+    return json->allows_nan && sl_bytes_need(json->in, 2) && json->in->at[1] == 'I';
+}
+
 static sl_status take_value(sl_json_in *json, sl_json_token *token, sl_error *err) {
     unsigned char c = *json->in->at;
     if (c == '{' || c == '[')
@@ -336,7 +370,7 @@ static sl_status take_value(sl_json_in *json, sl_json_token *token, sl_error *er
     if (c == '"') {
         token->type = SL_JSON_STRING;
         SL_TRY(take_string(json, token, err));
-    } else if (c == '-' || (c >= '0' && c <= '9')) {
+    } else if ((c == '-' && !is_minus_infinity(json)) || (c >= '0' && c <= '9')) {
         SL_TRY(take_number(json, token, err));
     } else {
         SL_TRY(take_literal(json, token, err));
@@ -361,10 +395,12 @@ sl_status sl_json_next(sl_json_in *json, sl_json_token *token, sl_error *err) {
     *token = (sl_json_token){.type = SL_JSON_END};
     bool is_more = skip_space(json);
     token->position = sl_bytes_position(json->in);
+    bool may_end = json->state == WANT_END || (json->allows_more && json->depth == 0);
     if (!is_more)
-        return json->state == WANT_END && json->in->failure.code >= 0
-                   ? SL_OK
-                   : sl_bytes_failure(json->in, "JSON", err);
+        return may_end && json->in->failure.code >= 0 ? SL_OK
+                                                      : sl_bytes_failure(json->in, "JSON", err);
+    if (json->state == WANT_END && json->allows_more)
+        json->state = WANT_VALUE;
     if (json->state == WANT_END)
         return unexpected(json, wanted[WANT_END], err);
     bool may_close = json->state == WANT_COMMA_OR_CLOSE || json->state == WANT_ITEM_OR_CLOSE ||

@@ -9,6 +9,7 @@
 
 #include "cli/progress.h"
 #include "model/replay.h"
+#include "model/telemetry.h"
 #include "read/source.h"
 
 static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
@@ -95,6 +96,12 @@ sl_status sl_inputs_check_device(const sl_trace *trace, sl_device_choice choice,
 static bool find_span(const sl_trace *trace, sl_device_choice choice, int64_t *first,
                       int64_t *last) {
     bool is_found = false;
+    if (trace->telemetry) {
+        is_found = sl_tm_span(trace->telemetry, choice.is_one ? &choice.device : NULL, first, last);
+        *first /= 1000;
+        *last /= 1000;
+        return is_found;
+    }
     for (size_t i = 0; i < trace->devices.cnt; i++) {
         const sl_device_trace *device = trace->devices.at[i];
         if (device->events.cnt == 0 || (choice.is_one && device->device != choice.device))

@@ -290,6 +290,7 @@ static int64_t origin_of(const sl_trace *trace) {
 
 sl_status sl_export_perfetto(const sl_trace *trace, const sl_export_options *options, FILE *to,
                              sl_error *err) {
+    SL_TRY(sl_export_check_events(trace, "a perfetto trace", err));
     if (!options->view)
         return sl_fail(err, SL_E_INTERNAL, "a perfetto trace needs the sites of the run");
     perfetto p = {.trace = trace, .options = options, .to = to, .origin_us = origin_of(trace)};

@@ -273,6 +273,7 @@ static sl_status put_all(profile_out *profile, const sl_export_options *options,
 
 sl_status sl_export_pprof(const sl_trace *trace, const sl_export_options *options, FILE *to,
                           sl_error *err) {
+    SL_TRY(sl_export_check_events(trace, "a pprof profile", err));
     profile_out profile = {.trace = trace};
     sl_status status = put_all(&profile, options, err);
     if (status == SL_OK)

@@ -184,6 +184,7 @@ static sl_status load_replays(replay_list *replays, const sl_trace *trace,
 sl_status sl_export_prometheus(const sl_trace *trace, const sl_export_options *options, FILE *to,
                                sl_error *err) {
     replay_list replays = {0};
+    SL_TRY(sl_export_check_events(trace, "this format", err));
     if (!options->view)
         return sl_fail(err, SL_E_INTERNAL, "the metrics need the sites of the run");
     sl_status status = load_replays(&replays, trace, options, err);

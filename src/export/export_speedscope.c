@@ -143,6 +143,7 @@ static void write_head(speedscope *out) {
 
 sl_status sl_export_speedscope(const sl_trace *trace, const sl_export_options *options, FILE *to,
                                sl_error *err) {
+    SL_TRY(sl_export_check_events(trace, "a speedscope profile", err));
     speedscope out = {.trace = trace};
     sl_json_init(&out.json, to, 0);
     sl_json_begin_object(&out.json);

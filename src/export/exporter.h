@@ -25,7 +25,10 @@
       sl_export_prometheus)                                                                      \
     X("telemetry-json", "json", "telemetry v2 records of 22 fields", SL_EXPORT_WINDOW,           \
       sl_export_telemetry_json)                                                                  \
-    X("telemetry-csv", "csv", "the same records as CSV", SL_EXPORT_WINDOW, sl_export_telemetry_csv)
+    X("telemetry-csv", "csv", "the same records as CSV", SL_EXPORT_WINDOW,                       \
+      sl_export_telemetry_csv)                                                                   \
+    X("telemetry-jsonl", "jsonl", "the same records, one a line", SL_EXPORT_WINDOW,              \
+      sl_export_telemetry_lines)
 
 /* Which options mean something to a format, and what it is; bits. */
 typedef enum sl_export_wants {
@@ -88,6 +91,9 @@ sl_status sl_export_telemetry_json(const sl_trace *trace, const sl_export_option
 sl_status sl_export_telemetry_csv(const sl_trace *trace, const sl_export_options *options, FILE *to,
                                   sl_error *err);
 
+sl_status sl_export_telemetry_lines(const sl_trace *trace, const sl_export_options *options,
+                                    FILE *to, sl_error *err);
+
 /* ---- shared by the formats ---- */
 
 /* True when the options let this device through. */
@@ -95,6 +101,9 @@ bool sl_export_wants_device(const sl_export_options *options, int device);
 
 /* True when the options let this moment through. */
 bool sl_export_wants_time(const sl_export_options *options, int64_t time_us);
+
+/* SL_E_FORMAT for an input of samples: its missing allocations must not look like none. */
+sl_status sl_export_check_events(const sl_trace *trace, const char *format, sl_error *err);
 
 /* SL_OK, or SL_E_WRITE when the stream failed at any time. */
 sl_status sl_export_finish(FILE *to, sl_error *err);

@@ -31,3 +31,12 @@ sl_status sl_export_finish(FILE *to, sl_error *err) {
         return sl_fail_errno(err, SL_E_WRITE, "cannot write the export");
     return SL_OK;
 }
+
+sl_status sl_export_check_events(const sl_trace *trace, const char *format, sl_error *err) {
+    if (!trace->telemetry)
+        return SL_OK;
+    return sl_fail(err, SL_E_FORMAT,
+                   "'%s' holds samples of counters and no allocations, which %s is made of; "
+                   "telemetry-json, telemetry-jsonl and telemetry-csv can be written",
+                   trace->path, format);
+}

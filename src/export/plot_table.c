@@ -39,10 +39,18 @@ sl_status sl_plot_check_build(sl_error *err) {
     return SL_OK;
 }
 
-static sl_status check_content(const sl_plot_input *input, sl_error *err) {
-    const sl_replay *replay = input->replay;
-    if (replay->lives.cnt == 0)
+static bool needs_stacks(sl_plot_kind kind) {
+    return kind == SL_PLOT_SITES || kind == SL_PLOT_FLAME;
+}
+
+static sl_status check_content(const sl_plot_input *input, sl_plot_kind kind, sl_error *err) {
+    if (input->replay->lives.cnt == 0 && !input->trace->telemetry)
         return sl_fail(err, SL_E_FORMAT, "'%s' holds no allocations, so there is nothing to draw",
+                       input->trace->path);
+    if (input->trace->telemetry && needs_stacks(kind))
+        return sl_fail(err, SL_E_FORMAT,
+                       "'%s' holds samples of counters, which know no line of code; --kind "
+                       "timeline and ledger show them",
                        input->trace->path);
     return SL_OK;
 }
@@ -55,7 +63,7 @@ sl_status sl_plot_write(const sl_plot_options *options, const sl_report *report,
                     .input_cnt = cnt,
                     .theme = sl_plot_theme(options->is_dark)};
     for (size_t i = 0; i < cnt; i++)
-        SL_TRY(check_content(&inputs[i], err));
+        SL_TRY(check_content(&inputs[i], options->kind, err));
     SL_TRY(sl_canvas_open(&plot.canvas, options->width, options->height, options->is_svg, to, err));
     sl_status status = draw_fns[options->kind](&plot, err);
     sl_status closed = sl_canvas_close(plot.canvas, status < 0 ? NULL : err);

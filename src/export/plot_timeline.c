@@ -6,6 +6,7 @@
 
 #include "base/human.h"
 #include "export/plot_columns.h"
+#include "export/plot_samples.h"
 
 #define LABELS_LEFT  64.0
 #define AXIS_BELOW   42.0
@@ -318,6 +319,8 @@ static sl_status draw_timeline(timeline *line, sl_error *err) {
 
 sl_status sl_plot_timeline(sl_plot *plot, sl_error *err) {
     timeline line = {.plot = plot, .input = &plot->inputs[0]};
+    if (line.input->trace->telemetry)
+        return sl_plot_sampled_timeline(plot, err);
     if (!line.input->replay->has_history)
         return sl_fail(err, SL_E_FORMAT,
                        "'%s' holds one state and no history, so there is no time to draw; --kind "

@@ -161,7 +161,8 @@ static void write_oom(sl_json_out *json, const sl_oom_report *oom, size_t top) {
     }
     sl_json_begin_object(json);
     key_i64(json, "device", oom->device);
-    key_u64(json, "requested_bytes", oom->requested_bytes);
+    sl_json_key(json, "requested_bytes");
+    sl_json_maybe_u64(json, (sl_maybe_u64){oom->requested_bytes, oom->requested_bytes > 0});
     key_maybe(json, "allocated_bytes", oom->allocated_bytes);
     key_maybe(json, "reserved_bytes", oom->reserved_bytes);
     key_maybe(json, "device_free_bytes", oom->device_free_bytes);

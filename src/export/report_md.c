@@ -93,7 +93,8 @@ static void put_oom(FILE *to, const sl_oom_report *oom, size_t top) {
     if (!oom->present)
         return;
     fputs("\n### The failed request\n\n| | |\n| --- | --- |\n", to);
-    put_row(to, "asked for", sl_human_bytes(number, oom->requested_bytes));
+    put_row(to, "asked for",
+            oom->requested_bytes ? sl_human_bytes(number, oom->requested_bytes) : "not known");
     put_site_row(to, "where", oom->site);
     sl_words_bytes(human, oom->allocated_bytes);
     put_row(to, "allocated", human);

@@ -191,8 +191,10 @@ static void put_request(const text_pen *pen, const sl_oom_report *oom) {
     sl_words_device(device, oom->device);
     sl_words_moment(moment, oom->site.trace, oom->device, oom->time_us);
     line[0] = '\0';
-    sl_words_append(line, "%s of %s, %s", sl_human_bytes(human, oom->requested_bytes), device,
-                    moment);
+    sl_words_append(line, "%s of %s, %s",
+                    oom->requested_bytes ? sl_human_bytes(human, oom->requested_bytes)
+                                         : "an unknown amount",
+                    device, moment);
     put_labelled(pen, "asked for", line, SL_STYLE_PLAIN);
     line[0] = '\0';
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++)

@@ -8,6 +8,7 @@
 
 #include "base/human.h"
 #include "base/term.h"
+#include "model/telemetry.h"
 
 static const char *const source_names[] = {
     [SL_SOURCE_SLOG] = "slog",
@@ -147,6 +148,9 @@ void sl_words_growth(char buf[SL_WORDS_CAP], const sl_finding *finding) {
 }
 
 static int64_t start_of(const sl_trace *trace, int device, int64_t otherwise) {
+    int64_t first_ns = 0, last_ns = 0;
+    if (trace && trace->telemetry && sl_tm_span(trace->telemetry, &device, &first_ns, &last_ns))
+        return first_ns / 1000;
     const sl_device_trace *found = trace ? sl_trace_find_device(trace, device) : NULL;
     return found && found->events.cnt ? found->events.time_us[0] : otherwise;
 }
@@ -289,8 +293,12 @@ static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
     snprintf(buf, SL_WORDS_CAP, "Out of memory");
     if (!oom->present)
         return;
-    sl_words_append(buf, ": a request for %s failed", sl_human_bytes(human, oom->requested_bytes));
-    if (oom->site.trace) {
+    if (oom->requested_bytes)
+        sl_words_append(buf, ": a request for %s failed",
+                        sl_human_bytes(human, oom->requested_bytes));
+    else
+        sl_words_append(buf, ": a request failed");
+    if (oom->site.trace && oom->site.origin != SL_ORIGIN_SAMPLES) {
         sl_words_site(place, oom->site, 48);
         sl_words_append(buf, " at %s", place);
     }

@@ -54,7 +54,8 @@ typedef enum sl_oom_cause {
     X(BACKWARD, "(no Python stack: autograd backward)") \
     X(NATIVE, "(native code only)")                     \
     X(UNRECORDED, "(stack not recorded)")               \
-    X(BEFORE, "(allocated before the trace began)")
+    X(BEFORE, "(allocated before the trace began)")     \
+    X(SAMPLES, "(line not in the samples)")
 
 typedef enum sl_origin {
 #define SL_ORIGIN_ENUM(name, text) SL_ORIGIN_##name,
@@ -150,7 +151,7 @@ typedef struct sl_finding {
 typedef struct sl_oom_report {
     bool present;
     int device;
-    uint64_t requested_bytes;
+    uint64_t requested_bytes; /* 0 = not known */
     sl_maybe_u64 allocated_bytes, reserved_bytes, device_free_bytes, limit_bytes;
     int64_t time_us;
     sl_site site; /* the line that asked */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "counters/counters.h"
+#include "record/backward_map.h"
 
 _Atomic(uint64_t) sl_sampler_devices;
 
@@ -85,9 +86,22 @@ static void open_back_end(sl_log *log) {
         sl_log_health_add(log, SL_HEALTH_SAMPLE_FAILURE, 1);
 }
 
+/* How much of the backward pass has a line; nothing while there was none. */
+static void run_backward(sl_log *log) {
+    static const field_row rows[] = {{SL_COUNTER_CUSTOM, 0, "backward_bytes"},
+                                     {SL_COUNTER_CUSTOM, 0, "backward_mapped_bytes"}};
+    sl_maybe_u64 all = sl_known_u64(sl_backward_get_bytes());
+    sl_maybe_u64 mapped = sl_known_u64(sl_backward_get_mapped_bytes());
+    if (!all.value)
+        return;
+    put(log, &rows[0], -1, &all, NULL);
+    put(log, &rows[1], -1, &mapped, NULL);
+}
+
 void sl_sampler_run(sl_log *log) {
     uint64_t devices = atomic_load(&sl_sampler_devices);
     run_host(log);
+    run_backward(log);
     if (!devices)
         return;
     open_back_end(log);
@@ -96,6 +110,11 @@ void sl_sampler_run(sl_log *log) {
             sl_log_maintain(log); /* room for the counters of one more device */
             run_device(log, i);
         }
+}
+
+void sl_sampler_finish(sl_log *log) {
+    run_host(log);
+    run_backward(log);
 }
 
 void sl_sampler_reset(void) {
