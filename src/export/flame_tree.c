@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/flame_tree.h"
 
+#include <string.h>
+
 #include "export/stack_sums.h"
 
 static uint32_t child_of(sl_flame_tree *tree, uint32_t parent, uint32_t frame_id) {
@@ -18,14 +20,16 @@ static uint32_t child_of(sl_flame_tree *tree, uint32_t parent, uint32_t frame_id
     return idx;
 }
 
-/* A frame of the interpreter or of a library's machine code: it has no line. */
-static bool is_native(const sl_stacks *stacks, uint32_t stack_id, size_t i) {
-    return sl_stack_frame(stacks, stack_id, i).line == 0;
+/* A line of Python; "<string>" and its like are lines of Python without a file. */
+static bool is_python(const sl_trace *trace, sl_frame frame) {
+    sl_str file = sl_strtab_get(&trace->strings, frame.file);
+    return (file.len > 3 && memcmp(file.ptr + file.len - 3, ".py", 3) == 0) ||
+           (file.len > 1 && file.ptr[0] == '<');
 }
 
-static bool has_lines(const sl_stacks *stacks, uint32_t stack_id) {
-    for (size_t i = 0; i < sl_stack_depth(stacks, stack_id); i++)
-        if (!is_native(stacks, stack_id, i))
+static bool has_python(const sl_trace *trace, uint32_t stack_id) {
+    for (size_t i = 0; i < sl_stack_depth(&trace->stacks, stack_id); i++)
+        if (is_python(trace, sl_stack_frame(&trace->stacks, stack_id, i)))
             return true;
     return false;
 }
@@ -42,7 +46,7 @@ static bool add_stack(sl_flame_tree *tree, const sl_run_view *view, uint32_t sta
     const sl_stacks *stacks = &view->trace->stacks;
     sl_frame user = {0};
     bool has_user = sl_site_frame(view->sites[view->site_of_stack[stack_id]], &user);
-    bool skips_native = has_lines(stacks, stack_id);
+    bool skips_native = has_python(view->trace, stack_id);
     size_t depth = sl_stack_depth(stacks, stack_id), rows = 0;
     uint32_t node = 0;
     tree->nodes.at[0].bytes += bytes;
@@ -50,7 +54,7 @@ static bool add_stack(sl_flame_tree *tree, const sl_run_view *view, uint32_t sta
         return add_node(tree, 0, SL_IDX_NONE, bytes) != SL_IDX_NONE;
     for (size_t i = depth; i > 0; i--) {
         sl_frame frame = sl_stack_frame(stacks, stack_id, i - 1);
-        if (skips_native && is_native(stacks, stack_id, i - 1)) {
+        if (skips_native && !is_python(view->trace, frame)) {
             tree->has_skipped = true;
             continue;
         }

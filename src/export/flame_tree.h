@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks folded into a tree of frames, outermost at the root, with the bytes of everything below:
- * what an icicle or flame graph draws. Frames without a line are left out of stacks that have any:
- * a dozen rows of the interpreter between two lines of Python say nothing. */
+ * what an icicle or flame graph draws. Frames of machine code are left out of
+ * stacks that have lines of Python: a dozen rows of the interpreter between two lines say nothing. */
 #ifndef SL_FLAME_TREE_H
 #define SL_FLAME_TREE_H
 
@@ -19,7 +19,7 @@ typedef struct sl_flame_tree {
     SL_VEC(sl_flame_node) nodes; /* the root is number 0 */
     sl_addr_map children;        /* parent and frame -> node, while it is built */
     size_t depth;                /* rows below the root */
-    bool has_skipped;            /* frames without a line */
+    bool has_skipped;            /* frames of machine code */
 } sl_flame_tree;
 
 /* The live bytes after the event. False when memory ran out; fini in either case. */

@@ -97,7 +97,7 @@ static void draw_foot(icicle *ice, sl_box box) {
     sl_canvas_rect(ice->plot->canvas, (sl_box){x, y - 9, 10, 10},
                    sl_solid(ice->plot->theme->series[1]));
     snprintf(text, sizeof text, "your lines; callers above, the allocating call below%s%s",
-             ice->tree.has_skipped ? "; native frames between lines are left out" : "",
+             ice->tree.has_skipped ? "; frames of machine code are left out" : "",
              ice->is_cut ? "; deeper frames do not fit into this height" : "");
     sl_canvas_text_fit(ice->plot->canvas, (sl_point){x + 16, y}, text, box.w - 16,
                        sl_plot_small(ice->plot));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "base/term.h"
 
 #define MARGIN     20.0
 #define TITLE_SIZE 16.0
@@ -108,6 +109,9 @@ void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot_input *input) {
 #define LEGEND_ROW  18.0
 #define LEGEND_PAIR 34.0 /* with a second line */
 
+#define DETAIL_COLUMNS    34 /* characters of the second line that fit beside a picture */
+#define DETAIL_FOLDER_MIN 10
+
 static void draw_key(sl_plot *plot, sl_point at, const sl_legend_row *row) {
     sl_stroke stroke = {sl_solid(row->rgb), 2, row->dash};
     if (row->is_line)
@@ -144,6 +148,18 @@ void sl_plot_legend(sl_plot *plot, sl_box box, const sl_legend_row *rows, size_t
     }
 }
 
+/* The end of a folder tells more than its beginning. */
+static void add_folder(sl_legend_row *row, const char *file, size_t len) {
+    char folder[SL_WORDS_CAP], fitted[sizeof row->detail];
+    size_t used = strlen(row->detail);
+    snprintf(folder, sizeof folder, "%.*s", (int)(len < sizeof folder ? len : sizeof folder - 1),
+             file);
+    sl_term_fit_path(fitted, sizeof fitted, folder,
+                     used + DETAIL_FOLDER_MIN < DETAIL_COLUMNS ? DETAIL_COLUMNS - used
+                                                               : DETAIL_FOLDER_MIN);
+    snprintf(row->detail + used, sizeof row->detail - used, ", %.40s", fitted);
+}
+
 void sl_plot_name_site(sl_legend_row *row, sl_site site) {
     sl_frame frame;
     if (!sl_site_frame(site, &frame)) {
@@ -156,8 +172,7 @@ void sl_plot_name_site(sl_legend_row *row, sl_site site) {
     snprintf(row->name, sizeof row->name, "%.80s:%u", base, frame.line);
     snprintf(row->detail, sizeof row->detail, "in %.45s", *function ? function : "??");
     if (base > file + 1)
-        snprintf(row->detail + strlen(row->detail), sizeof row->detail - strlen(row->detail),
-                 ", %.*s", (int)(base - file - 1), file);
+        add_folder(row, file, (size_t)(base - file - 1));
 }
 
 void sl_plot_note(sl_plot *plot, sl_point at, const char *text, sl_text_style style) {
