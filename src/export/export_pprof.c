@@ -222,7 +222,7 @@ static void put_times(profile_out *profile) {
 
 /* Compresses what stands in front of the stream; is_last closes it. */
 static bool compress_part(z_stream *zip, bool is_last, FILE *to) {
-    unsigned char chunk[GZIP_CHUNK];
+    unsigned char chunk[GZIP_CHUNK] = {0};
     int code = Z_OK;
     do {
         zip->next_out = chunk;
