@@ -105,6 +105,8 @@ class Checker:
             rest = includes[1:]
         seen_project = False
         for line, bracket, target in rest:
+            if target in GENERATED_HEADERS:
+                continue  # decides which system headers there are, so it may stand before them
             if bracket == '"':
                 seen_project = True
             elif seen_project:

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Leaks. Two tests, either is enough; both are held against the device's total:
  *
- * (A) Survivors: a call's blocks of nearly every part of the run are still alive at its end, and
- *     old blocks of that call are not given back. Finds 512 bytes a step under any amount of
- *     noise, because noise is freed. Bounded caches evict, warm-up leaves survivors in one part.
+ * (A) Survivors: a call's blocks of nearly every part of the run, or of few but regular moments,
+ *     are still alive at its end, and old blocks of that call are not given back. Finds 512 bytes
+ *     a step under any amount of noise, because noise is freed. Bounded caches evict, warm-up
+ *     leaves survivors in one part.
  * (B) Valleys: the least live bytes of a site rise from bin to bin, to the end, without falling
  *     back. Finds buffers that are replaced by larger ones and queues that are filled faster than
  *     they are emptied, whose blocks all die some time. */
@@ -15,10 +16,11 @@
 
 /* What the units of one site add up to. */
 typedef struct site_growth {
-    uint32_t mask, best_hits, occasions, calls, layer_calls;
+    uint32_t mask, best_hits, occasions, calls, layer_calls, twin_calls;
     uint64_t kept_bytes, kept_blocks, late_bytes, late_blocks, window_bytes, evicted_bytes;
     uint64_t best_bytes;
     uint32_t best_stack;
+    bool is_regular; /* one of its calls leaves survivors at equal distances, to the end */
     uint8_t roles;
 } site_growth;
 
@@ -34,8 +36,23 @@ static bool is_parameter(uint8_t roles) {
     return (roles & (SL_ROLE_PARAM | SL_ROLE_OPTIM)) != 0;
 }
 
-static void add_unit(site_growth *growth, const sl_leak_unit *unit, uint32_t bin_cnt) {
-    uint32_t hits = hits_of(unit->bin_mask);
+/* Rare occasions at equal distances, none of them ever taken back, up to the end. */
+static bool is_regular(const sl_leak_unit *unit, const sl_leak_window *window) {
+    if (unit->occasions < SL_T_REGULAR_MIN_OCCASIONS || unit->evicted_bytes)
+        return false;
+    double span = (double)(unit->last_part_plus_1 - 1 - unit->first_part);
+    double gaps = (double)(unit->occasions - 1), mean = span / gaps;
+    double variance = fmax(unit->gap_squares / gaps - mean * mean, 0);
+    double silence = (double)(window->part_cnt - unit->last_part_plus_1);
+    return window->has_steps && sqrt(variance) <= SL_T_REGULAR_MAX_CV * mean &&
+           span >= SL_T_REGULAR_MIN_SPAN * (double)window->part_cnt &&
+           silence <= SL_T_REGULAR_MAX_SILENCE * mean;
+}
+
+static void add_unit(site_growth *growth, const sl_leak_unit *unit, const sl_leak_window *window) {
+    uint32_t hits = hits_of(unit->bin_mask), bin_cnt = window->bin_cnt;
+    bool is_steady = is_regular(unit, window);
+    growth->is_regular |= is_steady;
     growth->mask |= unit->bin_mask;
     growth->best_hits = hits > growth->best_hits ? hits : growth->best_hits;
     growth->occasions = unit->occasions > growth->occasions ? unit->occasions : growth->occasions;
@@ -49,9 +66,11 @@ static void add_unit(site_growth *growth, const sl_leak_unit *unit, uint32_t bin
         growth->best_bytes = unit->kept_bytes;
         growth->best_stack = unit->stack_id;
     }
-    if (hits * 2 >= bin_cnt) {
+    if (hits * 2 >= bin_cnt || is_steady) {
         growth->calls++;
-        growth->layer_calls += (unit->roles & SL_ROLE_NN) && !is_parameter(unit->roles);
+        bool is_layer = (unit->roles & SL_ROLE_NN) && !is_parameter(unit->roles);
+        growth->layer_calls += is_layer;
+        growth->twin_calls += is_layer && unit->twins >= unit->occasions;
         growth->roles |= unit->roles;
     }
 }
@@ -61,7 +80,7 @@ static void sum_units(const sl_leak_scan *scan, bool steady_only, site_growth *b
     for (size_t i = 0; i < scan->units.cnt; i++) {
         const sl_leak_unit *unit = &scan->units.at[i];
         if (unit->kept_blocks && !(steady_only && is_evicting(unit)))
-            add_unit(&by_site[unit->site_idx], unit, scan->window.bin_cnt);
+            add_unit(&by_site[unit->site_idx], unit, &scan->window);
     }
 }
 
@@ -78,6 +97,7 @@ static sl_leak leak_from(uint32_t site_idx, const site_growth *growth) {
                      .occasions = growth->occasions,
                      .calls = growth->calls,
                      .layer_calls = growth->layer_calls,
+                     .twin_calls = growth->twin_calls,
                      .roles = growth->roles,
                      .sites = 1,
                      .merged_into = SL_IDX_NONE};
@@ -122,10 +142,37 @@ typedef struct leak_search {
     uint64_t rejected_moved, rejected_bins, rejected_valley;
 } leak_search;
 
+/* Survivors in all of the last bins, without a gap. */
+static uint32_t trailing_hits(uint32_t mask, uint32_t bin_cnt) {
+    uint32_t cnt = 0;
+    while (cnt < bin_cnt && (mask >> (bin_cnt - 1 - cnt) & 1))
+        cnt++;
+    return cnt;
+}
+
 static bool passes_survivors(const leak_search *search, const site_growth *growth) {
-    uint32_t bins = search->scan->window.bin_cnt;
-    return growth->window_bytes > 0 && hits_of(growth->mask) + SL_T_LEAK_MISSED_BINS >= bins &&
-           growth->best_hits * 2 >= bins;
+    uint32_t bins = search->scan->window.bin_cnt, late = trailing_hits(growth->mask, bins);
+    if (growth->is_regular)
+        return true;
+    return late > 0 && growth->best_hits * 2 >= bins &&
+           (late >= SL_T_LEAK_LATE_BINS || hits_of(growth->mask) + SL_T_LEAK_MISSED_BINS >= bins);
+}
+
+/* Nothing is freed: only many occasions count, and only when the trace ends with them. Else the
+ * program loaded something and went on. */
+static bool is_mere_loading(const leak_search *search, const site_growth *growth) {
+    return is_hoarding(search->scan) &&
+           (growth->occasions < SL_T_HOARD_MIN_OCCASIONS || search->scan->window.has_tail);
+}
+
+/* Without steps, one pass through a model looks like growth: its parameters, its gradients and its
+ * optimizer's state all come one after the other. Only the user's own lines are asked then. */
+static bool may_ask(const leak_search *search, uint32_t site_idx, uint8_t roles) {
+    const sl_site_info *info = &search->an->sites->sites.at[site_idx];
+    if (!info->is_shown)
+        return false;
+    return search->scan->window.has_steps ||
+           (info->site.origin == SL_ORIGIN_LINE && !is_parameter(roles));
 }
 
 static bool find_by_survivors(leak_search *search) {
@@ -133,10 +180,9 @@ static bool find_by_survivors(leak_search *search) {
     bool is_hoard = is_hoarding(search->scan);
     for (uint32_t i = 0; i < sites->sites.cnt; i++) {
         const site_growth *growth = &search->steady[i];
-        if (!sites->sites.at[i].is_shown || !growth->window_bytes)
+        if (!growth->window_bytes || !may_ask(search, i, growth->roles))
             continue;
-        if (!passes_survivors(search, growth) ||
-            (is_hoard && growth->occasions < SL_T_HOARD_MIN_OCCASIONS)) {
+        if (!passes_survivors(search, growth) || is_mere_loading(search, growth)) {
             search->rejected_bins++;
             continue;
         }
@@ -181,7 +227,7 @@ static bool find_by_valleys(leak_search *search) {
     for (size_t i = 0; i < scan->valleys.cnt; i++) {
         const sl_valley *valley = &scan->valleys.at[i];
         const site_growth *growth = &search->all[valley->site_idx];
-        if (!search->an->sites->sites.at[valley->site_idx].is_shown || !growth->kept_blocks ||
+        if (!growth->kept_blocks || !may_ask(search, valley->site_idx, growth->roles) ||
             is_known(search, valley->site_idx))
             continue;
         sl_trend trend = sl_trend_of(valley->y, cnt);
@@ -226,18 +272,28 @@ static sl_leak *largest_forward(sl_leaks *leaks) {
     return best;
 }
 
-/* Many operations that grow in step are one kept graph: they become one leak. */
-static void merge_graph(leak_search *search) {
-    sl_leak *main = largest_forward(&search->leaks);
-    uint32_t most = 0, layer_calls = 0;
-    for (size_t i = 0; main && i < search->leaks.cnt; i++) {
+/* Whether what grows in step with the largest forward site is an autograd graph. */
+static bool is_graph(const leak_search *search, const sl_leak *main) {
+    uint32_t most = 0, layer_calls = 0, twin_calls = 0;
+    bool has_backward = false;
+    for (size_t i = 0; i < search->leaks.cnt; i++) {
         const sl_leak *leak = &search->leaks.at[i];
         if (!is_in_step(leak, main))
             continue;
         most = leak->layer_calls && leak->calls > most ? leak->calls : most;
         layer_calls += leak->layer_calls;
+        twin_calls += leak->twin_calls;
+        sl_origin origin = search->an->sites->sites.at[leak->site_idx].site.origin;
+        has_backward |= origin == SL_ORIGIN_BACKWARD;
     }
-    if (!main || (most < SL_T_GRAPH_CALLS_ONE_LINE && layer_calls < SL_T_GRAPH_CALLS_ALL))
+    return most >= SL_T_GRAPH_CALLS_ONE_LINE || layer_calls >= SL_T_GRAPH_CALLS_ALL || twin_calls ||
+           has_backward;
+}
+
+/* Many operations that grow in step are one kept graph: they become one leak. */
+static void merge_graph(leak_search *search) {
+    sl_leak *main = largest_forward(&search->leaks);
+    if (!main || !is_graph(search, main))
         return;
     uint32_t main_idx = (uint32_t)(main - search->leaks.at);
     for (uint32_t i = 0; i < search->leaks.cnt; i++) {
@@ -363,11 +419,12 @@ static void explain_rejections(leak_search *search) {
                  window->has_steps ? "steps" : "bins of events", window->edges.at[0], window->end,
                  search->leaks.cnt);
     if (search->rejected_bins)
-        sl_an_reason(an,
-                     "leak: %" PRIu64 " sites left survivors in fewer than %" PRIu32 " of %" PRIu32
-                     " parts of the run: warm-up, a one-time copy, or the current step's data",
-                     search->rejected_bins, window->bin_cnt - SL_T_LEAK_MISSED_BINS,
-                     window->bin_cnt);
+        sl_an_reason(
+            an,
+            "leak: %" PRIu64 " sites left survivors, but in fewer than %" PRIu32 " of %" PRIu32
+            " parts of the run or not in the last one: warm-up, a one-time copy, or the "
+            "current step's data",
+            search->rejected_bins, window->bin_cnt - SL_T_LEAK_MISSED_BINS, window->bin_cnt);
     if (search->rejected_valley)
         sl_an_reason(an,
                      "leak: %" PRIu64 " sites hold more at the end than at the start, but their "
@@ -422,6 +479,7 @@ bool sl_an_leak(sl_an *an) {
         explain_no_window(an);
     } else if (ok && is_building(an, &scan)) {
         an->is_building = true;
+        sl_an_device(an)->steps = (sl_maybe_u64){0};
         sl_an_reason(an,
                      "leak: device %d: not looked for; the recurring call makes parameters, so the "
                      "program is building its model",

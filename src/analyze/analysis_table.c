@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/an_context.h"
+#include "analyze/an_telemetry.h"
 #include "analyze/thresholds.h"
 
 typedef struct analysis_row {
@@ -40,25 +41,18 @@ bool sl_group_by_find(const char *name, sl_group_by *group_by) {
 
 /* ---- the window ---- */
 
-/* A time of the options on the input's clock. */
-static int64_t absolute_time(const sl_replay *replay, int64_t time_us) {
-    int64_t first = sl_replay_time(replay, 0), last = sl_replay_time(replay, replay->event_cnt);
-    if (time_us < 0)
-        return last + time_us;
-    return time_us < first ? first + time_us : time_us;
-}
-
 static void set_window(sl_an *an) {
     const sl_analysis_options *options = an->options;
     an->to = an->replay->event_cnt;
     if (options->has_since) {
+        int64_t since = sl_replay_absolute_time(an->replay, options->since_us);
         uint32_t event =
-            sl_replay_event_at(an->replay, absolute_time(an->replay, options->since_us) - 1);
+            since == INT64_MIN ? SL_EVENT_BEFORE : sl_replay_event_at(an->replay, since - 1);
         an->from = event == SL_EVENT_BEFORE ? 0 : event + 1;
     }
     if (options->has_until) {
         uint32_t event =
-            sl_replay_event_at(an->replay, absolute_time(an->replay, options->until_us));
+            sl_replay_event_at(an->replay, sl_replay_absolute_time(an->replay, options->until_us));
         an->to = event == SL_EVENT_BEFORE ? 0 : event + 1;
     }
     an->from = an->from < an->to ? an->from : an->to;
@@ -135,7 +129,9 @@ static bool fill_device(sl_an *an) {
     size_t top = an->options->top ? an->options->top : SL_T_TOP_DEFAULT;
     sl_maybe_u64 capacity = an->device->capacity_bytes;
     sl_device_report d = {
+        .trace = an->trace,
         .device = an->device->device,
+        .has_history = replay->has_history,
         .events = is_whole ? an->device->events.cnt : an->to - an->from,
         .allocs = peaks.allocs,
         .frees = peaks.frees,
@@ -211,9 +207,13 @@ static sl_status analyze_trace(const sl_trace *trace, const sl_analysis_options 
         input.events += trace->devices.at[i]->events.cnt;
         input.dropped_events.value += trace->devices.at[i]->dropped_events;
     }
+    if (trace->telemetry)
+        input.events = trace->telemetry->records.cnt;
     input.dropped_events.known = trace->source == SL_SOURCE_SLOG || input.dropped_events.value > 0;
     if (!sl_vec_push(&report->inputs, input))
         return sl_fail(err, SL_E_NOMEM, "out of memory");
+    if (trace->telemetry)
+        return sl__telemetry_analyze(trace, options, report, err);
     sl_sites sites;
     SL_TRY(sl_sites_init(&sites, trace, options->group_by, options->filter, err));
     sl_status status = SL_OK;

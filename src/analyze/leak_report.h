@@ -25,6 +25,7 @@ typedef struct sl_leak {
     uint32_t occasions;   /* parts with survivors */
     uint32_t calls;       /* distinct growing calls */
     uint32_t layer_calls; /* of them, inside torch.nn and not parameters */
+    uint32_t twin_calls;  /* of them, those that keep several blocks at once */
     uint32_t sites;       /* lines put together into this leak */
     uint32_t merged_into; /* index of another leak, or SL_IDX_NONE */
     uint8_t roles;        /* of all growing calls */

@@ -40,7 +40,8 @@ static bool edges_by_steps(sl_leak_window *window, const sl_an *an, uint32_t oom
     size_t cnt = 0;
     while (cnt < steps->borders.cnt && steps->borders.at[cnt] < end)
         cnt++;
-    bool takes_end = oom != SL_IDX_NONE || (cnt > 1 && has_tail(an, end));
+    window->has_tail = oom == SL_IDX_NONE && cnt > 1 && has_tail(an, end);
+    bool takes_end = oom != SL_IDX_NONE || window->has_tail;
     size_t warm = max_size(SL_T_LEAK_WARM_STEPS, (size_t)ceil(SL_T_LEAK_WARM_SHARE * (double)cnt));
     if (cnt < warm + SL_T_LEAK_MIN_STEPS + !takes_end)
         return true;
@@ -133,11 +134,17 @@ static void note_survivor(const sl_leak_window *window, sl_leak_unit *unit, cons
                           size_t part) {
     unit->kept_bytes += life->requested_bytes;
     unit->kept_blocks++;
-    if (life->begin_event < window->edges.at[0])
-        return;
     unit->window_bytes += life->requested_bytes;
+    unit->largest_kept =
+        life->requested_bytes > unit->largest_kept ? life->requested_bytes : unit->largest_kept;
     unit->bin_mask |= 1u << (part * window->bin_cnt / window->part_cnt);
-    unit->occasions += unit->last_part_plus_1 != part + 1;
+    if (unit->last_part_plus_1 == part + 1)
+        return;
+    double gap = (double)(part + 1) - (double)unit->last_part_plus_1;
+    if (unit->occasions++)
+        unit->gap_squares += gap * gap;
+    else
+        unit->first_part = (uint32_t)part;
     unit->last_part_plus_1 = (uint32_t)part + 1;
 }
 
@@ -147,37 +154,83 @@ static bool was_old(const sl_leak_window *window, const sl_life *life, size_t pa
     return old_part <= window->part_cnt && life->end_event >= window->edges.at[old_part];
 }
 
+/* An operation that keeps several blocks of different sizes makes them one after the other: the
+ * mark of what autograd saves, as against an output that somebody keeps. */
+static bool is_twin(const sl_leak_window *window, const sl_life *life, const sl_life *before) {
+    return before->stack_id == life->stack_id && before->end_event >= window->end &&
+           before->requested_bytes != life->requested_bytes &&
+           before->begin_event != SL_EVENT_BEFORE;
+}
+
+static void note_life(sl_leak_scan *scan, sl_leak_unit *unit, const sl_life *life, size_t part) {
+    const sl_leak_window *window = &scan->window;
+    bool is_kept = life->end_event >= window->end;
+    scan->allocs++;
+    scan->freed += !is_kept;
+    if (is_kept)
+        note_survivor(window, unit, life, part);
+    else if (was_old(window, life, part))
+        unit->evicted_bytes += life->requested_bytes;
+    unit->twins += is_kept && is_twin(window, life, life - 1);
+}
+
+/* Index of the first life that begins at or behind the event. */
+static size_t first_life_at(const sl_replay *replay, uint32_t event) {
+    size_t lo = replay->base_cnt, hi = replay->lives.cnt;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (replay->lives.at[mid].begin_event < event)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static void note_late(const sl_an *an, sl_leak_unit *unit, const sl_life *life) {
+    bool is_late = life->end_event >= an->to;
+    unit->late_bytes += is_late ? life->requested_bytes : 0;
+    unit->late_blocks += is_late;
+}
+
 static bool scan_lives(sl_leak_scan *scan, const sl_an *an) {
     const sl_leak_window *window = &scan->window;
     const sl_replay *replay = an->replay;
     size_t part = 0;
-    for (size_t i = replay->base_cnt; i < replay->lives.cnt; i++) {
+    for (size_t i = first_life_at(replay, window->edges.at[0]); i < replay->lives.cnt; i++) {
         const sl_life *life = &replay->lives.at[i];
-        if (life->begin_event < window->first)
-            continue;
         if (life->begin_event >= an->to)
             break;
         uint32_t idx = unit_for(scan, life);
         if (idx == SL_IDX_NONE)
             return false;
-        sl_leak_unit *unit = &scan->units.at[idx];
-        bool is_late = life->end_event >= an->to;
-        unit->late_bytes += is_late ? life->requested_bytes : 0;
-        unit->late_blocks += is_late;
+        note_late(an, &scan->units.at[idx], life);
         if (life->begin_event >= window->end)
             continue;
         while (part + 1 < window->part_cnt && life->begin_event >= window->edges.at[part + 1])
             part++;
-        bool is_kept = life->end_event >= window->end;
-        bool is_counted = life->begin_event >= window->edges.at[0];
-        scan->allocs += is_counted;
-        scan->freed += is_counted && !is_kept;
-        if (is_kept)
-            note_survivor(window, unit, life, part);
-        else if (was_old(window, life, part))
-            unit->evicted_bytes += life->requested_bytes;
+        note_life(scan, &scan->units.at[idx], life, part);
     }
     return true;
+}
+
+/* Survivors of the warm-up steps belong to a leak that later steps prove, unless they are larger
+ * than all of its own: those are workspaces that a library took in the first call. */
+static void scan_warm_up(sl_leak_scan *scan, const sl_an *an) {
+    const sl_leak_window *window = &scan->window;
+    const sl_replay *replay = an->replay;
+    for (size_t i = first_life_at(replay, window->first); i < replay->lives.cnt; i++) {
+        const sl_life *life = &replay->lives.at[i];
+        if (life->begin_event >= window->edges.at[0])
+            break;
+        uint32_t idx = sl_leak_unit_of(scan, life);
+        if (idx == SL_IDX_NONE || life->requested_bytes > scan->units.at[idx].largest_kept)
+            continue;
+        bool is_kept = life->end_event >= window->end;
+        scan->units.at[idx].kept_bytes += is_kept ? life->requested_bytes : 0;
+        scan->units.at[idx].kept_blocks += is_kept;
+        note_late(an, &scan->units.at[idx], life);
+    }
 }
 
 /* ---- valleys ---- */
@@ -272,7 +325,10 @@ bool sl_leak_scan_run(sl_leak_scan *scan, const sl_an *an) {
         return false;
     if (!scan->window.part_cnt)
         return true;
-    return make_units(scan, an) && scan_lives(scan, an) && scan_valleys(scan, an);
+    if (!make_units(scan, an) || !scan_lives(scan, an))
+        return false;
+    scan_warm_up(scan, an);
+    return scan_valleys(scan, an);
 }
 
 void sl_leak_scan_fini(sl_leak_scan *scan) {

@@ -2,6 +2,7 @@
 #include "base/json_in.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,7 +76,7 @@ static bool hex4(const unsigned char *at, uint32_t *value) {
     return true;
 }
 
-static bool add_char(sl_json_in *json, uint32_t code) {
+static void add_char(sl_json_in *json, uint32_t code) {
     char *to = json->text.at + json->text.cnt;
     size_t len = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
     static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
@@ -83,12 +84,11 @@ static bool add_char(sl_json_in *json, uint32_t code) {
         to[i] = (char)(0x80 | (code & 0x3f));
     to[0] = (char)(lead[len] | code);
     json->text.cnt += len;
-    return true;
 }
 
 /* \uXXXX at `at`, with its low half when it is the high half of a pair. Returns the bytes read. */
 static size_t take_unicode(sl_json_in *json, const unsigned char *at, size_t left) {
-    uint32_t code, low;
+    uint32_t code, low = 0;
     if (left < 6 || !hex4(at + 2, &code))
         return 0;
     bool is_pair = code >= 0xd800 && code < 0xdc00 && left >= 12 && at[6] == '\\' && at[7] == 'u' &&
@@ -134,11 +134,31 @@ static sl_status decode(sl_json_in *json, const unsigned char *body, size_t len,
     return SL_OK;
 }
 
+#define ONES  UINT64_C(0x0101010101010101)
+#define HIGHS UINT64_C(0x8080808080808080)
+
+/* Bytes from here that are plain: no quote, no backslash, no control character, ASCII. Eight at a
+ * time, so it may stop early; what is left is looked at byte by byte. */
+static size_t plain_run(const unsigned char *at, const unsigned char *end) {
+    const unsigned char *p = at;
+    for (; end - p >= 8; p += 8) {
+        uint64_t word;
+        memcpy(&word, p, sizeof word);
+        uint64_t quote = word ^ (ONES * '"'), slash = word ^ (ONES * '\\');
+        if (((quote - ONES) | (slash - ONES) | (word - ONES * 0x20) | word) & HIGHS)
+            break;
+    }
+    return (size_t)(p - at);
+}
+
 /* Finds the closing quote. *len is the length of the body; control characters and bad UTF-8 are
  * refused on the way. */
 static sl_status scan_string(sl_json_in *json, size_t *len, bool *has_escape, sl_error *err) {
     *has_escape = false;
     for (size_t i = 1;;) {
+        if (!sl_bytes_need(json->in, i + 1))
+            return sl_bytes_failure(json->in, "a JSON string", err);
+        i += plain_run(json->in->at + i, json->in->end);
         if (!sl_bytes_need(json->in, i + 1))
             return sl_bytes_failure(json->in, "a JSON string", err);
         const unsigned char *p = json->in->at;
@@ -235,11 +255,15 @@ static sl_status take_number(sl_json_in *json, sl_json_token *token, sl_error *e
         len++;
     }
     text[len] = '\0';
-    bool is_int;
-    if (len == NUMBER_CAP || !is_number(text, &is_int))
+    bool is_int, is_right = len < NUMBER_CAP && is_number(text, &is_int);
+    if (!is_right && len < NUMBER_CAP && !sl_bytes_need(json->in, len + 1))
+        return sl_bytes_failure(json->in, "a JSON number", err);
+    if (!is_right)
         return sl_fail_at(err, SL_E_FORMAT, token->position,
                           "JSON: '%.24s' at byte %llu is no number", text,
                           (unsigned long long)token->position);
+    token->raw = (sl_str){(const char *)json->in->at, len};
+    token->is_integer = is_int;
     json->in->at += len;
     token->type = SL_JSON_INT;
     if (is_int && set_int(token, text))
@@ -253,22 +277,34 @@ typedef struct literal {
     const char *text;
     sl_json_type type;
     uint64_t u;
+    double f;
 } literal;
 
 static const literal literals[] = {
-    {"true", SL_JSON_BOOL, 1},
-    {"false", SL_JSON_BOOL, 0},
-    {"null", SL_JSON_NULL, 0},
+    {"true", SL_JSON_BOOL, 1, 0},
+    {"false", SL_JSON_BOOL, 0, 0},
+    {"null", SL_JSON_NULL, 0, 0},
+    {"NaN", SL_JSON_FLOAT, 0, NAN},
+    {"Infinity", SL_JSON_FLOAT, 0, INFINITY},
+    {"-Infinity", SL_JSON_FLOAT, 0, -INFINITY},
 };
 
 static sl_status take_literal(sl_json_in *json, sl_json_token *token, sl_error *err) {
     for (size_t i = 0; i < SL_COUNT_OF(literals); i++) {
-        size_t len = strlen(literals[i].text);
-        if (!sl_bytes_need(json->in, len) || memcmp(json->in->at, literals[i].text, len) != 0)
+        size_t len = strlen(literals[i].text), left = len;
+        bool is_cut = !sl_bytes_need(json->in, len);
+        if (is_cut)
+            left = (size_t)(json->in->end - json->in->at);
+        if (memcmp(json->in->at, literals[i].text, left) != 0)
             continue;
+        if (literals[i].type == SL_JSON_FLOAT && !json->allows_nan)
+            continue;
+        if (is_cut)
+            return sl_bytes_failure(json->in, "a JSON value", err);
         json->in->at += len;
         token->type = literals[i].type;
         token->u = literals[i].u;
+        token->f = literals[i].f;
         return SL_OK;
     }
     return unexpected(json, wanted[json->state], err);
@@ -323,6 +359,10 @@ static sl_status take_key(sl_json_in *json, sl_json_token *token, sl_error *err)
     return SL_OK;
 }
 
+static bool is_minus_infinity(sl_json_in *json) {
+    return json->allows_nan && sl_bytes_need(json->in, 2) && json->in->at[1] == 'I';
+}
+
 static sl_status take_value(sl_json_in *json, sl_json_token *token, sl_error *err) {
     unsigned char c = *json->in->at;
     if (c == '{' || c == '[')
@@ -330,7 +370,7 @@ static sl_status take_value(sl_json_in *json, sl_json_token *token, sl_error *er
     if (c == '"') {
         token->type = SL_JSON_STRING;
         SL_TRY(take_string(json, token, err));
-    } else if (c == '-' || (c >= '0' && c <= '9')) {
+    } else if ((c == '-' && !is_minus_infinity(json)) || (c >= '0' && c <= '9')) {
         SL_TRY(take_number(json, token, err));
     } else {
         SL_TRY(take_literal(json, token, err));
@@ -355,10 +395,12 @@ sl_status sl_json_next(sl_json_in *json, sl_json_token *token, sl_error *err) {
     *token = (sl_json_token){.type = SL_JSON_END};
     bool is_more = skip_space(json);
     token->position = sl_bytes_position(json->in);
+    bool may_end = json->state == WANT_END || (json->allows_more && json->depth == 0);
     if (!is_more)
-        return json->state == WANT_END && json->in->failure.code >= 0
-                   ? SL_OK
-                   : sl_bytes_failure(json->in, "JSON", err);
+        return may_end && json->in->failure.code >= 0 ? SL_OK
+                                                      : sl_bytes_failure(json->in, "JSON", err);
+    if (json->state == WANT_END && json->allows_more)
+        json->state = WANT_VALUE;
     if (json->state == WANT_END)
         return unexpected(json, wanted[WANT_END], err);
     bool may_close = json->state == WANT_COMMA_OR_CLOSE || json->state == WANT_ITEM_OR_CLOSE ||

@@ -33,7 +33,9 @@ typedef struct sl_json_token {
     sl_str text;       /* KEY, STRING: valid until the next call */
     uint64_t u;        /* INT: two's complement when negative; BOOL */
     bool is_negative;
-    double f; /* FLOAT */
+    double f;        /* FLOAT */
+    sl_str raw;      /* INT, FLOAT: as written, valid until the next call */
+    bool is_integer; /* FLOAT: written as an integer, but beyond 64 bits */
 } sl_json_token;
 
 typedef struct sl_json_in {
@@ -42,6 +44,9 @@ typedef struct sl_json_in {
     int depth;
     bool is_object[SL_JSON_IN_DEPTH_MAX];
     uint8_t state;
+    /* Set behind sl_json_in_init, where the input needs it. */
+    bool allows_more; /* several values behind each other (JSON lines); END comes behind the last */
+    bool allows_nan;  /* NaN, Infinity, -Infinity, which Python writes: FLOAT */
 } sl_json_in;
 
 void sl_json_in_init(sl_json_in *json, sl_byte_stream *in);

@@ -121,6 +121,11 @@ void sl_json_cstr(sl_json_out *json, const char *value) {
         sl_json_null(json);
 }
 
+void sl_json_raw(sl_json_out *json, sl_str value) {
+    before_item(json);
+    fwrite(value.ptr, 1, value.len, json->to);
+}
+
 void sl_json_u64(sl_json_out *json, uint64_t value) {
     before_item(json);
     fprintf(json->to, "%" PRIu64, value);

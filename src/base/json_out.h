@@ -34,6 +34,8 @@ void sl_json_i64(sl_json_out *json, int64_t value);
 void sl_json_f64(sl_json_out *json, double value); /* not finite is null */
 void sl_json_bool(sl_json_out *json, bool value);
 void sl_json_null(sl_json_out *json);
+/* A number as it was written in another JSON text; nothing is checked. */
+void sl_json_raw(sl_json_out *json, sl_str value);
 void sl_json_maybe_u64(sl_json_out *json, sl_maybe_u64 value);
 void sl_json_maybe_f64(sl_json_out *json, sl_maybe_f64 value);
 

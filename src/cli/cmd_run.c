@@ -11,6 +11,7 @@
 #include "cli/run_folder.h"
 #include "cli/run_process.h"
 #include "cli/run_target.h"
+#include "cli/run_verdict.h"
 #include "record/record_options.h"
 
 /* As a shell has it: the command was not found, or was found and could not be run. */
@@ -31,6 +32,9 @@ static const sl_opt options[] = {
      .type = SL_OPT_FLAG,
      .help = "record PyTorch's CPU allocator too; this is so by itself where there is no GPU"},
     {.name = "no-cpu", .type = SL_OPT_FLAG, .help = "never record PyTorch's CPU allocator"},
+    {.name = "no-driver",
+     .type = SL_OPT_FLAG,
+     .help = "only what PyTorch's allocators report, not the CUDA driver's own functions"},
     {.name = "stacks",
      .type = SL_OPT_CHOICE,
      .choices = "python|none",
@@ -70,11 +74,13 @@ static bool export_settings(const sl_opts *opts, const sl_run_folder *folder) {
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)interval_ms(opts));
     const char *cpu = sl_opts_flag(opts, "cpu") ? "1" : sl_opts_flag(opts, "no-cpu") ? "0" : "auto";
+    const char *driver = sl_opts_flag(opts, "no-driver") ? "0" : NULL;
     const char *quiet = sl_opts_flag(opts, "quiet") ? "1" : NULL;
     return set_env(sl_record_env_name(SL_RECORD_ENV_DIR), folder->full_path) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_RING), sl_opts_text(opts, "ring")) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_CPU), cpu) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_STACKS), sl_opts_text(opts, "stacks")) &&
+           set_env(sl_record_env_name(SL_RECORD_ENV_DRIVER), driver) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_INTERVAL), number) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_QUIET), quiet);
 }
@@ -102,6 +108,15 @@ static void say_result(const sl_run_folder *folder) {
         return;
     }
     sl_cli_complain("recorded %zu process%s in %s", cnt, cnt == 1 ? "" : "es", folder->path);
+    static sl_run_verdict verdict; /* too large for a stack frame; the command runs once */
+    sl_run_verdict_find(&verdict, folder);
+    if (verdict.unreadable_cnt)
+        sl_cli_complain("%zu of them cannot be read; 'stormlog fsck' says why",
+                        verdict.unreadable_cnt);
+    if (!verdict.path[0])
+        return;
+    sl_cli_complain("%s", verdict.sentence);
+    sl_cli_complain("next: stormlog analyze %s", verdict.path);
 }
 
 /* The operands as argv of the command, with the NULL exec wants; NULL when memory ran out. */
@@ -170,7 +185,9 @@ const sl_cmd sl_cmd_run = {
         "Starts CMD with the recorder inside, without any change to its code. Every process below "
         "CMD that touches memory through PyTorch gets one .slog file, made at its first event; the "
         "file can be read while the process runs, and nothing that was written is lost when it is "
-        "killed.\n\n"
+        "killed. At the end three lines on standard error say where the recordings are, what the "
+        "most "
+        "severe of them shows, and what to type next.\n\n"
         "The exit code is that of CMD (128 + n when signal n ended it, 127 when there is no such "
         "command, 126 when it cannot be run). SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and "
         "SIGUSR2 are handed on to it. With STORMLOG_DISABLE=1 in the environment nothing is "

@@ -75,9 +75,22 @@ static void set_latest(sl_run_folder *folder) {
     point_latest_to(folder->path + strlen(SL_RUNS_FOLDER "/"));
 }
 
+/* realpath wants PATH_MAX bytes of room, whatever the path; full_path is smaller. */
+static sl_status resolve(sl_run_folder *folder, sl_error *err) {
+    char *full = realpath(folder->path, NULL);
+    if (!full)
+        return sl_fail_errno(err, SL_E_WRITE, "cannot use the folder '%s'", folder->path);
+    bool fits = strlen(full) < sizeof folder->full_path;
+    if (fits)
+        strcpy(folder->full_path, full);
+    free(full);
+    return fits ? SL_OK
+                : sl_fail(err, SL_E_USAGE, "the full name of '%s' is too long", folder->path);
+}
+
 sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
                              sl_error *err) {
-    *folder = (sl_run_folder){.is_default = !wanted};
+    *folder = (sl_run_folder){.is_default = !wanted, .started = time(NULL)};
     if (!wanted)
         SL_TRY(make_default(folder, name, err));
     else {
@@ -87,8 +100,7 @@ sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const ch
         strcpy(folder->path, wanted);
         SL_TRY(make_folders(wanted, &folder->is_made, err));
     }
-    if (!realpath(folder->path, folder->full_path))
-        return sl_fail_errno(err, SL_E_WRITE, "cannot use the folder '%s'", folder->path);
+    SL_TRY(resolve(folder, err));
     if (access(folder->path, W_OK | X_OK) != 0)
         return sl_fail_errno(err, SL_E_WRITE, "cannot write into the folder '%s'", folder->path);
     folder->recording_cnt_before = count_recordings(folder->path);

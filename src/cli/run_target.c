@@ -12,14 +12,6 @@
 
 #define LIBRARY_NAME "libstormlog_record.so"
 
-#if defined(__x86_64__)
-#define OWN_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define OWN_MACHINE EM_AARCH64
-#else
-#error "tell the recorder what ELF machine this is"
-#endif
-
 static bool is_file(const char *path) {
     struct stat info;
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
@@ -107,13 +99,14 @@ static bool has_interp(const char *path, const Elf64_Ehdr *elf) {
 
 static sl_target_fit judge(const char *path) {
     struct stat info;
-    Elf64_Ehdr elf;
+    Elf64_Ehdr elf, own;
     if (stat(path, &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) && geteuid() != 0)
         return SL_TARGET_SETUID;
     if (read_head(path, (char *)&elf, sizeof elf) < sizeof elf ||
         memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0)
         return SL_TARGET_OK; /* not readable or no ELF: let the kernel decide */
-    if (elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_machine != OWN_MACHINE)
+    if (read_head("/proc/self/exe", (char *)&own, sizeof own) == sizeof own &&
+        (elf.e_ident[EI_CLASS] != own.e_ident[EI_CLASS] || elf.e_machine != own.e_machine))
         return SL_TARGET_OTHER_ELF;
     return has_interp(path, &elf) ? SL_TARGET_OK : SL_TARGET_STATIC;
 }

@@ -1,227 +1,120 @@
 /* SPDX-License-Identifier: MIT */
-/* Telemetry v2 records as a JSON array and as CSV. The order of the 22 fields is the schema's;
- * readers refuse a record with a key more or less, so what is ours stands under metadata. */
+/* Telemetry v2 records of a trace. Readers refuse a record with a key more or less, so what is ours
+ * stands under metadata. A trace that was read from telemetry is written as it was. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
-#include "base/json_out.h"
+#include "export/telemetry_out.h"
 #include "export/telemetry_record.h"
 
-#define SCHEMA_VERSION 2
-#define COLLECTOR      "stormlog.trace_export"
+#define COLLECTOR "stormlog.trace_export"
 
-/* Every field as a JSON value; CSV takes the same text. */
-typedef void field_fn(sl_json_out *json, const sl_telemetry_record *record);
+typedef struct record_sink {
+    sl_tm_out out;
+    sl_telemetry *set; /* the texts; its records are written one by one and not kept */
+    sl_status status;
+    sl_error *err;
+} record_sink;
 
-static void put_version(sl_json_out *json, const sl_telemetry_record *record) {
-    SL_UNUSED(record);
-    sl_json_i64(json, SCHEMA_VERSION);
+static int64_t or_null(sl_maybe_u64 value) {
+    return value.known ? (int64_t)value.value : SL_TM_NULL;
 }
 
-static void put_time(sl_json_out *json, const sl_telemetry_record *record) {
-    sl_json_i64(json, record->time_us > 0 ? record->time_us * 1000 : 0);
+static uint32_t intern(record_sink *sink, const char *text) {
+    uint32_t id = SL_TM_NO_TEXT;
+    sl_status status = sl_tm_intern(sink->set, text, &id, sink->err);
+    if (status < 0)
+        sink->status = status;
+    return id;
 }
 
-static void put_type(sl_json_out *json, const sl_telemetry_record *record) {
-    sl_json_cstr(json, record->event_type);
-}
-
-static void put_collector(sl_json_out *json, const sl_telemetry_record *record) {
-    SL_UNUSED(record);
-    sl_json_cstr(json, COLLECTOR);
-}
-
-static void put_interval(sl_json_out *json, const sl_telemetry_record *record) {
-    sl_json_u64(json, record->interval_ms);
+static uint32_t intern_metadata(record_sink *sink, const sl_telemetry_record *record) {
+    char text[160];
+    snprintf(text, sizeof text,
+             "{\"requested_bytes\":%" PRIu64 ",\"max_allocated_bytes\":%" PRIu64
+             ",\"reserved_known\":%s}",
+             record->requested_bytes, record->max_allocated_bytes,
+             record->reserved_is_known ? "true" : "false");
+    return intern(sink, text);
 }
 
 /* The schema's own words for "not known": process -1, host "unknown", rank 0 of 1. */
-static void put_minus_one(sl_json_out *json, const sl_telemetry_record *record) {
-    SL_UNUSED(record);
-    sl_json_i64(json, -1);
+static void put_record(void *self, const sl_telemetry_record *record) {
+    record_sink *sink = self;
+    sl_tm_record out = {
+        .timestamp_ns = record->time_us > 0 ? record->time_us * 1000 : 0,
+        .event_type = intern(sink, record->event_type),
+        .collector = intern(sink, COLLECTOR),
+        .sampling_interval_ms = (int64_t)record->interval_ms,
+        .pid = SL_TM_UNKNOWN_PID,
+        .host = intern(sink, SL_TM_UNKNOWN_HOST),
+        .job_id = SL_TM_NO_TEXT,
+        .world_size = 1,
+        .device_id = record->device,
+        .allocated_bytes = (int64_t)record->allocated_bytes,
+        .reserved_bytes = (int64_t)record->reserved_bytes,
+        .active_bytes = or_null(record->active_bytes),
+        .inactive_bytes = or_null(record->inactive_bytes),
+        .change_bytes = record->change_bytes,
+        .used_bytes = (int64_t)record->used_bytes,
+        .free_bytes = SL_TM_NULL,
+        .total_bytes = or_null(record->total_bytes),
+        .context = intern(sink, record->context),
+        .metadata = intern_metadata(sink, record),
+    };
+    if (sink->status == SL_OK)
+        sl_tm_out_put(&sink->out, sink->set, &out);
 }
 
-static void put_unknown(sl_json_out *json, const sl_telemetry_record *record) {
-    SL_UNUSED(record);
-    sl_json_cstr(json, "unknown");
+static bool is_wanted(const sl_tm_record *record, const sl_export_options *options) {
+    return sl_export_wants_device(options, record->device_id) &&
+           sl_export_wants_time(options, record->timestamp_ns / 1000);
 }
 
-static void put_null(sl_json_out *json, const sl_telemetry_record *record) {
-    SL_UNUSED(record);
-    sl_json_null(json);
+static sl_status write_set(const sl_telemetry *set, const sl_export_options *options, FILE *to,
+                           sl_tm_form form, sl_error *err) {
+    sl_tm_out out;
+    sl_tm_out_begin(&out, to, form);
+    for (size_t i = 0; i < set->records.cnt; i++)
+        if (is_wanted(&set->records.at[i], options))
+            sl_tm_out_put(&out, set, &set->records.at[i]);
+    return sl_tm_out_end(&out, err);
 }
 
-static void put_zero(sl_json_out *json, const sl_telemetry_record *record) {
-    SL_UNUSED(record);
-    sl_json_i64(json, 0);
+static sl_status write_trace(const sl_trace *trace, const sl_export_options *options, FILE *to,
+                             sl_tm_form form, sl_error *err) {
+    record_sink sink = {.set = sl_telemetry_new(), .err = err};
+    if (!sink.set)
+        return sl_fail(err, SL_E_NOMEM, "out of memory for telemetry records");
+    sl_tm_out_begin(&sink.out, to, form);
+    sl_status status =
+        sl_telemetry_walk(trace, options, &(sl_telemetry_sink){put_record, &sink}, err);
+    if (status == SL_OK)
+        status = sink.status;
+    if (status == SL_OK)
+        status = sl_tm_out_end(&sink.out, err);
+    sl_telemetry_free(sink.set);
+    return status;
 }
 
-static void put_one(sl_json_out *json, const sl_telemetry_record *record) {
-    SL_UNUSED(record);
-    sl_json_i64(json, 1);
-}
-
-static void put_device(sl_json_out *json, const sl_telemetry_record *record) {
-    sl_json_i64(json, record->device);
-}
-
-static void put_allocated(sl_json_out *json, const sl_telemetry_record *record) {
-    sl_json_u64(json, record->allocated_bytes);
-}
-
-static void put_reserved(sl_json_out *json, const sl_telemetry_record *record) {
-    sl_json_u64(json, record->reserved_bytes);
-}
-
-static void put_active(sl_json_out *json, const sl_telemetry_record *record) {
-    sl_json_maybe_u64(json, record->active_bytes);
-}
-
-static void put_inactive(sl_json_out *json, const sl_telemetry_record *record) {
-    sl_json_maybe_u64(json, record->inactive_bytes);
-}
-
-static void put_change(sl_json_out *json, const sl_telemetry_record *record) {
-    sl_json_i64(json, record->change_bytes);
-}
-
-static void put_used(sl_json_out *json, const sl_telemetry_record *record) {
-    sl_json_u64(json, record->used_bytes);
-}
-
-static void put_total(sl_json_out *json, const sl_telemetry_record *record) {
-    sl_json_maybe_u64(json, record->total_bytes);
-}
-
-static void put_context(sl_json_out *json, const sl_telemetry_record *record) {
-    sl_json_cstr(json, record->context);
-}
-
-static void put_metadata(sl_json_out *json, const sl_telemetry_record *record) {
-    sl_json_begin_object(json);
-    sl_json_key(json, "requested_bytes");
-    sl_json_u64(json, record->requested_bytes);
-    sl_json_key(json, "max_allocated_bytes");
-    sl_json_u64(json, record->max_allocated_bytes);
-    sl_json_key(json, "reserved_known");
-    sl_json_bool(json, record->reserved_is_known);
-    sl_json_end_object(json);
-}
-
-static const struct {
-    const char *name;
-    field_fn *put;
-} fields[] = {
-    {"schema_version", put_version},
-    {"timestamp_ns", put_time},
-    {"event_type", put_type},
-    {"collector", put_collector},
-    {"sampling_interval_ms", put_interval},
-    {"pid", put_minus_one},
-    {"host", put_unknown},
-    {"job_id", put_null},
-    {"rank", put_zero},
-    {"local_rank", put_zero},
-    {"world_size", put_one},
-    {"device_id", put_device},
-    {"allocator_allocated_bytes", put_allocated},
-    {"allocator_reserved_bytes", put_reserved},
-    {"allocator_active_bytes", put_active},
-    {"allocator_inactive_bytes", put_inactive},
-    {"allocator_change_bytes", put_change},
-    {"device_used_bytes", put_used},
-    {"device_free_bytes", put_null},
-    {"device_total_bytes", put_total},
-    {"context", put_context},
-    {"metadata", put_metadata},
-};
-
-static void put_json_record(void *self, const sl_telemetry_record *record) {
-    sl_json_out *json = self;
-    sl_json_begin_object(json);
-    for (size_t i = 0; i < SL_COUNT_OF(fields); i++) {
-        sl_json_key(json, fields[i].name);
-        fields[i].put(json, record);
-    }
-    sl_json_end_object(json);
+static sl_status export_records(const sl_trace *trace, const sl_export_options *options, FILE *to,
+                                sl_tm_form form, sl_error *err) {
+    if (trace->telemetry)
+        return write_set(trace->telemetry, options, to, form, err);
+    return write_trace(trace, options, to, form, err);
 }
 
 sl_status sl_export_telemetry_json(const sl_trace *trace, const sl_export_options *options,
                                    FILE *to, sl_error *err) {
-    sl_json_out json;
-    sl_json_init(&json, to, 2);
-    sl_json_begin_array(&json);
-    sl_status status =
-        sl_telemetry_walk(trace, options, &(sl_telemetry_sink){put_json_record, &json}, err);
-    sl_json_end_array(&json);
-    SL_TRY(status);
-    return sl_json_finish(&json, err);
-}
-
-/* One cell: quoted when it holds a comma or a quote, empty for null. */
-static void put_cell(FILE *to, const char *text) {
-    if (strcmp(text, "null") == 0)
-        return;
-    if (!strpbrk(text, ",\"\n")) {
-        fputs(text, to);
-        return;
-    }
-    putc('"', to);
-    for (; *text; text++) {
-        if (*text == '"')
-            putc('"', to);
-        putc(*text, to);
-    }
-    putc('"', to);
-}
-
-/* A JSON string is unquoted for its cell; the strings here never need an escape. */
-static void put_json_cell(FILE *to, char *text) {
-    size_t len = strlen(text);
-    if (len >= 2 && text[0] == '"') {
-        text[len - 1] = '\0';
-        text++;
-    }
-    put_cell(to, text);
-}
-
-typedef struct csv_sink {
-    FILE *to;
-    FILE *cell;      /* owned; one field as JSON */
-    char *cell_text; /* owned by the stream until it is closed */
-    size_t cell_len;
-} csv_sink;
-
-static void put_csv_record(void *self, const sl_telemetry_record *record) {
-    csv_sink *sink = self;
-    for (size_t i = 0; i < SL_COUNT_OF(fields); i++) {
-        sl_json_out json;
-        rewind(sink->cell);
-        sl_json_init(&json, sink->cell, 0);
-        fields[i].put(&json, record);
-        putc('\0', sink->cell);
-        fflush(sink->cell);
-        if (i)
-            putc(',', sink->to);
-        put_json_cell(sink->to, sink->cell_text);
-    }
-    putc('\n', sink->to);
+    return export_records(trace, options, to, SL_TM_FORM_JSON, err);
 }
 
 sl_status sl_export_telemetry_csv(const sl_trace *trace, const sl_export_options *options, FILE *to,
                                   sl_error *err) {
-    csv_sink sink = {.to = to};
-    sink.cell = open_memstream(&sink.cell_text, &sink.cell_len);
-    if (!sink.cell)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for a CSV cell");
-    for (size_t i = 0; i < SL_COUNT_OF(fields); i++)
-        fprintf(to, "%s%s", i ? "," : "", fields[i].name);
-    putc('\n', to);
-    sl_status status =
-        sl_telemetry_walk(trace, options, &(sl_telemetry_sink){put_csv_record, &sink}, err);
-    fclose(sink.cell);
-    free(sink.cell_text);
-    SL_TRY(status);
-    return sl_export_finish(to, err);
+    return export_records(trace, options, to, SL_TM_FORM_CSV, err);
+}
+
+sl_status sl_export_telemetry_lines(const sl_trace *trace, const sl_export_options *options,
+                                    FILE *to, sl_error *err) {
+    return export_records(trace, options, to, SL_TM_FORM_LINES, err);
 }

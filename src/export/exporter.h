@@ -18,7 +18,9 @@
     X("telemetry-json", "json", "telemetry v2 records of 22 fields", true, false, false,         \
       sl_export_telemetry_json)                                                                  \
     X("telemetry-csv", "csv", "the same records as CSV", true, false, false,                     \
-      sl_export_telemetry_csv)
+      sl_export_telemetry_csv)                                                                   \
+    X("telemetry-jsonl", "jsonl", "the same records, one a line", true, false, false,            \
+      sl_export_telemetry_lines)
 
 typedef enum sl_export_at {
     SL_EXPORT_AT_END = 0,
@@ -64,6 +66,9 @@ sl_status sl_export_telemetry_json(const sl_trace *trace, const sl_export_option
                                    FILE *to, sl_error *err);
 sl_status sl_export_telemetry_csv(const sl_trace *trace, const sl_export_options *options, FILE *to,
                                   sl_error *err);
+
+sl_status sl_export_telemetry_lines(const sl_trace *trace, const sl_export_options *options,
+                                    FILE *to, sl_error *err);
 
 /* ---- shared by the formats ---- */
 

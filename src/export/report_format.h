@@ -6,14 +6,16 @@
 
 #include <stdio.h>
 
+#include "export/report_words.h"
 #include "model/report.h"
 
 /* What the reader of a report asked for. */
 typedef struct sl_report_wishes {
     bool has_color;
-    bool explains;      /* evidence and reasons too */
-    size_t top;         /* holders listed per device */
-    uint64_t fail_mask; /* kinds (1 << sl_finding_kind) that the caller treats as a failure */
+    bool explains;        /* evidence and reasons too */
+    sl_words_scope scope; /* what the lists of holders are grouped by */
+    size_t top;           /* holders listed per device */
+    uint64_t fail_mask;   /* kinds (1 << sl_finding_kind) that the caller treats as a failure */
 } sl_report_wishes;
 
 typedef struct sl_report_format {

@@ -89,6 +89,30 @@ static void write_fragmentation(sl_json_out *json, const sl_fragmentation *frag)
     sl_json_end_object(json);
 }
 
+/* Known only where there is a history. */
+static void write_device_peak(sl_json_out *json, const sl_device_report *device) {
+    bool is_known = device->has_history;
+    sl_maybe_u64 unknown = {0};
+    key_maybe(json, "peak_requested_bytes", (sl_maybe_u64){device->peak_requested_bytes, is_known});
+    key_maybe(json, "peak_bytes", is_known ? device->peak_bytes : unknown);
+    key_maybe(json, "peak_allocated_bytes", is_known ? device->peak_allocated_bytes : unknown);
+    key_maybe(json, "peak_reserved_bytes", is_known ? device->peak_reserved_bytes : unknown);
+    sl_json_key(json, "peak_time_us");
+    if (is_known)
+        sl_json_i64(json, device->peak_time_us);
+    else
+        sl_json_null(json);
+}
+
+/* Which of inputs[] a trace is; null when it is none. */
+static void key_input(sl_json_out *json, const sl_report *report, const sl_trace *trace) {
+    sl_maybe_u64 input = {0};
+    for (size_t i = 0; trace && i < report->inputs.cnt; i++)
+        if (report->inputs.at[i].trace == trace)
+            input = sl_known_u64(i);
+    key_maybe(json, "input", input);
+}
+
 static void write_device_totals(sl_json_out *json, const sl_device_report *device) {
     key_i64(json, "device", device->device);
     key_u64(json, "events", device->events);
@@ -99,23 +123,23 @@ static void write_device_totals(sl_json_out *json, const sl_device_report *devic
     key_u64(json, "live_requested_bytes", device->live_requested_bytes);
     key_maybe(json, "live_bytes", device->live_bytes);
     key_maybe(json, "allocated_bytes", device->allocated_bytes);
-    key_u64(json, "peak_requested_bytes", device->peak_requested_bytes);
-    key_maybe(json, "peak_bytes", device->peak_bytes);
-    key_maybe(json, "peak_allocated_bytes", device->peak_allocated_bytes);
-    key_i64(json, "peak_time_us", device->peak_time_us);
+    write_device_peak(json, device);
     key_maybe(json, "reserved_bytes", device->reserved_bytes);
-    key_maybe(json, "peak_reserved_bytes", device->peak_reserved_bytes);
     key_maybe(json, "capacity_bytes", device->capacity_bytes);
     key_i64(json, "first_time_us", device->first_time_us);
     key_i64(json, "last_time_us", device->last_time_us);
 }
 
-static void write_device(sl_json_out *json, const sl_device_report *device, size_t top) {
+static void write_device(sl_json_out *json, const sl_report *report, const sl_device_report *device,
+                         size_t top) {
     sl_json_begin_object(json);
+    key_input(json, report, device->trace);
     write_device_totals(json, device);
     key_holdings(json, "top_live", &device->top_live, top);
     key_holdings(json, "top_peak", &device->top_peak, top);
     write_fragmentation(json, &device->fragmentation);
+    sl_json_key(json, "has_history");
+    sl_json_bool(json, device->has_history);
     sl_json_key(json, "identity_holds");
     sl_json_bool(json, device->identity_holds);
     key_i64(json, "identity_residue_bytes", device->identity_residue);
@@ -137,7 +161,8 @@ static void write_oom(sl_json_out *json, const sl_oom_report *oom, size_t top) {
     }
     sl_json_begin_object(json);
     key_i64(json, "device", oom->device);
-    key_u64(json, "requested_bytes", oom->requested_bytes);
+    sl_json_key(json, "requested_bytes");
+    sl_json_maybe_u64(json, (sl_maybe_u64){oom->requested_bytes, oom->requested_bytes > 0});
     key_maybe(json, "allocated_bytes", oom->allocated_bytes);
     key_maybe(json, "reserved_bytes", oom->reserved_bytes);
     key_maybe(json, "device_free_bytes", oom->device_free_bytes);
@@ -169,8 +194,9 @@ static void write_evidence(sl_json_out *json, const sl_finding *finding) {
     sl_json_end_array(json);
 }
 
-static void write_finding(sl_json_out *json, const sl_finding *finding) {
+static void write_finding(sl_json_out *json, const sl_report *report, const sl_finding *finding) {
     sl_json_begin_object(json);
+    key_input(json, report, finding->site.trace);
     key_cstr(json, "kind", sl_finding_kind_name(finding->kind));
     key_cstr(json, "subkind", finding->subkind);
     key_cstr(json, "severity", sl_severity_name(finding->severity));
@@ -198,13 +224,13 @@ static void write_lists(sl_json_out *json, const sl_report *report,
     sl_json_key(json, "devices");
     sl_json_begin_array(json);
     for (size_t i = 0; i < report->devices.cnt; i++)
-        write_device(json, &report->devices.at[i], wishes->top);
+        write_device(json, report, &report->devices.at[i], wishes->top);
     sl_json_end_array(json);
     write_oom(json, &report->oom, wishes->top);
     sl_json_key(json, "findings");
     sl_json_begin_array(json);
     for (size_t i = 0; i < report->findings.cnt; i++)
-        write_finding(json, &report->findings.at[i]);
+        write_finding(json, report, &report->findings.at[i]);
     sl_json_end_array(json);
     sl_json_key(json, "reasons");
     sl_json_begin_array(json);

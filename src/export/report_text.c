@@ -2,7 +2,7 @@
 /* The report for people. The verdict comes first, as one sentence; then every finding with its
  * line, its numbers and what to do; then the facts of each device. Nothing is wider than 80
  * columns, whatever the input holds. */
-#include <inttypes.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "base/human.h"
@@ -68,8 +68,9 @@ static void put_inputs(const text_pen *pen) {
     for (size_t i = 0; i < pen->report->inputs.cnt; i++) {
         const sl_report_input *input = &pen->report->inputs.at[i];
         sl_term_fit_path(path, sizeof path, input->trace->path, TEXT_COLUMNS);
-        snprintf(line, sizeof line, "%s (%s, %s events", path,
-                 sl_words_source(input->trace->source), sl_human_count(events, input->events));
+        snprintf(line, sizeof line, "%s (%s, %s event%s", path,
+                 sl_words_source(input->trace->source), sl_human_count(events, input->events),
+                 input->events == 1 ? "" : "s");
         if (input->dropped_events.known && input->dropped_events.value) {
             size_t used = strlen(line);
             snprintf(line + used, sizeof line - used, ", %s lost before",
@@ -144,24 +145,31 @@ static void say_amount(char buf[64], uint64_t bytes, uint64_t blocks, uint64_t t
 static void put_holding(const text_pen *pen, const sl_holding *holding, uint64_t total_bytes) {
     char head[64], place[SL_WORDS_CAP];
     say_amount(head, holding->bytes, holding->blocks, total_bytes);
-    sl_words_site(place, holding->site, SL_TERM_COLUMNS - strlen(head));
+    sl_words_place(place, holding->site, pen->wishes->scope, SL_TERM_COLUMNS - strlen(head));
     fprintf(pen->to, "%s%s\n", head, place);
 }
+
+static const char *const scope_names[] = {
+    [SL_SCOPE_LINE] = "line",
+    [SL_SCOPE_FUNCTION] = "function",
+    [SL_SCOPE_FILE] = "file",
+    [SL_SCOPE_STACK] = "line < innermost frame of the stack",
+};
 
 static void put_holdings(const text_pen *pen, const char *title, const sl_holdings *holdings,
                          size_t top) {
     char head[64];
-    uint64_t total = holdings->other_bytes, rest_bytes = holdings->other_bytes;
-    uint64_t rest_blocks = holdings->other_blocks;
+    uint64_t total = 0, rest_bytes = holdings->other_bytes, rest_blocks = holdings->other_blocks;
     for (size_t i = 0; i < holdings->cnt; i++) {
         total += holdings->at[i].bytes;
         rest_bytes += i >= top ? holdings->at[i].bytes : 0;
         rest_blocks += i >= top ? holdings->at[i].blocks : 0;
     }
+    total += holdings->other_bytes;
     if (total == 0)
         return;
-    fprintf(pen->to, "\n  %s\n  %s     bytes        blocks  line%s\n", title,
-            style(pen, SL_STYLE_DIM), style(pen, SL_STYLE_PLAIN));
+    fprintf(pen->to, "\n  %s\n  %s     bytes        blocks  %s%s\n", title,
+            style(pen, SL_STYLE_DIM), scope_names[pen->wishes->scope], style(pen, SL_STYLE_PLAIN));
     for (size_t i = 0; i < holdings->cnt && i < top; i++)
         put_holding(pen, &holdings->at[i], total);
     if (rest_bytes == 0)
@@ -172,7 +180,7 @@ static void put_holdings(const text_pen *pen, const char *title, const sl_holdin
 
 /* What was asked and what there was. */
 static void put_request(const text_pen *pen, const sl_oom_report *oom) {
-    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP], moment[SL_WORDS_CAP];
+    char line[SL_WORDS_CAP], device[SL_WORDS_CAP], moment[SL_WORDS_CAP], human[SL_HUMAN_CAP];
     const struct {
         const char *name;
         sl_maybe_u64 bytes;
@@ -180,10 +188,13 @@ static void put_request(const text_pen *pen, const sl_oom_report *oom) {
                 {"reserved", oom->reserved_bytes},
                 {"free on the device", oom->device_free_bytes},
                 {"limit", oom->limit_bytes}};
-    snprintf(line, sizeof line, "%s on device %d", sl_human_bytes(human, oom->requested_bytes),
-             oom->device);
-    sl_words_moment(moment, pen->report, oom->device, oom->time_us);
-    sl_words_append(line, ", %s", moment);
+    sl_words_device(device, oom->device);
+    sl_words_moment(moment, oom->site.trace, oom->device, oom->time_us);
+    line[0] = '\0';
+    sl_words_append(line, "%s of %s, %s",
+                    oom->requested_bytes ? sl_human_bytes(human, oom->requested_bytes)
+                                         : "an unknown amount",
+                    device, moment);
     put_labelled(pen, "asked for", line, SL_STYLE_PLAIN);
     line[0] = '\0';
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
@@ -230,8 +241,7 @@ static void put_finding(const text_pen *pen, size_t i) {
         put_request(pen, oom);
     else
         put_numbers(pen, finding);
-    snprintf(text, sizeof text, "%s, confidence %.2f, device %d",
-             sl_severity_name(finding->severity), finding->confidence, finding->device);
+    sl_words_certainty(text, finding);
     put_labelled(pen, "how sure", text, SL_STYLE_PLAIN);
     put_labelled(pen, "why", finding->explanation, SL_STYLE_PLAIN);
     put_labelled(pen, "do", finding->advice, SL_STYLE_BOLD);
@@ -259,15 +269,18 @@ static void put_table(const text_pen *pen, const sl_device_report *device) {
     if (device->capacity_bytes.known)
         snprintf(capacity, sizeof capacity, "of %s",
                  sl_human_bytes(human, device->capacity_bytes.value));
-    sl_words_moment(moment, pen->report, device->device, device->peak_time_us);
+    sl_words_moment(moment, device->trace, device->device, device->peak_time_us);
     fprintf(pen->to, "%s%*s   requested   in blocks    reserved%s\n", style(pen, SL_STYLE_DIM),
             LABEL_COLUMNS - 2, "", style(pen, SL_STYLE_PLAIN));
     put_totals(pen, "at the end", device->live_requested_bytes, at_end, capacity);
-    put_totals(pen, "peak", device->peak_requested_bytes, at_peak, moment);
+    if (device->has_history && device->events > 0)
+        put_totals(pen, "peak", device->peak_requested_bytes, at_peak, moment);
 }
 
 static void put_counts(const text_pen *pen, const sl_device_report *device) {
     char line[SL_WORDS_CAP], a[SL_HUMAN_CAP], b[SL_HUMAN_CAP], c[SL_HUMAN_CAP];
+    if (!device->has_history || device->events == 0)
+        return;
     snprintf(line, sizeof line, "%s (%s allocations, %s frees)", sl_human_count(a, device->events),
              sl_human_count(b, device->allocs), sl_human_count(c, device->frees));
     sl_words_append(line, " in %s",
@@ -294,15 +307,14 @@ static void put_fragmentation(const text_pen *pen, const sl_device_report *devic
     if (frag->largest_free_bytes.known)
         sl_words_append(line, ", largest piece %s",
                         sl_human_bytes(human, frag->largest_free_bytes.value));
-    put_labelled(pen, "free inside", line, SL_STYLE_PLAIN);
+    put_labelled(pen, "unused", line, SL_STYLE_PLAIN);
 }
 
 static void put_base(const text_pen *pen, const sl_device_report *device) {
     char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
     if (device->base_bytes == 0)
         return;
-    snprintf(line, sizeof line, "%s live before the recording began",
-             sl_human_bytes(human, device->base_bytes));
+    snprintf(line, sizeof line, "%s live when it began", sl_human_bytes(human, device->base_bytes));
     put_labelled(pen, "base", line, SL_STYLE_PLAIN);
 }
 
@@ -322,11 +334,13 @@ static bool is_peak_worth_a_list(const sl_device_report *device) {
 }
 
 static void put_device(const text_pen *pen, const sl_device_report *device) {
-    char heading[64];
-    if (device->device == SL_DEVICE_HOST)
-        snprintf(heading, sizeof heading, "Host memory");
-    else
-        snprintf(heading, sizeof heading, "Device %d", device->device);
+    char heading[SL_WORDS_CAP], path[SL_WORDS_CAP / 2];
+    sl_words_device(heading, device->device);
+    heading[0] = (char)toupper((unsigned char)heading[0]);
+    if (pen->report->inputs.cnt > 1 && device->trace) {
+        sl_term_fit_path(path, sizeof path, device->trace->path, SL_TERM_COLUMNS - 24);
+        sl_words_append(heading, " of %s", path);
+    }
     put_heading(pen, heading);
     put_table(pen, device);
     put_base(pen, device);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/report_words.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/human.h"
 #include "base/term.h"
+#include "model/telemetry.h"
 
 static const char *const source_names[] = {
     [SL_SOURCE_SLOG] = "slog",
@@ -31,25 +33,35 @@ static void append_part(char buf[SL_WORDS_CAP], const char *part) {
     sl_words_append(buf, "%s%s", buf[0] ? ", " : "", part);
 }
 
-void sl_words_frame(char buf[SL_WORDS_CAP], const sl_trace *trace, sl_frame frame, size_t columns) {
-    char tail[SL_WORDS_CAP / 2], path[SL_WORDS_CAP / 2] = "";
-    const char *function = sl_strtab_get(&trace->strings, frame.function).ptr;
-    const char *file = sl_strtab_get(&trace->strings, frame.file).ptr;
-    int used = 0;
-    if (frame.line)
-        used = snprintf(tail, sizeof tail, ":%u", frame.line);
-    snprintf(tail + used, sizeof tail - (size_t)used, "%s%.200s", *function ? " in " : "",
-             function);
-    size_t tail_columns = sl_term_width(tail, strlen(tail));
-    /* A C++ name can fill the line alone; the file still gets a readable rest of it. */
-    size_t path_columns = columns == 0 ? sizeof path : 24;
-    if (columns > tail_columns + path_columns)
-        path_columns = columns - tail_columns;
-    sl_term_fit_path(path, sizeof path, *file ? file : "??", path_columns);
-    snprintf(buf, SL_WORDS_CAP, "%s%s", path, tail);
+/* Columns a path keeps before the function's name is shortened: a C++ name can fill a line alone. */
+#define PATH_COLUMNS_MIN 24
+
+/* " in name", shortened to the columns; "" where too little would be left of it. */
+static void say_function(char *buf, size_t cap, const char *function, size_t columns) {
+    snprintf(buf, cap, "%s%.200s", *function ? " in " : "", function);
     sl_term_clean(buf);
-    if (columns)
-        buf[sl_term_fit(buf, strlen(buf), columns)] = '\0';
+    size_t width = sl_term_width(buf, strlen(buf));
+    if (width <= columns)
+        return;
+    buf[columns < sizeof " in f..." ? 0 : sl_term_fit(buf, strlen(buf), columns - 3)] = '\0';
+    if (*buf)
+        strncat(buf, "...", cap - strlen(buf) - 1);
+}
+
+void sl_words_frame(char buf[SL_WORDS_CAP], const sl_trace *trace, sl_frame frame, size_t columns) {
+    char function[SL_WORDS_CAP / 2], path[SL_WORDS_CAP / 2], line[16] = "";
+    const char *file = sl_strtab_get(&trace->strings, frame.file).ptr;
+    size_t room = columns ? columns : SL_WORDS_CAP / 2 - 1;
+    if (frame.line)
+        snprintf(line, sizeof line, ":%u", frame.line);
+    room -= room > strlen(line) ? strlen(line) : 0;
+    file = *file ? file : "??";
+    size_t path_columns = sl_term_width(file, strlen(file));
+    path_columns = path_columns < PATH_COLUMNS_MIN ? path_columns : PATH_COLUMNS_MIN;
+    say_function(function, sizeof function, sl_strtab_get(&trace->strings, frame.function).ptr,
+                 room > path_columns ? room - path_columns : 0);
+    sl_term_fit_path(path, sizeof path, file, room - sl_term_width(function, strlen(function)));
+    snprintf(buf, SL_WORDS_CAP, "%s%s%s", path, line, function);
 }
 
 void sl_words_site(char buf[SL_WORDS_CAP], sl_site site, size_t columns) {
@@ -59,6 +71,40 @@ void sl_words_site(char buf[SL_WORDS_CAP], sl_site site, size_t columns) {
         sl_words_frame(buf, site.trace, frame, columns);
     else
         snprintf(buf, SL_WORDS_CAP, "%.*s", columns ? (int)columns : SL_WORDS_CAP, label);
+}
+
+/* Innermost frame and user's line, where they differ. */
+static void say_stack(char buf[SL_WORDS_CAP], sl_site site, size_t columns) {
+    char inner[SL_WORDS_CAP], user[SL_WORDS_CAP];
+    size_t half = columns ? (columns - 3) / 2 : 0;
+    sl_words_frame(inner, site.trace, sl_stack_frame(&site.trace->stacks, site.stack_id, 0), half);
+    sl_words_site(user, site, columns ? columns - 3 - sl_term_width(inner, strlen(inner)) : 0);
+    buf[0] = '\0';
+    sl_words_append(buf, "%s < %s", user, inner);
+}
+
+void sl_words_place(char buf[SL_WORDS_CAP], sl_site site, sl_words_scope scope, size_t columns) {
+    sl_frame frame;
+    bool has_line = sl_site_frame(site, &frame);
+    if (has_line && scope == SL_SCOPE_STACK && site.frame_pos > 0) {
+        say_stack(buf, site, columns);
+        return;
+    }
+    if (!has_line || scope == SL_SCOPE_LINE || scope == SL_SCOPE_STACK) {
+        sl_words_site(buf, site, columns);
+        return;
+    }
+    frame.line = 0;
+    if (scope == SL_SCOPE_FILE)
+        frame.function = 0;
+    sl_words_frame(buf, site.trace, frame, columns);
+}
+
+void sl_words_device(char buf[SL_WORDS_CAP], int device) {
+    if (device == SL_DEVICE_HOST)
+        snprintf(buf, SL_WORDS_CAP, "host memory");
+    else
+        snprintf(buf, SL_WORDS_CAP, "device %d", device);
 }
 
 void sl_words_bytes(char buf[SL_WORDS_CAP], sl_maybe_u64 bytes) {
@@ -101,25 +147,27 @@ void sl_words_growth(char buf[SL_WORDS_CAP], const sl_finding *finding) {
     }
 }
 
-static const sl_device_report *find_device(const sl_report *report, int device) {
-    for (size_t i = 0; i < report->devices.cnt; i++)
-        if (report->devices.at[i].device == device)
-            return &report->devices.at[i];
-    return NULL;
+static int64_t start_of(const sl_trace *trace, int device, int64_t otherwise) {
+    int64_t first_ns = 0, last_ns = 0;
+    if (trace && trace->telemetry && sl_tm_span(trace->telemetry, &device, &first_ns, &last_ns))
+        return first_ns / 1000;
+    const sl_device_trace *found = trace ? sl_trace_find_device(trace, device) : NULL;
+    return found && found->events.cnt ? found->events.time_us[0] : otherwise;
 }
 
-static bool has_clock(const sl_report *report) {
-    return report->inputs.cnt == 0 || !report->inputs.at[0].trace ||
-           report->inputs.at[0].trace->has_time;
+void sl_words_certainty(char buf[SL_WORDS_CAP], const sl_finding *finding) {
+    char device[SL_WORDS_CAP];
+    sl_words_device(device, finding->device);
+    buf[0] = '\0';
+    sl_words_append(buf, "%s, confidence %.2f, %s", sl_severity_name(finding->severity),
+                    finding->confidence, device);
 }
 
-void sl_words_moment(char buf[SL_WORDS_CAP], const sl_report *report, int device, int64_t time_us) {
+void sl_words_moment(char buf[SL_WORDS_CAP], const sl_trace *trace, int device, int64_t time_us) {
     char human[SL_HUMAN_CAP];
-    const sl_device_report *found = find_device(report, device);
-    int64_t start_us = found ? found->first_time_us : time_us;
-    if (has_clock(report))
+    if (!trace || trace->has_time)
         snprintf(buf, SL_WORDS_CAP, "%s after the start",
-                 sl_human_duration_us(human, time_us - start_us));
+                 sl_human_duration_us(human, time_us - start_of(trace, device, time_us)));
     else
         snprintf(buf, SL_WORDS_CAP, "at event %lld", (long long)time_us);
 }
@@ -165,16 +213,46 @@ const sl_finding *sl_words_main_finding(const sl_report *report) {
     return NULL;
 }
 
-static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report) {
-    char human[SL_HUMAN_CAP];
-    snprintf(buf, SL_WORDS_CAP, "Healthy: nothing leaks, no request failed");
+static const sl_device_report *find_largest(const sl_report *report) {
     const sl_device_report *largest = NULL;
     for (size_t i = 0; i < report->devices.cnt; i++)
         if (!largest || report->devices.at[i].peak_requested_bytes > largest->peak_requested_bytes)
             largest = &report->devices.at[i];
-    if (largest)
-        sl_words_append(buf, "; the peak was %s",
-                        sl_human_bytes(human, largest->peak_requested_bytes));
+    return largest;
+}
+
+static bool has_finding(const sl_report *report, sl_finding_kind kind) {
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        if (report->findings.at[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* No more is claimed than was recorded. */
+static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report) {
+    char human[SL_HUMAN_CAP];
+    const sl_device_report *largest = find_largest(report);
+    buf[0] = '\0';
+    if (!largest) {
+        sl_words_append(buf, "Nothing recorded: the input holds no device");
+        return;
+    }
+    if (!largest->has_history) {
+        sl_words_append(buf,
+                        "No history: %s is live, but how it came to be was not recorded, so "
+                        "nothing can be said about leaks and peaks",
+                        sl_human_bytes(human, largest->live_requested_bytes));
+        return;
+    }
+    if (largest->events == 0) {
+        sl_words_append(buf, "Nothing happened in the chosen part; %s is live",
+                        sl_human_bytes(human, largest->live_requested_bytes));
+        return;
+    }
+    bool is_partial = has_finding(report, SL_FINDING_HISTORY);
+    sl_words_append(buf, "Healthy%s: nothing leaks, no request failed; the peak was %s",
+                    is_partial ? " as far as it was recorded" : "",
+                    sl_human_bytes(human, largest->peak_requested_bytes));
 }
 
 static void say_leak(char buf[SL_WORDS_CAP], const sl_finding *leak) {
@@ -215,8 +293,12 @@ static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
     snprintf(buf, SL_WORDS_CAP, "Out of memory");
     if (!oom->present)
         return;
-    sl_words_append(buf, ": a request for %s failed", sl_human_bytes(human, oom->requested_bytes));
-    if (oom->site.trace) {
+    if (oom->requested_bytes)
+        sl_words_append(buf, ": a request for %s failed",
+                        sl_human_bytes(human, oom->requested_bytes));
+    else
+        sl_words_append(buf, ": a request failed");
+    if (oom->site.trace && oom->site.origin != SL_ORIGIN_SAMPLES) {
         sl_words_site(place, oom->site, 48);
         sl_words_append(buf, " at %s", place);
     }
@@ -228,6 +310,18 @@ static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
     sl_words_append(buf, " at %s", place);
 }
 
+/* "Spike in step 37: …", or "Fragmentation: …" where the title does not begin with the word. */
+static void say_other(char buf[SL_WORDS_CAP], const sl_report *report, const sl_finding *finding) {
+    const char *verdict = sl_verdict_name(report->verdict);
+    bool is_named = finding && strncmp(finding->title, verdict, strlen(verdict)) == 0;
+    buf[0] = '\0';
+    if (!is_named)
+        sl_words_append(buf, "%s%s", verdict, finding ? ": " : "");
+    if (finding)
+        sl_words_append(buf, "%s", finding->title);
+    buf[0] = (char)toupper((unsigned char)buf[0]);
+}
+
 void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report) {
     const sl_finding *finding = sl_words_main_finding(report);
     if (report->verdict == SL_VERDICT_HEALTHY)
@@ -237,7 +331,5 @@ void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report) {
     else if (report->verdict == SL_VERDICT_LEAK && finding)
         say_leak(buf, finding);
     else
-        snprintf(buf, SL_WORDS_CAP, "%c%s%s%s", sl_verdict_name(report->verdict)[0] - 'a' + 'A',
-                 sl_verdict_name(report->verdict) + 1, finding ? ": " : "",
-                 finding ? finding->title : "");
+        say_other(buf, report, finding);
 }

@@ -226,7 +226,7 @@ static sl_status lock_file(int fd, const char *path, sl_error *err) {
         return SL_OK;
     if (errno != EAGAIN)
         return sl_fail_errno(err, SL_E_SYSTEM, "cannot lock '%s'", path);
-    sl_fmt_header h;
+    static sl_fmt_header h; /* a page is too much for the target's stack; control is one thread */
     bool is_known = sl_sys_pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
                     memcmp(h.magic, SL_FORMAT_MAGIC, SL_FORMAT_MAGIC_BYTES) == 0;
     if (is_known)

@@ -9,7 +9,8 @@
  *      requested; these are PyTorch's requested_bytes, active_bytes and allocated_bytes.
  * (P3) Block sizes are exact where the geometry of the segments is known: the allocator's own
  *      splitting rules are followed from a reconstructed start state. Elsewhere they are rounded
- *      by rule, and `rounded_by_rule` counts them.
+ *      by rule, and `rounded_by_rule` counts them. A block from before the trace that is freed in
+ *      it counts up to 1 MiB too little when free space lay behind it.
  * (P4) Lives stand in the order of their beginning; those from before the trace come first. */
 #ifndef SL_REPLAY_H
 #define SL_REPLAY_H
@@ -75,13 +76,13 @@ typedef struct sl_replay {
     uint32_t *max_end;             /* owned; index over lives, see live_index.h */
     SL_VEC(uint32_t) lost;         /* lives without their free, in the order of their end */
     size_t base_cnt;               /* lives[0 .. base_cnt) are from before the trace */
-    uint32_t event_cnt;            /* replayed; 0 when the input has no history */
+    uint32_t event_cnt;            /* replayed */
 
     sl_replay_totals start, end; /* before the first event, after the last */
     sl_replay_peak peak_requested, peak_active, peak_allocated, peak_reserved;
     bool reserved_known;
     bool geometry_known; /* segments are known, so free blocks can be told */
-    bool has_history;    /* false: a state-only input, its one stale event is not replayed */
+    bool has_history;    /* false: a state-only input; its one event is a leftover */
 
     uint64_t allocs, frees;   /* frees = completed ones */
     uint64_t unmatched_frees; /* of blocks from before the trace */
@@ -101,8 +102,15 @@ void sl_replay_free(sl_replay *replay); /* NULL is fine */
 /* The last event at or before this time; SL_EVENT_BEFORE when all are later. O(log n). */
 uint32_t sl_replay_event_at(const sl_replay *replay, int64_t time_us);
 
+/* A time as a user gives it, on the input's clock: smaller than the first event's time = counted
+ * from the first event, negative = counted back from the last one. */
+int64_t sl_replay_absolute_time(const sl_replay *replay, int64_t time_us);
+
 /* The time of an event; of the first one for SL_EVENT_BEFORE. */
 int64_t sl_replay_time(const sl_replay *replay, uint32_t event);
+
+/* Microseconds from one event to another; exact for clocks below 2^53. */
+double sl_replay_span_us(const sl_replay *replay, uint32_t from, uint32_t to);
 
 typedef SL_VEC(uint32_t) sl_life_ids;
 

@@ -54,7 +54,8 @@ typedef enum sl_oom_cause {
     X(BACKWARD, "(no Python stack: autograd backward)") \
     X(NATIVE, "(native code only)")                     \
     X(UNRECORDED, "(stack not recorded)")               \
-    X(BEFORE, "(allocated before the trace began)")
+    X(BEFORE, "(allocated before the trace began)")     \
+    X(SAMPLES, "(line not in the samples)")
 
 typedef enum sl_origin {
 #define SL_ORIGIN_ENUM(name, text) SL_ORIGIN_##name,
@@ -93,7 +94,9 @@ typedef struct sl_fragmentation {
 } sl_fragmentation;
 
 typedef struct sl_device_report {
+    const sl_trace *trace; /* borrowed; the input it belongs to */
     int device;
+    bool has_history; /* false: only the end state is known, neither peak nor growth */
     uint64_t events, allocs, frees;
     sl_maybe_u64 segments;
     uint64_t base_bytes; /* live before the trace began */
@@ -148,7 +151,7 @@ typedef struct sl_finding {
 typedef struct sl_oom_report {
     bool present;
     int device;
-    uint64_t requested_bytes;
+    uint64_t requested_bytes; /* 0 = not known */
     sl_maybe_u64 allocated_bytes, reserved_bytes, device_free_bytes, limit_bytes;
     int64_t time_us;
     sl_site site; /* the line that asked */

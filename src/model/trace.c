@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/telemetry.h"
+
 #define SHARED_LAST_IDX ((uint16_t)(UINT16_MAX - 1))
 
 sl_trace *sl_trace_new(const char *path, sl_source_kind source) {
@@ -40,6 +42,7 @@ void sl_trace_free(sl_trace *trace) {
     sl_vec_free(&trace->pools);
     sl_vec_free(&trace->marks);
     sl_vec_free(&trace->notes);
+    sl_telemetry_free(trace->telemetry);
     sl_stacks_fini(&trace->stacks);
     sl_strtab_fini(&trace->strings);
     sl_arena_fini(&trace->arena);

@@ -142,7 +142,8 @@ typedef struct sl_trace {
     SL_VEC(sl_mark) marks;             /* ascending time */
     SL_VEC(sl_note) notes;
     sl_allocator_settings settings;
-    const char *path; /* in the arena; as the user named it */
+    struct sl_telemetry *telemetry; /* owned; the samples of a telemetry input, NULL otherwise */
+    const char *path;               /* in the arena; as the user named it */
     sl_source_kind source;
     const char *oom_message;  /* error text found in the input, in the arena, or NULL */
     bool has_requested_sizes; /* (T2) */

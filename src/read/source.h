@@ -11,6 +11,7 @@ typedef struct sl_load_options {
     sl_progress_fn progress; /* called now and then while bytes are read; may be NULL */
     void *progress_ctx;
     uint32_t max_expansion; /* of compressed inputs; 0 = SL_EXPANSION_DEFAULT */
+    bool skips_bad;         /* telemetry: leave bad records out and count them in a note */
 } sl_load_options;
 
 /* Enough for every probe. */
@@ -33,6 +34,7 @@ typedef struct sl_source_ops {
 } sl_source_ops;
 
 extern const sl_source_ops sl_source_slog;
+extern const sl_source_ops sl_source_telemetry;
 extern const sl_source_ops sl_source_torch_pickle;
 extern const sl_source_ops sl_source_torch_json;
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "read/source.h"
-
 #include <stdio.h>
 #include <string.h>
 
+#include "read/source.h"
+#include "read/source_bundle.h"
+
 const sl_source_ops *const sl_sources[] = {
-    &sl_source_slog,
-    &sl_source_torch_pickle,
-    &sl_source_torch_json,
-    NULL,
+    &sl_source_slog, &sl_source_torch_pickle, &sl_source_telemetry, &sl_source_torch_json, NULL,
 };
 
 static const sl_source_ops *find_source(const unsigned char *head, size_t len, const char *path) {
@@ -74,6 +72,8 @@ static sl_status load_stream(const sl_source_input *input, sl_trace **out, sl_er
 
 static sl_status load_path(const char *path, const sl_load_options *options, sl_trace **out,
                            sl_error *err) {
+    if (sl_bundle_is(path))
+        return sl_bundle_load(path, options, out, err);
     sl_byte_stream in;
     sl_byte_options bytes = {options->progress, options->progress_ctx, options->max_expansion};
     sl_status status = sl_bytes_open(&in, path, &bytes, err);

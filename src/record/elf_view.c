@@ -6,7 +6,7 @@
 static void find_extent(sl_elf_view *view, const struct dl_phdr_info *info) {
     view->low = UINTPTR_MAX;
     for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        const Elf64_Phdr *segment = &info->dlpi_phdr[i];
         uintptr_t at = info->dlpi_addr + segment->p_vaddr;
         if (segment->p_type == PT_GNU_RELRO) {
             view->relro_at = at;
@@ -21,24 +21,24 @@ static void find_extent(sl_elf_view *view, const struct dl_phdr_info *info) {
     }
 }
 
-static const ElfW(Dyn) * find_dynamic(const struct dl_phdr_info *info) {
+static const Elf64_Dyn *find_dynamic(const struct dl_phdr_info *info) {
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            return (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+            return (const Elf64_Dyn *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
     return NULL;
 }
 
 /* glibc has already added the load bias to most pointers, except where the section is read-only
  * (the vDSO); an address that lies below the object is therefore taken as relative. NULL when it
  * does not lie inside the object either way. */
-static const void *at_address(const sl_elf_view *view, ElfW(Addr) value) {
+static const void *at_address(const sl_elf_view *view, Elf64_Addr value) {
     uintptr_t at = value;
     if (at < view->low)
         at += view->base;
     return at >= view->low && at < view->high ? (const void *)at : NULL;
 }
 
-static void take_entry(sl_elf_view *view, const ElfW(Dyn) * entry) {
+static void take_entry(sl_elf_view *view, const Elf64_Dyn *entry) {
     switch (entry->d_tag) {
     case DT_SYMTAB: view->symbols = at_address(view, entry->d_un.d_ptr); break;
     case DT_STRTAB: view->strings = at_address(view, entry->d_un.d_ptr); break;
@@ -46,9 +46,9 @@ static void take_entry(sl_elf_view *view, const ElfW(Dyn) * entry) {
     case DT_GNU_HASH: view->gnu_hash = at_address(view, entry->d_un.d_ptr); break;
     case DT_HASH: view->sysv_hash = at_address(view, entry->d_un.d_ptr); break;
     case DT_JMPREL: view->plt_relocs = at_address(view, entry->d_un.d_ptr); break;
-    case DT_PLTRELSZ: view->plt_reloc_cnt = entry->d_un.d_val / sizeof(ElfW(Rela)); break;
+    case DT_PLTRELSZ: view->plt_reloc_cnt = entry->d_un.d_val / sizeof(Elf64_Rela); break;
     case DT_RELA: view->data_relocs = at_address(view, entry->d_un.d_ptr); break;
-    case DT_RELASZ: view->data_reloc_cnt = entry->d_un.d_val / sizeof(ElfW(Rela)); break;
+    case DT_RELASZ: view->data_reloc_cnt = entry->d_un.d_val / sizeof(Elf64_Rela); break;
     default: break;
     }
 }
@@ -56,7 +56,7 @@ static void take_entry(sl_elf_view *view, const ElfW(Dyn) * entry) {
 bool sl_elf_view_init(sl_elf_view *view, const struct dl_phdr_info *info) {
     *view = (sl_elf_view){.base = info->dlpi_addr, .path = info->dlpi_name ? info->dlpi_name : ""};
     find_extent(view, info);
-    const ElfW(Dyn) *entry = find_dynamic(info);
+    const Elf64_Dyn *entry = find_dynamic(info);
     if (!entry)
         return false;
     for (; entry->d_tag != DT_NULL; entry++)
@@ -69,7 +69,7 @@ bool sl_elf_view_init(sl_elf_view *view, const struct dl_phdr_info *info) {
 }
 
 static bool is_match(const sl_elf_view *view, uint32_t idx, const char *name) {
-    const ElfW(Sym) *symbol = &view->symbols[idx];
+    const Elf64_Sym *symbol = &view->symbols[idx];
     return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
            ELF64_ST_TYPE(symbol->st_info) != STT_TLS &&
            ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC &&
@@ -88,7 +88,7 @@ static uint32_t gnu_hash_of(const char *name) {
 static uint32_t find_in_gnu_hash(const sl_elf_view *view, const char *name) {
     const uint32_t *table = view->gnu_hash;
     uint32_t bucket_cnt = table[0], first = table[1], bloom_cnt = table[2];
-    const uint32_t *buckets = table + 4 + bloom_cnt * (sizeof(ElfW(Addr)) / 4);
+    const uint32_t *buckets = table + 4 + bloom_cnt * (sizeof(Elf64_Addr) / 4);
     const uint32_t *chains = buckets + bucket_cnt;
     uint32_t hash = gnu_hash_of(name);
     if (!bucket_cnt)

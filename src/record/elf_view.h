@@ -14,14 +14,14 @@ typedef struct sl_elf_view {
     uintptr_t low;    /* first byte of the lowest segment */
     uintptr_t high;   /* one past the highest */
     const char *path; /* borrowed from the linker; "" for the program itself */
-    const ElfW(Sym) * symbols;
+    const Elf64_Sym *symbols;
     const char *strings;
     size_t string_bytes;
     const uint32_t *gnu_hash;
     const uint32_t *sysv_hash;
-    const ElfW(Rela) * plt_relocs; /* JUMP_SLOT */
+    const Elf64_Rela *plt_relocs; /* JUMP_SLOT */
     size_t plt_reloc_cnt;
-    const ElfW(Rela) * data_relocs; /* GLOB_DAT among others */
+    const Elf64_Rela *data_relocs; /* GLOB_DAT among others */
     size_t data_reloc_cnt;
     uintptr_t relro_at; /* made read-only after start; 0 = none */
     size_t relro_bytes;

@@ -107,7 +107,7 @@ static void patch_slot(const sl_elf_view *view, unsigned id, uintptr_t address) 
 }
 
 static void patch_relocs(const sl_elf_view *view, const hook_indexes *indexes,
-                         const ElfW(Rela) * relocs, size_t cnt) {
+                         const Elf64_Rela *relocs, size_t cnt) {
     for (size_t i = 0; i < cnt; i++) {
         uint32_t type = (uint32_t)ELF64_R_TYPE(relocs[i].r_info);
         uint32_t symbol = (uint32_t)ELF64_R_SYM(relocs[i].r_info);

@@ -20,7 +20,46 @@
     X(TORCH_ENABLED, "_ZN3c1022memoryProfilingEnabledEv", sl_hook_torch_enabled, "libc10",         \
       "asked by the CPU allocator before it reports")                                              \
     X(TORCH_GRAD_MODE, "_ZN3c108GradMode11set_enabledEb", sl_hook_torch_grad_mode, "libc10",       \
-      "gradients are turned off or on: where optimizers step")
+      "gradients are turned off or on: where optimizers step")                                     \
+    X(cuMemAlloc_v2, "cuMemAlloc_v2", sl_hook_cuMemAlloc_v2, "libcuda.so",                         \
+      "driver: plain allocation")                                                                  \
+    X(cuMemAllocPitch_v2, "cuMemAllocPitch_v2", sl_hook_cuMemAllocPitch_v2, "libcuda.so",          \
+      "driver: rows of a matrix")                                                                  \
+    X(cuMemAllocManaged, "cuMemAllocManaged", sl_hook_cuMemAllocManaged, "libcuda.so",             \
+      "driver: managed memory")                                                                    \
+    X(cuMemFree_v2, "cuMemFree_v2", sl_hook_cuMemFree_v2, "libcuda.so", "driver: free")            \
+    X(cuMemAllocAsync, "cuMemAllocAsync", sl_hook_cuMemAllocAsync, "libcuda.so",                   \
+      "driver: from the device's pool")                                                            \
+    X(cuMemAllocAsync_ptsz, "cuMemAllocAsync_ptsz", sl_hook_cuMemAllocAsync_ptsz, "libcuda.so",    \
+      "the same, streams per thread")                                                              \
+    X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", sl_hook_cuMemAllocFromPoolAsync,         \
+      "libcuda.so", "driver: from a pool")                                                         \
+    X(cuMemAllocFromPoolAsync_ptsz, "cuMemAllocFromPoolAsync_ptsz",                                \
+      sl_hook_cuMemAllocFromPoolAsync_ptsz, "libcuda.so", "the same, streams per thread")          \
+    X(cuMemFreeAsync, "cuMemFreeAsync", sl_hook_cuMemFreeAsync, "libcuda.so",                      \
+      "driver: back to a pool")                                                                    \
+    X(cuMemFreeAsync_ptsz, "cuMemFreeAsync_ptsz", sl_hook_cuMemFreeAsync_ptsz, "libcuda.so",       \
+      "the same, streams per thread")                                                              \
+    X(cuMemCreate, "cuMemCreate", sl_hook_cuMemCreate, "libcuda.so", "driver: a physical piece")   \
+    X(cuMemRelease, "cuMemRelease", sl_hook_cuMemRelease, "libcuda.so",                            \
+      "driver: one holder of a piece less")                                                        \
+    X(cuMemRetainAllocationHandle, "cuMemRetainAllocationHandle",                                  \
+      sl_hook_cuMemRetainAllocationHandle, "libcuda.so", "driver: one holder more")                \
+    X(cuMemMap, "cuMemMap", sl_hook_cuMemMap, "libcuda.so", "driver: a piece gets an address")     \
+    X(cuMemUnmap, "cuMemUnmap", sl_hook_cuMemUnmap, "libcuda.so", "driver: it loses it")           \
+    X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", sl_hook_cuDevicePrimaryCtxRetain,      \
+      "libcuda.so", "driver: the device of a context")                                             \
+    X(cuCtxSetCurrent, "cuCtxSetCurrent", sl_hook_cuCtxSetCurrent, "libcuda.so",                   \
+      "driver: the context of a thread")                                                           \
+    X(cuCtxPushCurrent_v2, "cuCtxPushCurrent_v2", sl_hook_cuCtxPushCurrent_v2, "libcuda.so",       \
+      "likewise")                                                                                  \
+    X(cuCtxPopCurrent_v2, "cuCtxPopCurrent_v2", sl_hook_cuCtxPopCurrent_v2, "libcuda.so",          \
+      "likewise")                                                                                  \
+    X(cuGetProcAddress, "cuGetProcAddress", sl_hook_cuGetProcAddress, "libcuda.so",                \
+      "driver: where libraries find the above")                                                    \
+    X(cuGetProcAddress_v2, "cuGetProcAddress_v2", sl_hook_cuGetProcAddress_v2, "libcuda.so",       \
+      "likewise, since CUDA 12")                                                                   \
+    X(dlsym, "dlsym", sl_hook_dlsym, "libc.so", "where libraries find the driver")
 
 typedef enum sl_hook_id {
 #define SL_HOOK_ENUM(id, symbol, replacement, library, meaning) SL_HOOK_##id,

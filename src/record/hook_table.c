@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "record/elf_view.h"
+#include "record/hook_cuda.h"
 #include "record/hook_torch.h"
 
 sl_hook sl_hooks[SL_HOOK_CNT] = {

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "record/hook_cuda.h"
 #include "record/pystack_offsets.h"
 
 typedef struct py_runtime {
@@ -147,17 +148,17 @@ static bool read_ptr_safely(const char *from, const char **to) {
 }
 
 static bool has_type(const char *object, const void *type) {
-    const char *found;
+    const char *found = NULL;
     return object && read_ptr_safely(object + SL_PY_OB_TYPE, &found) && found == type;
 }
 
 static bool field_has_type(const char *object, uint16_t field, const void *type) {
-    const char *value;
+    const char *value = NULL;
     return read_ptr_safely(object + field, &value) && has_type(value, type);
 }
 
 static bool prove_code(const char *code) {
-    int32_t first_line;
+    int32_t first_line = -1;
     return has_type(code, py.code_type) &&
            field_has_type(code, py.layout.code_filename, py.str_type) &&
            field_has_type(code, py.layout.code_name, py.str_type) &&
@@ -312,20 +313,20 @@ bool sl_pyframe_describe(const sl_pyframe *frame, sl_pyframe_text *text) {
 
 /* Minor version of Python 3, 0 when it is another one. */
 static unsigned find_minor(void) {
-    const unsigned long *hex = dlsym(RTLD_DEFAULT, "Py_Version"); /* since 3.11 */
+    const unsigned long *hex = sl_real_dlsym_call(RTLD_DEFAULT, "Py_Version"); /* since 3.11 */
     if (hex)
         return (*hex >> 24) == 3 ? (unsigned)(*hex >> 16) & 0xff : 0;
     const char *(*get_version)(void);
-    *(void **)&get_version = dlsym(RTLD_DEFAULT, "Py_GetVersion");
+    *(void **)&get_version = sl_real_dlsym_call(RTLD_DEFAULT, "Py_GetVersion");
     const char *text = get_version ? get_version() : "";
     return strncmp(text, "3.", 2) == 0 ? (unsigned)strtoul(text + 2, NULL, 10) : 0;
 }
 
 static sl_pystack_state choose_layout(void) {
-    *(void **)&py.get_tstate = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
-    py.code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
-    py.str_type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
-    py.bytes_type = dlsym(RTLD_DEFAULT, "PyBytes_Type");
+    *(void **)&py.get_tstate = sl_real_dlsym_call(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    py.code_type = sl_real_dlsym_call(RTLD_DEFAULT, "PyCode_Type");
+    py.str_type = sl_real_dlsym_call(RTLD_DEFAULT, "PyUnicode_Type");
+    py.bytes_type = sl_real_dlsym_call(RTLD_DEFAULT, "PyBytes_Type");
     py.reason = "";
     if (!py.get_tstate)
         return SL_PYSTACK_ABSENT;
@@ -333,7 +334,7 @@ static sl_pystack_state choose_layout(void) {
         py.reason = "it does not export its types";
         return SL_PYSTACK_REFUSED;
     }
-    const void *runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
+    const void *runtime = sl_real_dlsym_call(RTLD_DEFAULT, "_PyRuntime");
     if (!sl_py_layout_find(find_minor(), runtime, &py.layout, &py.reason))
         return SL_PYSTACK_REFUSED;
     return SL_PYSTACK_UNPROVEN;

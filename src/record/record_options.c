@@ -78,6 +78,7 @@ sl_status sl_record_settings_load(sl_record_settings *settings, sl_error *err) {
         take_dir, take_cpu, take_stacks, take_interval, take_ring};
     *settings = (sl_record_settings){
         .has_stacks = true,
+        .has_driver = !text_of(SL_RECORD_ENV_DRIVER) || is_set(SL_RECORD_ENV_DRIVER),
         .interval_ms = 100,
         .is_disabled = is_set(SL_RECORD_ENV_DISABLE),
         .is_quiet = is_set(SL_RECORD_ENV_QUIET),

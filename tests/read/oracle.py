@@ -25,7 +25,7 @@ def pool_of(pool):
 
 def event_of(event, time):
     addr = event["device_free"] if event["action"] == "oom" and "device_free" in event else event.get("addr", 0)
-    return (event["action"], addr % 2**64, event["size"], event["stream"] % 2**64, time, pool_of(event.get("pool_id")),
+    return (event["action"], addr % 2**64, event["size"], event.get("stream", 0) % 2**64, time, pool_of(event.get("pool_id")),
             stack_of(event.get("frames")))
 
 

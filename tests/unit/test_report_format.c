@@ -69,6 +69,8 @@ static int set_up(void **state) {
         fix->holdings[i] = (sl_holding){site, i ? 1 << 20 : 1 << 30, i ? 3 : 1200};
     }
     sl_device_report device = {
+        .trace = fix->trace,
+        .has_history = true,
         .events = 100,
         .live_requested_bytes = 1 << 30,
         .peak_requested_bytes = (1 << 30) + 5,

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* Two instants compared by site. The two sides may come from different traces, whose ids mean
+ * different things: sites are matched by their text. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/sites.h"
+#include "base/strtab.h"
+
+typedef struct diff_build {
+    const sl_diff_options *options;
+    sl_diff *diff;     /* rows by key */
+    sl_strtab keys;    /* text of a site -> row + 1 (id 0 is the empty string) */
+    SL_VEC(char) text; /* scratch for one key */
+} diff_build;
+
+/* ---- keys ---- */
+
+static bool add_text(diff_build *build, sl_str text) {
+    if (!sl_vec_reserve(&build->text, text.len + 1))
+        return false;
+    if (text.len)
+        memcpy(build->text.at + build->text.cnt, text.ptr, text.len);
+    build->text.cnt += text.len;
+    build->text.at[build->text.cnt++] = '\0';
+    return true;
+}
+
+static bool add_number(diff_build *build, uint32_t number) {
+    return add_text(build, (sl_str){(const char *)&number, sizeof number});
+}
+
+/* Appends what the grouping wants of a frame; 'parts' are bits: 1 file, 2 line, 4 function. */
+static bool add_frame(diff_build *build, const sl_trace *trace, sl_frame frame, unsigned parts) {
+    return (!(parts & 1) || add_text(build, sl_strtab_get(&trace->strings, frame.file))) &&
+           (!(parts & 2) || add_number(build, frame.line)) &&
+           (!(parts & 4) || add_text(build, sl_strtab_get(&trace->strings, frame.function)));
+}
+
+static bool add_stack(diff_build *build, const sl_trace *trace, uint32_t stack_id) {
+    size_t depth = sl_stack_depth(&trace->stacks, stack_id);
+    uint32_t prefix = build->options->prefix_frames;
+    size_t first = prefix && prefix < depth ? depth - prefix : 0;
+    for (size_t i = first; i < depth; i++)
+        if (!add_frame(build, trace, sl_stack_frame(&trace->stacks, stack_id, i), 7))
+            return false;
+    return true;
+}
+
+static bool make_key(diff_build *build, sl_site site) {
+    static const unsigned parts[] = {
+        [SL_GROUP_LINE] = 3, [SL_GROUP_FUNCTION] = 5, [SL_GROUP_FILE] = 1, [SL_GROUP_STACK] = 7};
+    sl_frame frame;
+    build->text.cnt = 0;
+    if (!sl_site_frame(site, &frame) && sl_stack_depth(&site.trace->stacks, site.stack_id) == 0) {
+        const char *label = sl_site_label(site);
+        return add_text(build, (sl_str){label, strlen(label)});
+    }
+    if (build->options->prefix_frames || build->options->group_by == SL_GROUP_STACK)
+        return add_stack(build, site.trace, site.stack_id);
+    if (!sl_site_frame(site, &frame)) {
+        const char *label = sl_site_label(site);
+        return add_text(build, (sl_str){label, strlen(label)});
+    }
+    return add_frame(build, site.trace, frame, parts[build->options->group_by]);
+}
+
+/* The row of a site, new or old; NULL when memory ran out. */
+static sl_diff_row *row_for(diff_build *build, sl_site site) {
+    if (!make_key(build, site))
+        return NULL;
+    uint32_t id = sl_strtab_intern(&build->keys, build->text.at, build->text.cnt);
+    if (id == SL_STR_NONE)
+        return NULL;
+    while (build->diff->rows.cnt < id)
+        if (!sl_vec_push(&build->diff->rows, ((sl_diff_row){.site = site})))
+            return NULL;
+    return &build->diff->rows.at[id - 1];
+}
+
+/* ---- one side ---- */
+
+static uint32_t resolve(const sl_replay *replay, const sl_instant *instant) {
+    switch (instant->kind) {
+    case SL_AT_PEAK: return replay->peak_requested.event;
+    case SL_AT_TIME:
+        return sl_replay_event_at(replay, sl_replay_absolute_time(replay, instant->time_us));
+    case SL_AT_END: break;
+    }
+    return replay->event_cnt ? replay->event_cnt - 1 : SL_EVENT_BEFORE;
+}
+
+static bool add_holding(diff_build *build, const sl_holding *holding, bool is_after) {
+    sl_diff_row *row = row_for(build, holding->site);
+    if (!row)
+        return false;
+    uint64_t *bytes = is_after ? &row->after_bytes : &row->before_bytes;
+    uint64_t *blocks = is_after ? &row->after_blocks : &row->before_blocks;
+    *bytes += holding->bytes;
+    *blocks += holding->blocks;
+    if (is_after)
+        row->site = holding->site;
+    return true;
+}
+
+/* Holdings by stack: finer than any grouping, so that every grouping can be made of them. */
+static sl_status add_side(diff_build *build, const sl_instant *instant, bool is_after,
+                          sl_error *err) {
+    const sl_device_trace *device = sl_trace_find_device(instant->trace, instant->device);
+    if (!device)
+        return sl_fail(err, SL_E_DEVICE, "'%s' has no device %d", instant->trace->path,
+                       instant->device);
+    sl_diff_side *side = is_after ? &build->diff->after : &build->diff->before;
+    sl_sites sites = {0};
+    sl_replay *replay = NULL;
+    sl_arena arena = SL_ARENA_INIT;
+    sl_holdings holdings = {0};
+    sl_replay_totals totals = {0};
+    sl_status status = sl_replay_new(instant->trace, device, &replay, err);
+    if (status == SL_OK)
+        status = sl_sites_init(&sites, instant->trace, SL_GROUP_STACK, build->options->filter, err);
+    if (status == SL_OK) {
+        uint32_t event = resolve(replay, instant);
+        bool ok = sl_sites_holdings(&sites, replay, event, SIZE_MAX, &arena, &holdings) &&
+                  sl_replay_totals_at(replay, event, &totals);
+        for (size_t i = 0; ok && i < holdings.cnt; i++) {
+            ok = add_holding(build, &holdings.at[i], is_after);
+            side->live_bytes += holdings.at[i].bytes;
+            side->blocks += holdings.at[i].blocks;
+        }
+        side->trace = instant->trace;
+        side->device = instant->device;
+        side->time_us = sl_replay_time(replay, event);
+        if (replay->reserved_known)
+            side->reserved_bytes = sl_known_u64(totals.reserved_bytes);
+        status = ok ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory while comparing");
+    }
+    sl_arena_fini(&arena);
+    sl_sites_fini(&sites);
+    sl_replay_free(replay);
+    return status;
+}
+
+/* ---- rows ---- */
+
+static sl_change change_of(const sl_diff_row *row) {
+    if (row->before_bytes == row->after_bytes && row->before_blocks == row->after_blocks)
+        return SL_CHANGE_SAME;
+    if (!row->before_blocks)
+        return SL_CHANGE_APPEARED;
+    if (!row->after_blocks)
+        return SL_CHANGE_GONE;
+    return row->after_bytes >= row->before_bytes ? SL_CHANGE_GROWN : SL_CHANGE_SHRUNK;
+}
+
+static uint64_t distance(const sl_diff_row *row) {
+    return row->after_bytes > row->before_bytes ? row->after_bytes - row->before_bytes
+                                                : row->before_bytes - row->after_bytes;
+}
+
+static int compare_rows(const void *a, const void *b) {
+    const sl_diff_row *x = a, *y = b;
+    if (distance(x) != distance(y))
+        return distance(x) > distance(y) ? -1 : 1;
+    return x->after_bytes > y->after_bytes ? -1 : x->after_bytes < y->after_bytes;
+}
+
+static void finish(sl_diff *diff, size_t top) {
+    uint64_t *sums[] = {[SL_CHANGE_APPEARED] = &diff->appeared_bytes,
+                        [SL_CHANGE_GONE] = &diff->gone_bytes,
+                        [SL_CHANGE_GROWN] = &diff->grown_bytes,
+                        [SL_CHANGE_SHRUNK] = &diff->shrunk_bytes,
+                        [SL_CHANGE_SAME] = &diff->same_bytes};
+    size_t kept = 0;
+    for (size_t i = 0; i < diff->rows.cnt; i++) {
+        sl_diff_row row = diff->rows.at[i];
+        row.change = change_of(&row);
+        diff->change_cnt[row.change]++;
+        *sums[row.change] += row.change == SL_CHANGE_SAME ? row.after_bytes : distance(&row);
+        if (row.change != SL_CHANGE_SAME)
+            diff->rows.at[kept++] = row;
+    }
+    diff->rows.cnt = kept;
+    diff->same_sites = diff->change_cnt[SL_CHANGE_SAME];
+    if (kept)
+        qsort(diff->rows.at, kept, sizeof *diff->rows.at, compare_rows);
+    if (top && kept > top)
+        diff->rows.cnt = top;
+}
+
+sl_status sl_diff_new(const sl_instant *before, const sl_instant *after,
+                      const sl_diff_options *options, sl_diff **out, sl_error *err) {
+    static const sl_diff_options defaults = {0};
+    sl_diff *diff = calloc(1, sizeof *diff);
+    if (!diff)
+        return sl_fail(err, SL_E_NOMEM, "out of memory");
+    diff_build build = {.options = options ? options : &defaults, .diff = diff};
+    diff->prefix_frames = build.options->prefix_frames;
+    sl_status status = add_side(&build, before, false, err);
+    if (status == SL_OK)
+        status = add_side(&build, after, true, err);
+    sl_strtab_fini(&build.keys);
+    sl_vec_free(&build.text);
+    if (status != SL_OK) {
+        sl_diff_free(diff);
+        return status;
+    }
+    finish(diff, build.options->top);
+    *out = diff;
+    return SL_OK;
+}

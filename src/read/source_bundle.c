@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "read/source_bundle.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/json_text.h"
+#include "model/telemetry.h"
+#include "read/telemetry_read.h"
+
+/* Longer ones are not looked into; a frame must stay small. */
+#define PATH_CAP 2048
+
+static bool join(char out[PATH_CAP], const char *folder, const char *name) {
+    return (size_t)snprintf(out, PATH_CAP, "%s/%s", folder, name) < PATH_CAP;
+}
+
+static bool has_file(const char *folder, const char *name) {
+    char path[PATH_CAP];
+    struct stat info;
+    return join(path, folder, name) && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+bool sl_bundle_is(const char *path) {
+    return has_file(path, "events.json") &&
+           (has_file(path, "metadata.json") || has_file(path, "manifest.json"));
+}
+
+/* Texts of the metadata that say what happened. */
+typedef struct story {
+    sl_arena *arena;
+    const char *message, *reason, *type;
+} story;
+
+static const char **slot_of(story *s, sl_str key) {
+    struct {
+        const char *name;
+        const char **slot;
+    } rows[] = {
+        {"exception_message", &s->message}, {"reason", &s->reason}, {"exception_type", &s->type}};
+    for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
+        if (key.len == strlen(rows[i].name) && memcmp(key.ptr, rows[i].name, key.len) == 0)
+            return rows[i].slot;
+    return NULL;
+}
+
+static sl_status read_members(sl_json_in *json, story *s, sl_error *err) {
+    sl_json_token token;
+    SL_TRY(sl_json_next(json, &token, err));
+    if (token.type != SL_JSON_BEGIN_OBJECT)
+        return sl_fail_at(err, SL_E_FORMAT, token.position, "expected an object, found %s",
+                          sl_json_type_name(token.type));
+    for (;;) {
+        SL_TRY(sl_json_next(json, &token, err));
+        if (token.type == SL_JSON_END_OBJECT)
+            return SL_OK;
+        const char **slot = slot_of(s, token.text);
+        SL_TRY(sl_json_next(json, &token, err));
+        if (slot && token.type == SL_JSON_STRING &&
+            !(*slot = sl_arena_copy(s->arena, token.text.ptr, token.text.len)))
+            return sl_fail(err, SL_E_NOMEM, "no memory for a text");
+        SL_TRY(sl_json_skip(json, &token, err));
+    }
+}
+
+static sl_status read_story(const char *folder, story *s, sl_error *err) {
+    char path[PATH_CAP];
+    sl_byte_stream in;
+    sl_json_in json;
+    if (!join(path, folder, "metadata.json"))
+        return sl_fail(err, SL_E_LIMIT, "the path is too long");
+    sl_status status = sl_bytes_open(&in, path, NULL, err);
+    if (status >= 0) {
+        sl_json_in_init(&json, &in);
+        json.allows_nan = true;
+        status = read_members(&json, s, err);
+        sl_json_in_fini(&json);
+    }
+    sl_bytes_close(&in);
+    return status < 0 ? sl_error_prefix(err, "metadata.json") : SL_OK;
+}
+
+static sl_status read_events(const char *folder, const sl_load_options *options, sl_telemetry *set,
+                             sl_error *err) {
+    char path[PATH_CAP];
+    sl_byte_stream in;
+    sl_tm_load_options how = {.convert.reads_bundle_names = true, .skips_bad = options->skips_bad};
+    if (!join(path, folder, "events.json"))
+        return sl_fail(err, SL_E_LIMIT, "the path is too long");
+    sl_status status = sl_bytes_open(&in, path, NULL, err);
+    if (status >= 0)
+        status = sl_telemetry_read(&in, &how, set, err);
+    sl_bytes_close(&in);
+    return status < 0 ? sl_error_prefix(err, "events.json") : SL_OK;
+}
+
+static sl_status fill(const char *path, const sl_load_options *options, sl_trace *trace,
+                      sl_error *err) {
+    story s = {.arena = &trace->arena};
+    sl_telemetry *set = sl_telemetry_new();
+    if (!set)
+        return sl_fail(err, SL_E_NOMEM, "no memory for telemetry records");
+    sl_status status = read_events(path, options, set, err);
+    if (status < 0) {
+        sl_telemetry_free(set);
+        return status;
+    }
+    SL_TRY(sl__tm_attach(trace, set, err));
+    if (has_file(path, "metadata.json"))
+        SL_TRY(read_story(path, &s, err));
+    if (!has_file(path, "manifest.json"))
+        sl_trace_note(trace, "the bundle has no manifest: its writer was stopped halfway");
+    trace->oom_message = s.message ? s.message : s.reason;
+    if (s.reason)
+        sl_trace_note(trace, "the bundle was written because of: %s", s.reason);
+    return SL_OK;
+}
+
+sl_status sl_bundle_load(const char *path, const sl_load_options *options, sl_trace **out,
+                         sl_error *err) {
+    sl_trace *trace = sl_trace_new(path, SL_SOURCE_OOM_BUNDLE);
+    if (!trace)
+        return sl_fail(err, SL_E_NOMEM, "no memory for a trace");
+    sl_status status = fill(path, options, trace, err);
+    if (status < 0)
+        sl_trace_free(trace);
+    else
+        *out = trace;
+    return status;
+}
