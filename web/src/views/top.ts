@@ -45,7 +45,7 @@ export function verdictView(state: State): HTMLElement {
   const verdict = VERDICTS[meta.verdict];
   return h("section", { class: `verdict ${verdict.tone}`, "aria-labelledby": "verdict-word" },
     h("h2", { id: "verdict-word" }, verdict.word),
-    h("p", {}, fmt.capital(meta.verdict_text)));
+    h("p", {}, fmt.capital(meta.verdict_text.replace(/^(healthy|out of memory|leak|fragmentation|spike): /i, ""))));
 }
 
 export function findingsView(state: State, nav: Navigation): HTMLElement | null {
