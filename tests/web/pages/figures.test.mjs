@@ -87,9 +87,9 @@ function busiest(report) {
   return report.devices.reduce((a, b) => (b.events > a.events || (b.events === a.events && b.live_requested_bytes > a.live_requested_bytes) ? b : a));
 }
 
-async function checkPage(name, input) {
+async function checkPage(name, input, ...options) {
   const report = analyze(input);
-  const { file } = makeReport(name, [input]);
+  const { file } = makeReport(name, [input], ...options);
   const { page, troubles } = await openPage(browser.context, file);
   const shown = report.findings.find((f) => f.device !== null)?.device;
   const device = report.devices.find((d) => d.device === shown) ?? busiest(report);
@@ -117,3 +117,7 @@ const CORPUS = process.env.STORMLOG_WEB_ALL ? /./ : /^(x\d|c04|c18|c20|c21|c31|c
 
 for (const [name, input] of [...inputs("h200", /./), ...inputs("corpus", CORPUS)])
   test(`figures of ${name}`, () => checkPage(name, input));
+
+// Most blocks are left out here: sums must come from the checkpoints and still be exact.
+for (const name of ["s1_loss_history", "s6_expandable"])
+  test(`figures of ${name} with few blocks`, () => checkPage(`${name}-few`, data("h200", `${name}.pickle.gz`), "--top", "100"));
