@@ -42,10 +42,19 @@ export function laneName(meta: PageMeta, index: number): string {
 
 export function verdictView(state: State): HTMLElement {
   const { meta } = state.data;
-  const verdict = VERDICTS[meta.verdict];
-  return h("section", { class: `verdict ${verdict.tone}`, "aria-labelledby": "verdict-word" },
-    h("h2", { id: "verdict-word" }, verdict.word),
-    h("p", {}, fmt.capital(meta.verdict_text.replace(/^(healthy|out of memory|leak|fragmentation|spike): /i, ""))));
+  const { word, tone, text } = splitVerdict(meta);
+  return h("section", { class: `verdict ${tone}`, "aria-labelledby": "verdict-word" },
+    h("h2", { id: "verdict-word" }, word),
+    h("p", {}, fmt.capital(text)));
+}
+
+/** The sentence begins with its own word, "Leak: ..."; that of an input without history is neither good nor bad. */
+function splitVerdict(meta: PageMeta): { word: string; tone: string; text: string } {
+  const { word, tone } = VERDICTS[meta.verdict];
+  const parts = /^(Healthy|Out of memory|Leak|Fragmentation|Spike|No history): (.*)$/s.exec(meta.verdict_text);
+  if (!parts) return { word, tone, text: meta.verdict_text };
+  const isOwn = parts[1] === word;
+  return { word: parts[1]!, tone: isOwn ? tone : "", text: parts[2]! };
 }
 
 export function findingsView(state: State, nav: Navigation): HTMLElement | null {
