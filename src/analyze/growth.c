@@ -26,7 +26,8 @@ static void fill(bins *b, const sl_growth_point *points, size_t cnt) {
         double lowest = INFINITY;
         bool is_last = i + 1 == b->cnt;
         /* What was held when the bin began counts only if it lasted into it. */
-        if (at >= cnt || (double)(points[at].time_ns - first) > (double)span * (double)i / (double)b->cnt)
+        if (at >= cnt ||
+            (double)(points[at].time_ns - first) > (double)span * (double)i / (double)b->cnt)
             lowest = held;
         for (; at < cnt && (is_last || (double)(points[at].time_ns - first) < end); at++) {
             held = (double)points[at].bytes;
@@ -102,7 +103,20 @@ static size_t widen(const bins *b, size_t from, sl_fit *fit) {
     return from;
 }
 
+/* A program that ends gives everything back: what follows a maximum in the last tenth of the time is
+ * its end, not its behaviour. */
+static size_t without_end(const sl_growth_point *points, size_t cnt) {
+    size_t top = 0;
+    for (size_t i = 0; i < cnt; i++)
+        if (points[i].bytes >= points[top].bytes)
+            top = i;
+    double span = (double)(points[cnt - 1].time_ns - points[0].time_ns);
+    double rest = (double)(points[cnt - 1].time_ns - points[top].time_ns);
+    return rest <= 0.1 * span ? top + 1 : cnt;
+}
+
 void sl_growth_find(const sl_growth_point *points, size_t cnt, sl_growth *out) {
+    cnt = cnt ? without_end(points, cnt) : 0;
     bins b = {.cnt = cnt / 2 < BINS_MAX ? cnt / 2 : BINS_MAX};
     sl_fit fit;
     *out = (sl_growth){0};
