@@ -134,7 +134,7 @@ function tiles(state: State): HTMLElement[] {
       h("dd", { class: "note" }, note));
   const out = [
     tile("peak", "Peak", fmt.bytes(m.peak_bytes), m.peak_bytes,
-      m.events === 0 ? "live, requested bytes" : m.peak_event < 0 ? "live before the first event" : state.lane.hasTime ? `after ${fmt.duration(m.peak_time_us)}` : `at event ${fmt.count(m.peak_event)}`),
+      m.peak_bytes === null ? "there is no history" : m.events === 0 ? "live, requested bytes" : m.peak_event < 0 ? "live before the first event" : state.lane.hasTime ? `after ${fmt.duration(m.peak_time_us)}` : `at event ${fmt.count(m.peak_event)}`),
     tile("live", "Live at the end", fmt.bytes(m.live_bytes), m.live_bytes, m.live_rounded_bytes === null ? "as the last sample says" : `${fmt.bytes(m.live_rounded_bytes)} in the allocator's blocks`),
     tile("reserved", "Reserved", fmt.bytes(m.reserved_bytes), m.reserved_bytes,
       m.peak_reserved_bytes === null ? "the input does not say" : `at most ${fmt.bytes(m.peak_reserved_bytes)}`),
