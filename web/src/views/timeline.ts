@@ -30,6 +30,7 @@ export function timelineView(state: State): HTMLElement {
 function timelineBody(state: State): (HTMLElement | null)[] {
   let stacking: Stacking = "none";
   let folded: Folded | null = null;
+  let rows: GroupRows = [];
   let blocks: Blocks | null = null;
   let ends: Uint32Array | null = null;
   let columns: Columns<"groups"> | null = null;
@@ -47,33 +48,15 @@ function timelineBody(state: State): (HTMLElement | null)[] {
 
   const series = (): uPlot.Series[] => {
     const t = theme();
-    const line = (stroke: string, extra: uPlot.Series = {}): uPlot.Series =>
-      ({ stroke, width: 1.5, points: { show: false }, ...extra });
-    const reserved = line(t.reserved, { width: 1.25 });
-    const limit = line(t.limit, { dash: [6, 4], width: 1.25 });
-    if (stacking === "none")
-      return [line(t.live, { fill: `${t.live}26` }), line(t.live, { width: 0.75 }), reserved, limit];
-    const cnt = lane.meta.groups[stacking].length;
-    const fills = lane.meta.groups[stacking].map((_, i) => line("transparent", { width: 0, fill: t.series[cnt - 1 - i] ?? t.rest }));
-    return [...fills, line(t.ink, { width: 1 }), reserved, limit];
+    return [{ stroke: t.reserved, width: 1.25, points: { show: false } }, { stroke: t.limit, width: 1.25, dash: [6, 4], points: { show: false } }];
   };
 
   const data = (width: number, from: number, to: number): uPlot.AlignedData => {
     folded = lane.curve.fold(state.axis, from, to, width);
-    const capacity = lane.meta.capacity_bytes;
-    const flat = capacity === null ? folded.x.map(() => NaN) : folded.x.map(() => capacity);
-    const reserved = folded.reserved ?? folded.x.map(() => NaN);
+    rows = stacking === "none" ? [] : groupRows(folded.at, stacking);
+    const capacity = lane.meta.capacity_bytes ?? NaN;
     const half = (to - from) / width / 2;
-    const x = folded.x.map((v) => v + half);
-    if (stacking === "none") return [x, folded.max, folded.min, reserved, flat];
-    const rows = groupRows(folded.at, stacking);
-    const sums: Float64Array[] = [];
-    for (const row of rows) {
-      const below = sums[sums.length - 1];
-      sums.push(row.map((v, i) => v + (below?.[i] ?? 0)));
-    }
-    // The whole stack first, then ever smaller parts painted over it.
-    return [x, ...sums.reverse(), folded.max, reserved, flat];
+    return [folded.x.map((v) => v + half), folded.reserved ?? folded.x.map(() => NaN), folded.x.map(() => capacity)];
   };
 
   const plot = makePlot(state, {
@@ -81,6 +64,7 @@ function timelineBody(state: State): (HTMLElement | null)[] {
     height: 300,
     series, data,
     top: () => yTop(folded, lane.meta.capacity_bytes),
+    under: (u) => drawColumns(u, folded!, rows),
     over: (u) => drawMarks(u, state),
     hover: (x) => {
       readout.textContent = describe(state, x === null ? state.instant : state.axis.event(x), x !== null);
@@ -140,6 +124,45 @@ function timelineBody(state: State): (HTMLElement | null)[] {
   const help = h("p", { class: "hint" },
     `Drag to select a range, it drives every view below; Shift-drag pans, Ctrl-wheel zooms, a click fixes the moment. Keys: ${KEYS.filter((k) => k.text).map((k) => k.text).join(" · ")}.`);
   return [tools, legend, plot.root, readout, h("p", { class: "sub" }, rangeText, " ", detailNote(state)), markList(state), help];
+}
+
+/**
+ * One upright bar for each pixel column: from the lowest to the highest value, over a pale ground; or the parts
+ * of the highest value on top of each other. Bars instead of lines: a curve that swings within every pixel costs
+ * ten times as much to stroke, and its strokes would say no more.
+ */
+function drawColumns(u: uPlot, folded: Folded, rows: GroupRows): void {
+  const t = theme();
+  const ctx = u.ctx;
+  const { left, top, width, height } = u.bbox;
+  const y = (bytes: number): number => Math.round(top + height * (1 - bytes / u.scales["y"]!.max!));
+  const n = folded.max.length;
+  const least = Math.max(1, Math.round(1.5 * devicePixelRatio));
+  const edges = Int32Array.from({ length: n + 1 }, (_, i) => Math.round(left + (width * i) / n));
+  const colors = rows.map((_, g) => t.series[g] ?? t.rest);
+  const bottom = top + height;
+  for (let i = 0; i < n; i++) {
+    const w = edges[i + 1]! - edges[i]!;
+    const high = y(folded.max[i]!);
+    const low = y(folded.min[i]!);
+    if (rows.length === 0) {
+      ctx.fillStyle = `${t.live}26`;
+      ctx.fillRect(edges[i]!, low, w, bottom - low);
+      ctx.fillStyle = t.live;
+      ctx.fillRect(edges[i]!, high, w, Math.max(least, low - high));
+      continue;
+    }
+    let base = 0;
+    for (let g = 0; g < rows.length; g++) {
+      const part = rows[g]![i]!;
+      if (part <= 0) continue;
+      ctx.fillStyle = colors[g]!;
+      ctx.fillRect(edges[i]!, y(base + part), w, y(base) - y(base + part));
+      base += part;
+    }
+    ctx.fillStyle = t.ink;
+    ctx.fillRect(edges[i]!, high, w, Math.max(1, Math.round(devicePixelRatio / 2)));
+  }
 }
 
 function yTop(folded: Folded | null, capacity: number | null): number {
