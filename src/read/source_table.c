@@ -7,8 +7,8 @@
 
 const sl_source_ops *const sl_sources[] = {
     &sl_source_torch_pickle,
-    &sl_source_telemetry,
     &sl_source_torch_json,
+    &sl_source_telemetry,
     NULL,
 };
 
