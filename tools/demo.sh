@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$root"
 
 say() {
-    printf '\n%s\n' "$*" | fold -s -w 80
+    printf '\n%s\n' "$*" | fold -s -w 80 | sed 's/ *$//'
 }
 
 # Prints the command as a person would type it, then runs it. $work is shown as the folder "demo-run".
@@ -33,14 +33,17 @@ if "$python" -c 'import torch' 2>/dev/null; then
     say "2. The recording was written through a mapped file: what was published before the kill is there, and fsck proves it."
     show "stormlog fsck $file"
     show "stormlog cat $file | tail -n 3"
+
+    say "3. It also says what happened, and on which line."
+    show "stormlog analyze $work/run"
 else
     say "   ($python has no torch here, so there is nothing to record; on Debian: apt install python3-torch)"
 fi
 
-say "3. The snapshot of a real training on an H200, made by PyTorch itself. Nothing in the pickle is executed."
+say "4. The snapshot of a real training on an H200, made by PyTorch itself. Nothing in the pickle is executed."
 show "stormlog analyze tests/data/h200/s1_loss_history.pickle.gz"
 
-say "4. The same answer for a script: exit code 1 when there is a leak."
+say "5. The same answer for a script: exit code 1 when there is a leak."
 show "stormlog analyze tests/data/h200/s1_loss_history.pickle.gz --fail-on leak > $work/report.txt; echo \"exit code \$?\""
 
 say "More: stormlog --help, README.md. Tests: make test."

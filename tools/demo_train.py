@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tools/demo.sh records: a training loop with the commonest leak there is, which then dies as the kernel would kill it."""
+"""What tools/demo.sh records: a training loop with a common leak, which then dies as the kernel's OOM killer would end it."""
 
 import os
 import signal
@@ -10,14 +10,14 @@ import torch
 def train(steps):
     model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    history = []
+    scores = []
     for _ in range(steps):
         loss = model(torch.randn(64, 256)).pow(2).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        history.append(loss)  # the leak: keeps the graph of every step alive
+        scores.append(model(torch.randn(64, 256)).mean())  # the leak: a score kept with its whole graph
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 train(200)
-os.kill(os.getpid(), signal.SIGKILL)

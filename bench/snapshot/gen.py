@@ -5,15 +5,18 @@ A made-up training loop: forward allocates, backward frees in reverse, the optim
 frames deep, about 240 different ones over about 700 frames, and each allocation and each free has a list object of its own, as
 in torch's files. Addresses are reused; segments and blocks at the end agree with the events.
 
-Up to REAL_LIMIT events, Python's own pickler writes the objects. Above that the objects would not fit into memory, and
-Emitter writes the same bytes directly; --check N compares the two byte for byte.
+Python's own pickler writes the objects. Above TILE_EVENTS they would not fit into memory; then the steps after the first
+one are written again and again, with later times, until there are enough. `gen.py --check` looks at a small file made that
+way: Python must be able to load it, time must go on, and every free must find its block.
 """
 
 import pickle
 import random
+import re
+import struct
 import sys
 
-REAL_LIMIT = 2_000_000
+TILE_EVENTS = 1_000_000
 T0 = 1_794_709_125_535_948
 BASE = 0x7F3A_0000_0000
 MIB = 1 << 20
@@ -91,7 +94,6 @@ class Run:
         self.heap = Heap()
         self.cnt = cnt
         self.time = T0
-        self.list_cnt = 0
         self.made = 0
         self.step_cnt = 0
         sizes = [int(2 ** self.rng.uniform(9, 26)) for _ in self.program.forward]
@@ -143,11 +145,11 @@ class Run:
             yield from self.release(slot, self.program.optimizer[(i + self.step_cnt) % 80])
 
     def events(self):
-        while True:
-            for event in self.step():
-                yield event
-                if self.made >= self.cnt and event[0] != "free_requested" and event[0] != "segment_alloc":
-                    return
+        """At least cnt events, up to the end of a step, where everything the step allocated is free again."""
+        while self.made < self.cnt:
+            if self.step_cnt == 1:
+                self.first_step_cnt = self.made
+            yield from self.step()
 
 
 def segment_dicts(heap, empty):
@@ -174,227 +176,123 @@ def event_dict(action, addr, size, time, frames):
     return dict(zip(KEYS, (action, addr, size, 0, time, context, "", pool, frames)))
 
 
-def snapshot_of(cnt):
-    run = Run(cnt)
+def snapshot_of(run):
     trace = [event_dict(*event) for event in run.events()]
     segments = list(segment_dicts(run.heap, []))
     return {"segments": segments, "device_traces": [trace], "allocator_settings": SETTINGS, "external_annotations": []}
 
 
-class Emitter:
-    """The bytes of Python's C pickler, protocol 4, for the same snapshot, without its objects.
+# --- More events than fit into memory as objects ------------------------------------------------------------------------
 
-    The head (segments) is pickled for real, cut where the trace begins; events are then written with the memo ids that
-    the head has established. Frames follow the pickler's rule: a new one when 64 KiB are reached after an object.
-    """
 
-    FRAME = 64 * 1024
+def without_frames(data):
+    """FRAME opcodes are optional; without them bytes can be cut at any opcode."""
+    parts, at = [data[:2]], 2
+    while at < len(data):
+        if data[at] != 0x95:
+            parts.append(data[at:])
+            break
+        size = int.from_bytes(data[at + 1:at + 9], "little")
+        parts.append(data[at + 9:at + 9 + size])
+        at += 9 + size
+    return b"".join(parts)
 
-    def __init__(self, file):
-        self.file, self.frame, self.memo = file, bytearray(), {}
-        self.memo_cnt = 0
 
-    def put(self, data):
-        self.frame += data
+class Tile:
+    """The bytes of the steps after the first, and where in them the times stand."""
 
-    def memoize(self, key=None):
-        if key is not None:
-            self.memo[key] = self.memo_cnt
-        self.memo_cnt += 1
-        self.frame += b"\x94"
+    def __init__(self, data, run):
+        # After the first event, keys are references: } MEMOIZE ( j <id of "action">.
+        key = b"\x8c\x07time_us\x94"
+        first = data.index(b"\x8c\x06action\x94")
+        action = struct.pack("<I", memo_id(data, first))
+        time = struct.pack("<I", memo_id(data, data.index(key)))
+        starts = [m.start() for m in re.finditer(re.escape(b"}\x94(j" + action), data)]
+        assert len(starts) == run.made - 1, "every event but the first was found"
+        self.begin = starts[run.first_step_cnt - 1]
+        self.end = data.index(b"\x8c\x12allocator_settings\x94")
+        while data[self.end - 1:self.end] in (b"a", b"e"):  # the brackets of the traces
+            self.end -= 1
+        self.bytes = bytearray(data[self.begin:self.end])
+        self.cnt = run.made - run.first_step_cnt
+        self.times = [m.end() for m in re.finditer(re.escape(b"j" + time + b"\x8a\x07"), self.bytes)]
+        assert len(self.times) == self.cnt, "every time was found"
+        last = int.from_bytes(self.bytes[self.times[-1]:self.times[-1] + 7], "little")
+        self.period = last - int.from_bytes(self.bytes[self.times[0]:self.times[0] + 7], "little") + 10
 
-    def end_object(self):
-        """The pickler looks at the frame's length after each item it saves."""
-        if len(self.frame) >= self.FRAME:
-            self.flush()
+    def advance(self):
+        for at in self.times:
+            time = int.from_bytes(self.bytes[at:at + 7], "little") + self.period
+            self.bytes[at:at + 7] = time.to_bytes(7, "little")
 
-    def flush(self):
-        if len(self.frame) < 4:
-            self.file.write(bytes(self.frame))
-        elif self.frame:
-            self.file.write(b"\x95" + len(self.frame).to_bytes(8, "little") + self.frame)
-        self.frame = bytearray()
 
-    def get(self, key):
-        i = self.memo[key]
-        self.put(bytes((0x68, i)) if i < 256 else b"j" + i.to_bytes(4, "little"))
+def memo_id(data, at):
+    """The id that the string at this place gets: one for each MEMOIZE before it."""
+    cnt = 0
+    for opcode, _, position in genops_quick(data, at):
+        cnt += opcode == 0x94
+        if position >= at:
+            break
+    return cnt
 
-    def text(self, value, key):
-        if key in self.memo:
-            self.get(key)
+
+def genops_quick(data, stop):
+    """Opcodes up to a position: just enough of pickle to walk over segments."""
+    sizes = {0x4B: 1, 0x4D: 2, 0x4A: 4, 0x68: 1, 0x6A: 4, 0x47: 8}
+    at = 2
+    while at <= stop:
+        opcode = data[at]
+        yield opcode, None, at
+        at += 1
+        if opcode in (0x8C, 0x8A):
+            at += 1 + data[at]
         else:
-            raw = value.encode()
-            self.put(bytes((0x8C, len(raw))) + raw)
-            self.memoize(key)
-        self.end_object()
-
-    def number(self, value):
-        if 0 <= value < 256:
-            self.put(bytes((0x4B, value)))
-        elif 0 <= value < 65536:
-            self.put(b"M" + value.to_bytes(2, "little"))
-        elif -(2**31) <= value < 2**31:
-            self.put(b"J" + value.to_bytes(4, "little", signed=True))
-        else:
-            raw = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
-            self.put(bytes((0x8A, len(raw))) + raw)
-        self.end_object()
-
-    def save(self, value, key=None):
-        """Any of the objects of a snapshot; key names it in the memo (strings by their text, others by identity)."""
-        if isinstance(value, bool):
-            self.put(b"\x88" if value else b"\x89")
-            self.end_object()
-        elif isinstance(value, int):
-            self.number(value)
-        elif isinstance(value, float):
-            import struct
-            self.put(b"G" + struct.pack(">d", value))
-            self.end_object()
-        elif isinstance(value, str):
-            self.text(value, ("str", id(value)) if key is None else key)
-        elif isinstance(value, tuple):
-            for item in value:
-                self.save(item)
-            self.put(b"\x86")
-            self.memoize()
-            self.end_object()
-        elif id(value) in self.memo:
-            self.get(id(value))
-            self.end_object()
-        else:
-            self.open(value)
-
-    def open(self, value):
-        self.put(b"]" if isinstance(value, list) else b"}")
-        self.memoize(id(value))
-        items = list(value) if isinstance(value, list) else list(value.items())
-        is_list = isinstance(value, list)
-        if len(items) == 1 and is_list:
-            self.save(items[0])
-            self.put(b"a")
-        else:
-            for start in range(0, len(items), 1000):
-                self.put(b"(")
-                for item in items[start:start + 1000]:
-                    if is_list:
-                        self.save(item)
-                    else:
-                        self.save(item[0])
-                        self.save(item[1])
-                self.put(b"e" if is_list else b"u")
-        self.end_object()
+            at += sizes.get(opcode, 0)
 
 
-def emit(cnt, file):
-    """Two passes over the same seed: the first finds the end state, the second writes the events."""
-    first = Run(cnt)
-    total = sum(1 for _ in first.events())
-    run = Run(cnt)
-    translate = {id(a): b for a, b in zip(first.program.frames, run.program.frames)}
-    out = Emitter(file)
-    file.write(b"\x80\x04")
-    out.put(b"}")
-    out.memoize()
-    out.put(b"(")
-    out.save("segments")
-    live_lists = {}
-    end_state = list(segment_dicts(first.heap, []))
-    swap_frames(end_state, translate)
-    out.save(end_state)
-    keep = collect_lists(first.heap)
-    out.save("device_traces")
-    out.put(b"]")
-    out.memoize()
-    out.put(b"]")
-    out.memoize()
-    write_events(out, run, total, keep, live_lists)
-    out.end_object()
-    out.put(b"a")
-    out.end_object()
-    for key, value in (("allocator_settings", SETTINGS), ("external_annotations", [])):
-        out.save(key)
-        out.save(value)
-    out.put(b"u.")
-    out.flush()
+def write_tiled(cnt, tile_events, file):
+    run = Run(tile_events)
+    data = without_frames(pickle.dumps(snapshot_of(run), protocol=4))
+    tile = Tile(data, run)
+    file.write(data[:tile.end])
+    made = run.made
+    while made < cnt:
+        tile.advance()
+        file.write(tile.bytes)
+        made += tile.cnt
+    file.write(data[tile.end:])
 
 
-def swap_frames(segments, translate):
-    """The end state's stacks in terms of the second run's frame objects."""
-    for segment in segments:
-        for block in segment["blocks"]:
-            block["frames"][:] = [translate[id(frame)] for frame in block["frames"]]
-
-
-def collect_lists(heap):
-    """(address) -> list object of a block that is live at the end."""
-    return {slot[0]: slot[3] for segment in heap.segments for slot in segment["slots"] if slot[3]}
-
-
-def write_events(out, run, total, keep, live_lists):
-    del live_lists
-    last_alloc = {}
-    for i, event in enumerate(Run(run.cnt).events()):
-        if event[0] == "alloc":
-            last_alloc[event[1]] = i
-    final = {last_alloc[addr]: frames for addr, frames in keep.items()}
-    previous = (None, None)
-    for i, (action, addr, size, time, frames) in enumerate(run.events()):
-        if i % 1000 == 0:
-            out.put(b"(")
-        # A list written in the end state is referred to; a pair of events shares one.
-        upcoming = final.get(i) or (final.get(i + 1) if action == "segment_alloc" else None)
-        shown = upcoming if upcoming is not None else frames
-        out.put(b"}")
-        out.memoize()
-        out.put(b"(")
-        for key, value in zip(KEYS, (action, addr, size, 0, time)):
-            out.save(key)
-            out.save(value)
-        out.save("compile_context")
-        out.put(b"\x8c\x03N/A")
-        out.memoize()
-        out.end_object()
-        out.save("user_metadata")
-        out.save("")
-        out.save("pool_id")
-        out.save((0, 0))
-        out.save("frames")
-        if id(shown) not in out.memo and previous[0] is frames:
-            out.get(previous[1])
-            out.end_object()
-        elif id(shown) in out.memo and upcoming is not None:
-            out.get(id(shown))
-            out.end_object()
-        else:
-            out.memo.pop(id(shown), None)
-            out.open(shown)
-            previous = (frames, id(shown)) if False else (frames, ("list", i))
-            out.memo[("list", i)] = out.memo.pop(id(shown))
-            out.memo.pop(("list", i - 3), None)
-        out.put(b"u")
-        out.end_object()
-        if i % 1000 == 999 or i == total - 1:
-            out.put(b"e")
+def check():
+    import io
+    out = io.BytesIO()
+    write_tiled(30_000, 4_000, out)
+    snapshot = pickle.loads(out.getvalue())
+    trace = snapshot["device_traces"][0]
+    live, last = {}, 0
+    for event in trace:
+        assert event["time_us"] >= last, "time goes on"
+        last = event["time_us"]
+        if event["action"] == "alloc":
+            assert event["addr"] not in live, "a block that is live is not allocated"
+            live[event["addr"]] = event["size"]
+        elif event["action"] == "free_completed":
+            assert live.pop(event["addr"]) == event["size"], "a free finds its block"
+    assert not live and len(trace) >= 30_000
+    print(f"ok: {len(trace)} events, every free finds its block, time goes on")
 
 
 def main(args):
     if args[0] == "--check":
-        import io
-        cnt = int(args[1])
-        real, ours = pickle.dumps(snapshot_of(cnt), protocol=4), io.BytesIO()
-        emit(cnt, ours)
-        same = real == ours.getvalue()
-        print("the emitter's bytes", "equal" if same else "differ from", "the pickler's:", len(real), "bytes")
-        return 0 if same else 1
+        check()
+        return
     cnt = int(args[0])
     with open(args[1], "wb") as file:
-        if cnt <= REAL_LIMIT:
-            pickle.dump(snapshot_of(cnt), file, protocol=4)
+        if cnt <= TILE_EVENTS:
+            pickle.dump(snapshot_of(Run(cnt)), file, protocol=4)
         else:
-            emit(cnt, file)
-    return 0
+            write_tiled(cnt, TILE_EVENTS, file)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -267,9 +267,15 @@ static sl_status build(sl_ranks *ranks, picked *p, sl_error *err) {
     SL_TRY(list_missing(ranks, err));
     SL_TRY(median_interval(ranks, p, &interval_ns, err));
     align(ranks, interval_ns);
+    ranks->merge_note_cnt = ranks->notes.cnt;
     SL_TRY(sl__rank_cause(ranks, interval_ns, err));
     qsort(ranks->points.at, ranks->points.cnt, sizeof *ranks->points.at, compare_points);
     return SL_OK;
+}
+
+static void no_samples(sl_ranks *ranks) {
+    sl__ranks_note(ranks, "There were no sample events to compare ranks by.");
+    ranks->merge_note_cnt = ranks->notes.cnt;
 }
 
 sl_status sl_ranks_new(const sl_telemetry *set, sl_ranks **out, sl_error *err) {
@@ -283,7 +289,7 @@ sl_status sl_ranks_new(const sl_telemetry *set, sl_ranks **out, sl_error *err) {
     if (status == SL_OK && p.at.cnt)
         status = build(ranks, &p, err);
     else if (status == SL_OK)
-        sl__ranks_note(ranks, "There were no sample events to compare ranks by.");
+        no_samples(ranks);
     sl_vec_free(&p.at);
     if (status == SL_OK)
         *out = ranks;

@@ -141,17 +141,26 @@ static void take_processes(const char *text, size_t len, sl_oom_text *out) {
     }
 }
 
-static void take_device(const char *text, size_t len, sl_oom_text *out) {
-    static const char *const names[] = {"GPU ", "NPU ", "XPU "};
-    for (size_t i = 0; i < SL_COUNT_OF(names) && out->device < 0; i++) {
-        cursor c;
-        if (!find_phrase(text, len, names[i], &c) || c.at >= c.end || *c.at < '0' || *c.at > '9')
-            continue;
+/* "GPU 0": the first of the words that is followed by a number. */
+static int device_after(const char *text, size_t len, const char *word) {
+    cursor c;
+    while (find_phrase(text, len, word, &c)) {
         int device = 0;
+        const char *digits = c.at;
         for (; c.at < c.end && *c.at >= '0' && *c.at <= '9' && device < 100000; c.at++)
             device = device * 10 + (*c.at - '0');
-        out->device = device;
+        if (c.at > digits)
+            return device;
+        len -= (size_t)(c.at - text);
+        text = c.at;
     }
+    return -1;
+}
+
+static void take_device(const char *text, size_t len, sl_oom_text *out) {
+    static const char *const words[] = {"GPU ", "NPU ", "XPU "};
+    for (size_t i = 0; i < SL_COUNT_OF(words) && out->device < 0; i++)
+        out->device = device_after(text, len, words[i]);
 }
 
 bool sl_oom_text_parse(const char *text, size_t len, sl_oom_text *out) {

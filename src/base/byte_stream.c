@@ -29,20 +29,27 @@ void sl_bytes_init(sl_byte_stream *stream, const void *bytes, size_t len) {
     stream->end_position = len;
 }
 
+static bool fail_reading(sl_byte_stream *stream) {
+    sl_fail_errno(&stream->failure, SL_E_READ, "reading failed at byte %llu of the file",
+                  (unsigned long long)stream->taken);
+    return false;
+}
+
+static void count_taken(sl_byte_stream *stream, size_t len) {
+    stream->taken += len;
+    if (stream->options.progress)
+        stream->options.progress(stream->options.progress_ctx, stream->taken, stream->total);
+}
+
 static bool read_some(sl_byte_stream *stream, unsigned char *to, size_t cap, size_t *got) {
     ssize_t n;
     do
         n = read(stream->fd, to, cap);
     while (n < 0 && errno == EINTR);
-    if (n < 0) {
-        sl_fail_errno(&stream->failure, SL_E_READ, "reading failed at byte %llu of the file",
-                      (unsigned long long)stream->taken);
-        return false;
-    }
+    if (n < 0)
+        return fail_reading(stream);
     *got = (size_t)n;
-    stream->taken += (uint64_t)n;
-    if (stream->options.progress)
-        stream->options.progress(stream->options.progress_ctx, stream->taken, stream->total);
+    count_taken(stream, *got);
     return true;
 }
 
@@ -131,16 +138,80 @@ static bool make_room(sl_byte_stream *stream, size_t want) {
     return true;
 }
 
+/* --- Reading ahead ---------------------------------------------------------------------------- */
+
+/* Below this a thread costs more than it saves. */
+#define AHEAD_MIN_BYTES ((uint64_t)4 << 20)
+
+/* What is left of the window and the new chunk, in one piece: in front of the chunk where there is
+ * room for it, in our own window for the rare item that is larger. */
+static bool join_chunk(sl_byte_stream *stream, const sl_ahead_chunk *chunk) {
+    size_t kept = (size_t)(stream->end - stream->at);
+    if (kept <= SL_AHEAD_HEADROOM) {
+        memcpy(chunk->at - kept, stream->at, kept);
+        stream->at = chunk->at - kept;
+        stream->end = chunk->at + chunk->len;
+        if (stream->is_in_chunk)
+            sl_read_ahead_release(stream->ahead);
+        stream->is_in_chunk = true;
+        return true;
+    }
+    size_t off = stream->is_in_chunk ? 0 : (size_t)(stream->at - stream->window);
+    if (stream->window_cap < off + kept + chunk->len) {
+        unsigned char *grown = realloc(stream->window, (off + kept + chunk->len) * 2);
+        if (!grown)
+            return false;
+        stream->window = grown;
+        stream->window_cap = (off + kept + chunk->len) * 2;
+    }
+    if (stream->is_in_chunk) {
+        memcpy(stream->window, stream->at, kept);
+        sl_read_ahead_release(stream->ahead);
+    }
+    memcpy(stream->window + off + kept, chunk->at, chunk->len);
+    sl_read_ahead_release(stream->ahead);
+    stream->is_in_chunk = false;
+    stream->at = stream->window + off;
+    stream->end = stream->at + kept + chunk->len;
+    return true;
+}
+
+static bool add_chunk(sl_byte_stream *stream) {
+    sl_ahead_chunk chunk = sl_read_ahead_take(stream->ahead);
+    stream->is_at_end = chunk.len == 0;
+    if (chunk.sys_errno) {
+        errno = chunk.sys_errno;
+        return fail_reading(stream);
+    }
+    if (chunk.len == 0)
+        return true;
+    if (!join_chunk(stream, &chunk)) {
+        sl_fail(&stream->failure, SL_E_NOMEM, "no memory for an item of more than %zu bytes",
+                SL_AHEAD_HEADROOM);
+        stream->is_at_end = true;
+        return false;
+    }
+    stream->end_position += chunk.len;
+    count_taken(stream, chunk.len);
+    return true;
+}
+
+/* --- Streams ---------------------------------------------------------------------------------- */
+
+static bool add_to_window(sl_byte_stream *stream, size_t want) {
+    bool is_full = stream->end == stream->window + stream->window_cap;
+    if ((is_full || stream->at == stream->end) && !make_room(stream, want)) {
+        stream->is_at_end = true;
+        return false;
+    }
+    return add_bytes(stream);
+}
+
 bool sl_bytes_fill(sl_byte_stream *stream, size_t want) {
     while ((size_t)(stream->end - stream->at) < want) {
         if (stream->is_at_end)
             return false;
-        bool is_full = stream->end == stream->window + stream->window_cap;
-        if ((is_full || stream->at == stream->end) && !make_room(stream, want)) {
-            stream->is_at_end = true;
-            return false;
-        }
-        if (!add_bytes(stream))
+        if (!(stream->ahead ? add_chunk(stream) : add_to_window(stream, want)))
             return false;
     }
     return true;
@@ -160,8 +231,11 @@ static sl_status check_kind(sl_byte_stream *stream, sl_error *err) {
 static sl_status start_unpacking(sl_byte_stream *stream, sl_error *err) {
     size_t len = (size_t)(stream->end - stream->at);
     SL_TRY(sl_unpack_open(stream->at, len, &stream->unpack, err));
-    if (!stream->unpack)
+    if (!stream->unpack) {
+        if (stream->total >= AHEAD_MIN_BYTES)
+            stream->ahead = sl_read_ahead_start(stream->fd);
         return SL_OK;
+    }
     stream->packed = calloc(1, sizeof *stream->packed);
     if (!stream->packed)
         return sl_fail(err, SL_E_NOMEM, "no memory to decompress");
@@ -195,6 +269,7 @@ sl_status sl_bytes_open(sl_byte_stream *stream, const char *path, const sl_byte_
 }
 
 void sl_bytes_close(sl_byte_stream *stream) {
+    sl_read_ahead_stop(stream->ahead);
     sl_unpack_close(stream->unpack);
     free(stream->packed);
     free(stream->window);

@@ -4,10 +4,11 @@
  * read, not mapped: one that is cut short meanwhile gives an error instead of a signal.
  *
  * gzip and zstd are recognised by their first bytes. Positions count decompressed bytes.
- * One thread at a time. */
+ * A large plain file is read by a second thread, ahead of the caller. One thread uses a stream. */
 #ifndef SL_BYTE_STREAM_H
 #define SL_BYTE_STREAM_H
 
+#include "base/read_ahead.h"
 #include "base/status.h"
 #include "base/unpack.h"
 
@@ -36,6 +37,8 @@ typedef struct sl_byte_stream {
     uint64_t total;                 /* bytes of the file, 0 = unknown */
     uint64_t taken;                 /* bytes read from the file */
     sl_unpacker *unpack;            /* owned; NULL when the input is not compressed */
+    sl_read_ahead *ahead;           /* owned; large plain files only, else NULL */
+    bool is_in_chunk;               /* the window is a chunk of `ahead`, not ours */
     struct sl_packed_input *packed; /* owned; the compressed bytes, NULL likewise */
     sl_byte_options options;
     sl_error failure; /* why reading stopped, when it was not the end */

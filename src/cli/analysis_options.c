@@ -9,6 +9,16 @@ sl_group_by sl_cli_group_by(const sl_opts *opts) {
     return group_by;
 }
 
+sl_words_scope sl_cli_scope(const sl_opts *opts) {
+    static const sl_words_scope scopes[] = {
+        [SL_GROUP_LINE] = SL_SCOPE_LINE,
+        [SL_GROUP_FUNCTION] = SL_SCOPE_FUNCTION,
+        [SL_GROUP_FILE] = SL_SCOPE_FILE,
+        [SL_GROUP_STACK] = SL_SCOPE_STACK,
+    };
+    return scopes[sl_cli_group_by(opts)];
+}
+
 /* Several inputs have several clocks, so only moments relative to each one's own start or end mean
  * something; the analysis resolves those itself (negative = from the end). */
 static sl_status relative_time(const sl_opt_value *value, bool *has, int64_t *us, sl_error *err) {

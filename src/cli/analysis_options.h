@@ -6,6 +6,7 @@
 #include "analyze/analysis.h"
 #include "base/options.h"
 #include "cli/inputs.h"
+#include "export/report_words.h"
 
 /* Of a command with device, since, until, top, filter, group-by and capacity. */
 sl_status sl_cli_analysis_options(const sl_opts *opts, const sl_inputs *inputs,
@@ -17,5 +18,8 @@ sl_status sl_cli_analyze(const sl_inputs *inputs, const sl_analysis_options *opt
 
 /* The group-by option of a command that has it. */
 sl_group_by sl_cli_group_by(const sl_opts *opts);
+
+/* The same for the words of a list. */
+sl_words_scope sl_cli_scope(const sl_opts *opts);
 
 #endif

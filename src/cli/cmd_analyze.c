@@ -39,18 +39,11 @@ static size_t list_length(const sl_opts *opts, const sl_report *report, bool is_
     return report->verdict == SL_VERDICT_HEALTHY ? TOP_HEALTHY : TOP_SICK;
 }
 
-static const sl_words_scope scopes[] = {
-    [SL_GROUP_LINE] = SL_SCOPE_LINE,
-    [SL_GROUP_FUNCTION] = SL_SCOPE_FUNCTION,
-    [SL_GROUP_FILE] = SL_SCOPE_FILE,
-    [SL_GROUP_STACK] = SL_SCOPE_STACK,
-};
-
 static int print_report(const sl_opts *opts, const sl_report *report, sl_error *err) {
     const sl_report_format *format = sl_report_format_find(sl_opts_text(opts, "format"));
     sl_report_wishes wishes = {
         .explains = sl_opts_flag(opts, "explain"),
-        .scope = scopes[sl_cli_group_by(opts)],
+        .scope = sl_cli_scope(opts),
         .top = list_length(opts, report, format->write == sl_report_write_json),
         .fail_mask = fail_mask(opts),
     };
@@ -128,11 +121,10 @@ const sl_cmd sl_cmd_analyze = {
         "Nothing in an input is executed: a pickle that asks for anything but plain data is "
         "refused. All sizes are what the program asked for, unless they are called blocks "
         "(rounded by the allocator) or reserved.",
-    .examples =
-        "stormlog analyze snap.pickle\n"
-        "stormlog analyze snap.pickle --format json --output report.json\n"
-        "stormlog analyze snap.pickle.gz --fail-on leak,oom\n"
-        "stormlog analyze snap.pickle --since 30s --filter 'model\\.py' --group-by function\n",
+    .examples = "stormlog analyze snap.pickle\n"
+                "stormlog analyze snap.pickle --format json --output report.json\n"
+                "stormlog analyze snap.pickle.gz --fail-on leak,oom\n"
+                "stormlog analyze snap.pickle --since 30s --filter 'model\\.py' -g function\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
     .run = run,

@@ -45,6 +45,21 @@ static sl_gates gates_of(const sl_opts *opts, bool has_baseline) {
     };
 }
 
+/* "5%" and "+200MiB" say nothing without something to compare with. */
+static sl_status check_limits(const sl_opts *opts, sl_error *err) {
+    static const char *const names[] = {"max-peak", "max-live", "max-reserved", "max-slope"};
+    for (size_t i = 0; i < SL_COUNT_OF(names); i++) {
+        const sl_opt_value *value = sl_opts_get(opts, names[i]);
+        bool is_relative = value->limit.is_share || value->limit.is_more;
+        if (value->is_given && is_relative && !sl_opts_is_given(opts, "baseline"))
+            return sl_fail(err, SL_E_USAGE,
+                           "option '--%s %s' is relative to a baseline; name one with --baseline, "
+                           "or give a plain size",
+                           names[i], value->text);
+    }
+    return SL_OK;
+}
+
 static int print_result(const sl_opts *opts, const sl_check_result *result, sl_error *err) {
     const sl_check_format *format = sl_check_format_find(sl_opts_text(opts, "format"));
     sl_check_view view = {.result = result,
@@ -87,6 +102,7 @@ static int check_inputs(const sl_opts *opts, const sl_inputs *inputs, sl_error *
 
 static int run(const sl_opts *opts, sl_error *err) {
     sl_inputs inputs;
+    SL_TRY(check_limits(opts, err));
     SL_TRY(sl_inputs_load(&inputs, opts->operands.at, opts->operands.cnt, err));
     int code = check_inputs(opts, &inputs, err);
     sl_inputs_fini(&inputs);

@@ -117,7 +117,8 @@ static sl_status compare(const sl_opts *opts, const side sides[2], diff_vec *dif
 static sl_status print_diffs(const sl_opts *opts, const diff_vec *diffs, sl_error *err) {
     const sl_diff_format *format = sl_diff_format_find(sl_opts_text(opts, "format"));
     sl_diff_list list = {(const sl_diff *const *)diffs->at, diffs->cnt};
-    sl_diff_wishes wishes = {.top = (size_t)sl_opts_number(opts, "top")};
+    sl_diff_wishes wishes = {.scope = sl_cli_scope(opts),
+                             .top = (size_t)sl_opts_number(opts, "top")};
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, sl_opts_text(opts, "output"), err));
     wishes.top = wishes.top ? wishes.top : TOP_ROWS;

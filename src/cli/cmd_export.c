@@ -101,7 +101,8 @@ const sl_cmd sl_cmd_export = {
     .operand_max = 1,
     .summary = "write an input in the format of another program",
     .description =
-        "A snapshot opens in PyTorch's own viewer (pytorch.org/memory_viz) and with pickle.load. "
+        "A snapshot opens in PyTorch's own viewer (pytorch.org/memory_viz) and with pickle.load; "
+        "that viewer knows no host memory, so a recording of nothing else stands as device 0. "
         "Folded stacks go into flamegraph.pl, inferno or speedscope. Telemetry fields that the "
         "input does not know are written as the schema's unknown, never as a guess.",
     .examples = "stormlog export snap.pickle --to folded --at peak -o peak.folded\n"

@@ -11,6 +11,7 @@
 #include "cli/run_folder.h"
 #include "cli/run_process.h"
 #include "cli/run_target.h"
+#include "cli/run_verdict.h"
 #include "record/record_options.h"
 
 /* As a shell has it: the command was not found, or was found and could not be run. */
@@ -107,6 +108,15 @@ static void say_result(const sl_run_folder *folder) {
         return;
     }
     sl_cli_complain("recorded %zu process%s in %s", cnt, cnt == 1 ? "" : "es", folder->path);
+    static sl_run_verdict verdict; /* too large for a stack frame; the command runs once */
+    sl_run_verdict_find(&verdict, folder);
+    if (verdict.unreadable_cnt)
+        sl_cli_complain("%zu of them cannot be read; 'stormlog fsck' says why",
+                        verdict.unreadable_cnt);
+    if (!verdict.path[0])
+        return;
+    sl_cli_complain("%s", verdict.sentence);
+    sl_cli_complain("next: stormlog analyze %s", verdict.path);
 }
 
 /* The operands as argv of the command, with the NULL exec wants; NULL when memory ran out. */
@@ -175,7 +185,9 @@ const sl_cmd sl_cmd_run = {
         "Starts CMD with the recorder inside, without any change to its code. Every process below "
         "CMD that touches memory through PyTorch gets one .slog file, made at its first event; the "
         "file can be read while the process runs, and nothing that was written is lost when it is "
-        "killed.\n\n"
+        "killed. At the end three lines on standard error say where the recordings are, what the "
+        "most "
+        "severe of them shows, and what to type next.\n\n"
         "The exit code is that of CMD (128 + n when signal n ended it, 127 when there is no such "
         "command, 126 when it cannot be run). SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and "
         "SIGUSR2 are handed on to it. With STORMLOG_DISABLE=1 in the environment nothing is "

@@ -4,11 +4,28 @@
 #include "cli/cmd.h"
 #include "cli/cmd_list.h"
 
-/* In the order of the help text: what a user reaches for first stands first. */
+/* In the order of the help text: what a user reaches for first stands first. One a line, so that
+ * two branches that add a command merge. */
+/* clang-format off */
 static const sl_cmd *const stormlog_cmds[] = {
-    &sl_cmd_run,      &sl_cmd_analyze,    &sl_cmd_ranks, &sl_cmd_export, &sl_cmd_info,
-    &sl_cmd_diagnose, &sl_cmd_completion, &sl_cmd_help,  &sl_cmd_man,    &sl_cmd_doc,
+    &sl_cmd_run,
+    &sl_cmd_top,
+    &sl_cmd_analyze,
+    &sl_cmd_report,
+    &sl_cmd_diff,
+    &sl_cmd_check,
+    &sl_cmd_ranks,
+    &sl_cmd_export,
+    &sl_cmd_fsck,
+    &sl_cmd_cat,
+    &sl_cmd_info,
+    &sl_cmd_diagnose,
+    &sl_cmd_completion,
+    &sl_cmd_help,
+    &sl_cmd_man,
+    &sl_cmd_doc,
 };
+/* clang-format on */
 
 static const sl_cmd *const gpumemprof_cmds[] = {
     &sl_cmd_gpumemprof_info,    &sl_cmd_gpumemprof_monitor,  &sl_cmd_gpumemprof_track,
@@ -25,8 +42,10 @@ const sl_program sl_programs[] = {
         .name = "stormlog",
         .summary = "says what fills the GPU, what grew, and which line of code holds it",
         .description =
-            "Reads recordings of GPU memory, PyTorch memory snapshots among them, and answers in "
-            "plain words. Nothing in an input is ever executed, nothing leaves the machine.",
+            "Records the memory of a training run from inside, reads such recordings and PyTorch's "
+            "own memory snapshots, and answers in plain words. Nothing in an input is ever "
+            "executed, "
+            "nothing leaves the machine.",
         .cmds = stormlog_cmds,
         .cmd_cnt = SL_COUNT_OF(stormlog_cmds),
     },

@@ -90,7 +90,7 @@ static sl_status resolve(sl_run_folder *folder, sl_error *err) {
 
 sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
                              sl_error *err) {
-    *folder = (sl_run_folder){.is_default = !wanted};
+    *folder = (sl_run_folder){.is_default = !wanted, .started = time(NULL)};
     if (!wanted)
         SL_TRY(make_default(folder, name, err));
     else {

@@ -4,6 +4,8 @@
 #ifndef SL_RUN_FOLDER_H
 #define SL_RUN_FOLDER_H
 
+#include <time.h>
+
 #include "base/status.h"
 #include "cli/run_target.h"
 
@@ -16,6 +18,7 @@ typedef struct sl_run_folder {
     bool is_default;                     /* in SL_RUNS_FOLDER; has a `latest` */
     bool is_made;                        /* did not exist before */
     size_t recording_cnt_before;
+    time_t started;
 } sl_run_folder;
 
 /* Makes the folder. `wanted` is the user's choice or NULL for stormlog-runs/<UTC time>-<name>. */

@@ -57,13 +57,12 @@ static sl_status write_text(const sl_check_view *view, FILE *to, sl_error *err) 
                 row->name, say_number(actual, row, row->actual),
                 say_number(baseline, row, row->baseline), say_number(limit, row, row->limit));
     }
-    for (size_t i = 0; i < view->result->rows.cnt; i++) {
-        if (i == 0)
-            putc('\n', to);
+    if (!view->result->passed)
+        putc('\n', to);
+    for (size_t i = 0; i < view->result->rows.cnt; i++)
         if (!view->result->rows.at[i].passed)
             sl_term_wrap(to, &(sl_wrap){.first = "  - ", .rest = "    "},
                          view->result->rows.at[i].text);
-    }
     return sl_export_finish(to, err);
 }
 

@@ -23,7 +23,7 @@ static int64_t total_delta(const sl_diff *diff) {
 
 /* The answer in one sentence. */
 static void say_headline(char buf[SL_WORDS_CAP], const sl_diff *diff) {
-    char change[SL_HUMAN_CAP], before[SL_HUMAN_CAP], after[SL_HUMAN_CAP];
+    char change[SL_HUMAN_CAP], before[SL_HUMAN_CAP], after[SL_HUMAN_CAP], device[SL_WORDS_CAP];
     int64_t delta = total_delta(diff);
     uint64_t size = delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
     buf[0] = '\0';
@@ -35,7 +35,8 @@ static void say_headline(char buf[SL_WORDS_CAP], const sl_diff *diff) {
                         delta > 0 ? "more is live" : "less is live",
                         sl_human_bytes(before, diff->before.live_bytes),
                         sl_human_bytes(after, diff->after.live_bytes));
-    sl_words_append(buf, " (device %d)", diff->after.device);
+    sl_words_device(device, diff->after.device);
+    sl_words_append(buf, " (%s)", device);
 }
 
 static int64_t first_time(const sl_diff_side *side) {
@@ -71,12 +72,15 @@ static void append_change(char buf[SL_WORDS_CAP], const sl_diff *diff, sl_change
 }
 
 static void say_changes(char buf[SL_WORDS_CAP], const sl_diff *diff) {
+    char human[SL_HUMAN_CAP];
     buf[0] = '\0';
     append_change(buf, diff, SL_CHANGE_APPEARED, diff->appeared_bytes);
     append_change(buf, diff, SL_CHANGE_GROWN, diff->grown_bytes);
     append_change(buf, diff, SL_CHANGE_SHRUNK, diff->shrunk_bytes);
     append_change(buf, diff, SL_CHANGE_GONE, diff->gone_bytes);
-    append_change(buf, diff, SL_CHANGE_SAME, diff->same_bytes);
+    if (diff->same_bytes)
+        sl_words_append(buf, "%sunchanged %s", buf[0] ? ", " : "",
+                        sl_human_bytes(human, diff->same_bytes));
 }
 
 static void put_labelled(FILE *to, const char *label, const char *text) {
@@ -86,16 +90,15 @@ static void put_labelled(FILE *to, const char *label, const char *text) {
         sl_term_wrap(to, &(sl_wrap){.first = first, .rest = "            "}, text);
 }
 
-static void put_text_row(FILE *to, const sl_diff_row *row, bool has_color) {
-    char change[SL_HUMAN_CAP], before[SL_HUMAN_CAP], after[SL_HUMAN_CAP];
-    char head[96], place[SL_WORDS_CAP];
+static void put_text_row(FILE *to, const sl_diff_row *row, const sl_diff_wishes *wishes) {
+    char change[SL_HUMAN_CAP], after[SL_HUMAN_CAP], head[96], place[SL_WORDS_CAP];
     int64_t delta = row_delta(row);
-    snprintf(head, sizeof head, "%11s %10s %10s  %-8s  ", sl_human_bytes_delta(change, delta),
-             sl_human_bytes(before, row->before_bytes), sl_human_bytes(after, row->after_bytes),
-             sl_change_name(row->change));
-    sl_words_site(place, row->site, SL_TERM_COLUMNS - strlen(head));
-    fprintf(to, "%s%s%s%s\n", sl_term_sgr(has_color, delta > 0 ? SL_STYLE_WARN : SL_STYLE_GOOD),
-            head, sl_term_sgr(has_color, SL_STYLE_PLAIN), place);
+    snprintf(head, sizeof head, "%11s %10s  %-8s  ", sl_human_bytes_delta(change, delta),
+             sl_human_bytes(after, row->after_bytes), sl_change_name(row->change));
+    sl_words_place(place, row->site, wishes->scope, SL_TERM_COLUMNS - strlen(head));
+    fprintf(to, "%s%s%s%s\n",
+            sl_term_sgr(wishes->has_color, delta > 0 ? SL_STYLE_WARN : SL_STYLE_GOOD), head,
+            sl_term_sgr(wishes->has_color, SL_STYLE_PLAIN), place);
 }
 
 static void put_text(const sl_diff *diff, const sl_diff_wishes *wishes, FILE *to) {
@@ -112,9 +115,9 @@ static void put_text(const sl_diff *diff, const sl_diff_wishes *wishes, FILE *to
     put_labelled(to, "changes", text);
     if (diff->rows.cnt == 0)
         return;
-    fputs("\n     change     before      after  what      line\n", to);
+    fputs("\n     change      after  what      line\n", to);
     for (size_t i = 0; i < diff->rows.cnt && i < wishes->top; i++)
-        put_text_row(to, &diff->rows.at[i], wishes->has_color);
+        put_text_row(to, &diff->rows.at[i], wishes);
     if (diff->rows.cnt > wishes->top)
         fprintf(to, "%11s %zu more rows; --top shows more\n", "", diff->rows.cnt - wishes->top);
 }

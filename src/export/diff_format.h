@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "export/report_words.h"
 #include "model/diff.h"
 
 typedef struct sl_diff_list {
@@ -15,7 +16,8 @@ typedef struct sl_diff_list {
 
 typedef struct sl_diff_wishes {
     bool has_color;
-    size_t top; /* rows printed */
+    sl_words_scope scope; /* what the rows are grouped by */
+    size_t top;           /* rows printed */
 } sl_diff_wishes;
 
 typedef struct sl_diff_format {

@@ -71,28 +71,44 @@ static bool build_from_geometry(sl_end_state *state, const sl_replay *replay, ui
 /* PyTorch's small pool serves requests up to 1 MiB. */
 #define SMALL_MAX_BYTES ((uint64_t)1 << 20)
 
+static bool add_alone(sl_end_state *state, const sl_block *block, uint16_t stream_idx) {
+    sl_segment_life segment = {.addr = block->addr,
+                               .stream_idx = stream_idx,
+                               .is_large = block->size_bytes > SMALL_MAX_BYTES};
+    sl_block placed = *block;
+    if (!begin_segment(state, &segment))
+        return false;
+    placed.segment_idx = (uint32_t)(state->segments.cnt - 1);
+    return add_block(state, &placed);
+}
+
 static bool build_from_lives(sl_end_state *state, const sl_replay *replay, uint32_t last) {
     sl_life_ids ids = {0};
     bool is_done = sl_replay_live_at(replay, last, &ids);
     for (size_t i = 0; is_done && i < ids.cnt; i++) {
         const sl_life *life = &replay->lives.at[ids.at[i]];
         sl_block block = block_of_life(life);
-        sl_segment_life alone = {.addr = life->addr,
-                                 .stream_idx = life->stream_idx,
-                                 .is_large = life->block_bytes > SMALL_MAX_BYTES};
-        is_done = begin_segment(state, &alone);
-        block.segment_idx = (uint32_t)(state->segments.cnt - 1);
-        is_done = is_done && add_block(state, &block);
+        is_done = add_alone(state, &block, life->stream_idx);
     }
     sl_vec_free(&ids);
     return is_done;
+}
+
+/* An input that knows its live blocks, but not the segments around them. */
+static bool build_from_blocks(sl_end_state *state, const sl_device_trace *device) {
+    for (size_t i = 0; i < device->blocks.cnt; i++)
+        if (!add_alone(state, &device->blocks.at[i], 0))
+            return false;
+    return true;
 }
 
 sl_status sl_end_state_load(sl_end_state *state, const sl_trace *trace,
                             const sl_device_trace *device, sl_error *err) {
     *state = (sl_end_state){0};
     bool is_done;
-    if (device->has_end_state) {
+    if (device->has_end_state && device->segments.cnt == 0) {
+        is_done = build_from_blocks(state, device);
+    } else if (device->has_end_state) {
         is_done = copy_known(state, device);
     } else {
         sl_replay *replay;

@@ -191,19 +191,38 @@ static void put_segment(snapshot_out *out, int device, const sl_segment *segment
     sl_pickle_out_set_items(pickle);
 }
 
+/* The number a device gets in the file; -1 = left out. PyTorch's viewers know no host memory, so a
+ * recording of nothing else, or one narrowed to it, stands in place of device 0. */
+static int number_of(const snapshot_out *out, const sl_device_trace *device) {
+    bool is_alone = out->trace->devices.cnt == 1 || out->options->has_device;
+    if (!sl_export_wants_device(out->options, device->device))
+        return -1;
+    if (device->device == SL_DEVICE_HOST)
+        return is_alone ? 0 : -1;
+    return device->device;
+}
+
+static const sl_device_trace *find_number(const snapshot_out *out, int number) {
+    for (size_t i = 0; i < out->trace->devices.cnt; i++)
+        if (number_of(out, out->trace->devices.at[i]) == number)
+            return out->trace->devices.at[i];
+    return NULL;
+}
+
 static sl_status put_segments(snapshot_out *out, sl_error *err) {
     size_t cnt = 0;
     put_word(out, W_SEGMENTS);
     sl_pickle_out_empty_list(&out->pickle);
     for (size_t i = 0; i < out->trace->devices.cnt; i++) {
         const sl_device_trace *device = out->trace->devices.at[i];
+        int number = number_of(out, device);
         sl_end_state state;
-        if (device->device < 0 || !sl_export_wants_device(out->options, device->device))
+        if (number < 0)
             continue;
         SL_TRY(sl_end_state_load(&state, out->trace, device, err));
         for (size_t j = 0; j < state.segments.cnt; j++) {
             sl_pickle_out_list_item(&out->pickle, cnt++);
-            put_segment(out, device->device, &state.segments.at[j], state.blocks.at);
+            put_segment(out, number, &state.segments.at[j], state.blocks.at);
         }
         sl_end_state_fini(&state);
     }
@@ -273,16 +292,18 @@ static void put_device_events(snapshot_out *out, const sl_device_trace *device) 
 
 /* The position in the outer list is the device: idle devices need their empty list. */
 static void put_traces(snapshot_out *out) {
-    const sl_trace *trace = out->trace;
-    int last = trace->devices.cnt ? trace->devices.at[trace->devices.cnt - 1]->device : -1;
+    int cnt = 0;
+    for (size_t i = 0; i < out->trace->devices.cnt; i++) {
+        int number = number_of(out, out->trace->devices.at[i]);
+        cnt = number >= cnt ? number + 1 : cnt;
+    }
     put_word(out, W_DEVICE_TRACES);
     sl_pickle_out_empty_list(&out->pickle);
-    for (int device = 0; device <= last; device++) {
-        bool is_wanted = sl_export_wants_device(out->options, device);
-        sl_pickle_out_list_item(&out->pickle, (size_t)device);
-        put_device_events(out, is_wanted ? sl_trace_find_device(trace, device) : NULL);
+    for (int number = 0; number < cnt; number++) {
+        sl_pickle_out_list_item(&out->pickle, (size_t)number);
+        put_device_events(out, find_number(out, number));
     }
-    sl_pickle_out_list_end(&out->pickle, (size_t)(last + 1));
+    sl_pickle_out_list_end(&out->pickle, (size_t)cnt);
 }
 
 static void put_settings(snapshot_out *out) {

@@ -46,8 +46,7 @@ static void put_finding(FILE *to, const sl_finding *finding, bool explains) {
     put_row(to, "amount", text);
     sl_words_growth(text, finding);
     put_row(to, "growth", text);
-    snprintf(text, sizeof text, "%s, confidence %.2f, device %d",
-             sl_severity_name(finding->severity), finding->confidence, finding->device);
+    sl_words_certainty(text, finding);
     put_row(to, "how sure", text);
     for (size_t i = 0; explains && i < finding->evidence_cnt; i++) {
         sl_words_evidence(text, &finding->evidence[i]);
@@ -73,7 +72,9 @@ static void put_holdings(FILE *to, const char *title, const sl_holdings *holding
 
 static void put_device(FILE *to, const sl_device_report *device, size_t top) {
     char human[SL_WORDS_CAP], number[SL_HUMAN_CAP];
-    fprintf(to, "\n### Device %d\n\n| | |\n| --- | --- |\n", device->device);
+    sl_words_device(human, device->device);
+    fprintf(to, "\n### Memory of %s\n\n| | |\n| --- | --- |\n",
+            device->device == SL_DEVICE_HOST ? "the host" : human);
     put_row(to, "live at the end", sl_human_bytes(number, device->live_requested_bytes));
     if (device->has_history)
         put_row(to, "peak", sl_human_bytes(number, device->peak_requested_bytes));

@@ -2,7 +2,7 @@
 /* The report for people. The verdict comes first, as one sentence; then every finding with its
  * line, its numbers and what to do; then the facts of each device. Nothing is wider than 80
  * columns, whatever the input holds. */
-#include <inttypes.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "base/human.h"
@@ -159,13 +159,13 @@ static const char *const scope_names[] = {
 static void put_holdings(const text_pen *pen, const char *title, const sl_holdings *holdings,
                          size_t top) {
     char head[64];
-    uint64_t total = holdings->other_bytes, rest_bytes = holdings->other_bytes;
-    uint64_t rest_blocks = holdings->other_blocks;
+    uint64_t total = 0, rest_bytes = holdings->other_bytes, rest_blocks = holdings->other_blocks;
     for (size_t i = 0; i < holdings->cnt; i++) {
         total += holdings->at[i].bytes;
         rest_bytes += i >= top ? holdings->at[i].bytes : 0;
         rest_blocks += i >= top ? holdings->at[i].blocks : 0;
     }
+    total += holdings->other_bytes;
     if (total == 0)
         return;
     fprintf(pen->to, "\n  %s\n  %s     bytes        blocks  %s%s\n", title,
@@ -180,7 +180,7 @@ static void put_holdings(const text_pen *pen, const char *title, const sl_holdin
 
 /* What was asked and what there was. */
 static void put_request(const text_pen *pen, const sl_oom_report *oom) {
-    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP], moment[SL_WORDS_CAP];
+    char line[SL_WORDS_CAP], device[SL_WORDS_CAP], moment[SL_WORDS_CAP], human[SL_HUMAN_CAP];
     const struct {
         const char *name;
         sl_maybe_u64 bytes;
@@ -188,11 +188,13 @@ static void put_request(const text_pen *pen, const sl_oom_report *oom) {
                 {"reserved", oom->reserved_bytes},
                 {"free on the device", oom->device_free_bytes},
                 {"limit", oom->limit_bytes}};
-    snprintf(line, sizeof line, "%s on device %d",
-             oom->requested_bytes ? sl_human_bytes(human, oom->requested_bytes) : "not known, but",
-             oom->device);
+    sl_words_device(device, oom->device);
     sl_words_moment(moment, oom->site.trace, oom->device, oom->time_us);
-    sl_words_append(line, ", %s", moment);
+    line[0] = '\0';
+    sl_words_append(line, "%s of %s, %s",
+                    oom->requested_bytes ? sl_human_bytes(human, oom->requested_bytes)
+                                         : "an unknown amount",
+                    device, moment);
     put_labelled(pen, "asked for", line, SL_STYLE_PLAIN);
     line[0] = '\0';
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
@@ -239,8 +241,7 @@ static void put_finding(const text_pen *pen, size_t i) {
         put_request(pen, oom);
     else
         put_numbers(pen, finding);
-    snprintf(text, sizeof text, "%s, confidence %.2f, device %d",
-             sl_severity_name(finding->severity), finding->confidence, finding->device);
+    sl_words_certainty(text, finding);
     put_labelled(pen, "how sure", text, SL_STYLE_PLAIN);
     put_labelled(pen, "why", finding->explanation, SL_STYLE_PLAIN);
     put_labelled(pen, "do", finding->advice, SL_STYLE_BOLD);
@@ -334,10 +335,8 @@ static bool is_peak_worth_a_list(const sl_device_report *device) {
 
 static void put_device(const text_pen *pen, const sl_device_report *device) {
     char heading[SL_WORDS_CAP], path[SL_WORDS_CAP / 2];
-    if (device->device == SL_DEVICE_HOST)
-        snprintf(heading, sizeof heading, "Host memory");
-    else
-        snprintf(heading, sizeof heading, "Device %d", device->device);
+    sl_words_device(heading, device->device);
+    heading[0] = (char)toupper((unsigned char)heading[0]);
     if (pen->report->inputs.cnt > 1 && device->trace) {
         sl_term_fit_path(path, sizeof path, device->trace->path, SL_TERM_COLUMNS - 24);
         sl_words_append(heading, " of %s", path);

@@ -100,6 +100,13 @@ void sl_words_place(char buf[SL_WORDS_CAP], sl_site site, sl_words_scope scope, 
     sl_words_frame(buf, site.trace, frame, columns);
 }
 
+void sl_words_device(char buf[SL_WORDS_CAP], int device) {
+    if (device == SL_DEVICE_HOST)
+        snprintf(buf, SL_WORDS_CAP, "host memory");
+    else
+        snprintf(buf, SL_WORDS_CAP, "device %d", device);
+}
+
 void sl_words_bytes(char buf[SL_WORDS_CAP], sl_maybe_u64 bytes) {
     char human[SL_HUMAN_CAP];
     snprintf(buf, SL_WORDS_CAP, "%s", bytes.known ? sl_human_bytes(human, bytes.value) : "unknown");
@@ -146,6 +153,14 @@ static int64_t start_of(const sl_trace *trace, int device, int64_t otherwise) {
         return first_ns / 1000;
     const sl_device_trace *found = trace ? sl_trace_find_device(trace, device) : NULL;
     return found && found->events.cnt ? found->events.time_us[0] : otherwise;
+}
+
+void sl_words_certainty(char buf[SL_WORDS_CAP], const sl_finding *finding) {
+    char device[SL_WORDS_CAP];
+    sl_words_device(device, finding->device);
+    buf[0] = '\0';
+    sl_words_append(buf, "%s, confidence %.2f, %s", sl_severity_name(finding->severity),
+                    finding->confidence, device);
 }
 
 void sl_words_moment(char buf[SL_WORDS_CAP], const sl_trace *trace, int device, int64_t time_us) {

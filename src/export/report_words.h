@@ -31,6 +31,9 @@ typedef enum sl_words_scope {
  * for a stack its innermost frame too. */
 void sl_words_place(char buf[SL_WORDS_CAP], sl_site site, sl_words_scope scope, size_t columns);
 
+/* "device 0", "host memory". */
+void sl_words_device(char buf[SL_WORDS_CAP], int device);
+
 /* The verdict as one plain sentence without a full stop: what, where, how much. */
 void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report);
 
@@ -39,6 +42,9 @@ void sl_words_amount(char buf[SL_WORDS_CAP], const sl_finding *finding);
 
 /* "+190 MiB a step, +1.2 GiB a second, R2 0.998"; "" when nothing of it is known. */
 void sl_words_growth(char buf[SL_WORDS_CAP], const sl_finding *finding);
+
+/* "critical, confidence 0.97, device 0". */
+void sl_words_certainty(char buf[SL_WORDS_CAP], const sl_finding *finding);
 
 /* "3.21 s after the start" of the recording, or "at event 812" where the input has no clock. */
 void sl_words_moment(char buf[SL_WORDS_CAP], const sl_trace *trace, int device, int64_t time_us);

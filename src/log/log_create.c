@@ -43,7 +43,7 @@ static sl_log_options known_options(const sl_log_options *from) {
     to.stack_cap = pick(to.stack_cap, (u64_range){2u << 20, 4, 1u << 30});
     to.site_cap = pick(to.site_cap, (u64_range){256u << 10, 2, 1u << 28});
     to.live_cap = power_of_two_up(pick(to.live_cap, (u64_range){64u << 10, 8, 1u << 28}));
-    to.live_levels = (uint32_t)pick(to.live_levels, (u64_range){8, 1, SL_FORMAT_LIVE_LEVEL_MAX});
+    to.live_levels = (uint32_t)pick(to.live_levels, (u64_range){6, 1, SL_FORMAT_LIVE_LEVEL_MAX});
     to.thread_cap = (uint32_t)pick(to.thread_cap, (u64_range){4096, 1, 1u << 20});
     to.counter_cap = (uint32_t)pick(to.counter_cap, (u64_range){64, 1, 4096});
     to.curve_bins = (uint32_t)power_of_two_up(pick(to.curve_bins, (u64_range){512, 16, 65536}));
@@ -404,7 +404,7 @@ void sl_log_maintain(sl_log *log) {
     uint64_t now_ns = sl__now(log);
     sl__log_grow(log, now_ns);
     sl__curve_roll(log, now_ns);
-    if (now_ns - log->swept_ns >= SWEEP_NS) {
+    if (log->swept_ns == 0 || now_ns - log->swept_ns >= SWEEP_NS) {
         log->swept_ns = now_ns;
         sl__ring_sweep(log);
     }

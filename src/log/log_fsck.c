@@ -103,7 +103,7 @@ static sl_status check_tickets(sl_log_reader *r, sl_fsck_report *out, sl_error *
     return status;
 }
 
-static sl_status walk_events(sl_log_cursor *cursor, sl_replay *replay, sl_fsck_report *out,
+static sl_status walk_events(sl_log_cursor *cursor, sl_log_replay *replay, sl_fsck_report *out,
                              sl_error *err) {
     sl_error found = SL_ERROR_INIT;
     sl_log_record record;
@@ -116,12 +116,12 @@ static sl_status walk_events(sl_log_cursor *cursor, sl_replay *replay, sl_fsck_r
         if (got < 0)
             return note(out, "L5", (sl_status)got, &found, err);
         out->events++;
-        if (!sl_replay_add(replay, &record))
+        if (!sl_log_replay_add(replay, &record))
             return no_memory(err);
     }
 }
 
-static sl_status check_events(sl_log_reader *r, sl_replay *replay, sl_fsck_report *out,
+static sl_status check_events(sl_log_reader *r, sl_log_replay *replay, sl_fsck_report *out,
                               sl_error *err) {
     sl_log_cursor *cursor;
     sl_error found = SL_ERROR_INIT;
@@ -176,7 +176,7 @@ static bool is_complete(const sl_log_reader *r, const sl_fsck_report *out) {
            r->state.health[SL_HEALTH_THREAD_OVERFLOW] == 0;
 }
 
-static sl_status check_replay(const sl_log_reader *r, const sl_replay *replay,
+static sl_status check_replay(const sl_log_reader *r, const sl_log_replay *replay,
                               const sl_log_tables *t, sl_fsck_report *out, sl_error *err) {
     sl_error found = SL_ERROR_INIT;
     if (out->ending == SL_LOG_LIVE) {
@@ -188,13 +188,13 @@ static sl_status check_replay(const sl_log_reader *r, const sl_replay *replay,
         return SL_OK;
     }
     out->replay = SL_FSCK_REPLAY_EQUAL;
-    if (sl_replay_compare(replay, t, &found) >= 0)
+    if (sl_log_replay_compare(replay, t, &found) >= 0)
         return SL_OK;
     out->replay = SL_FSCK_REPLAY_DIFFERS;
     return add_problem(out, "L10", &found, err);
 }
 
-static sl_status check_tables(sl_log_reader *r, const sl_replay *replay, sl_fsck_report *out,
+static sl_status check_tables(sl_log_reader *r, const sl_log_replay *replay, sl_fsck_report *out,
                               sl_error *err) {
     sl_log_tables tables;
     sl_error found = SL_ERROR_INIT;
@@ -276,7 +276,7 @@ static sl_status check_curves(sl_log_reader *r, sl_fsck_report *out, sl_error *e
 
 /* ---- all ---- */
 
-static sl_status check_all(sl_log_reader *r, sl_replay *replay, sl_fsck_report *out,
+static sl_status check_all(sl_log_reader *r, sl_log_replay *replay, sl_fsck_report *out,
                            sl_error *err) {
     sl_error found = SL_ERROR_INIT;
     SL_TRY(sl_log_refresh(r, err));
@@ -298,10 +298,10 @@ static sl_status check_all(sl_log_reader *r, sl_replay *replay, sl_fsck_report *
 }
 
 sl_status sl_log_fsck(sl_log_reader *reader, sl_fsck_report *out, sl_error *err) {
-    sl_replay replay = {0};
+    sl_log_replay replay = {0};
     *out = (sl_fsck_report){0};
     sl_status status = check_all(reader, &replay, out, err);
-    sl_replay_fini(&replay);
+    sl_log_replay_fini(&replay);
     if (status < 0)
         sl_log_fsck_fini(out);
     return status;

@@ -8,19 +8,19 @@ static uint16_t place_of(uint8_t domain, int device) {
 }
 
 /* The slot of an address, or the empty one where it would go. */
-static sl_replay_slot *find(const sl_replay *r, uint64_t addr, uint16_t place) {
+static sl_log_replay_slot *find(const sl_log_replay *r, uint64_t addr, uint16_t place) {
     uint64_t hash = sl_live_hash(addr, (uint64_t)place << 48);
     for (size_t i = (size_t)hash;; i++) {
-        sl_replay_slot *slot = &r->slots[i & (r->slot_cnt - 1)];
+        sl_log_replay_slot *slot = &r->slots[i & (r->slot_cnt - 1)];
         if (slot->addr == 0 || (slot->addr == addr && slot->place == place))
             return slot;
     }
 }
 
-static bool make_room(sl_replay *r) {
+static bool make_room(sl_log_replay *r) {
     if (r->used * 4 < r->slot_cnt * 3)
         return true;
-    sl_replay bigger = *r;
+    sl_log_replay bigger = *r;
     bigger.slot_cnt = r->slot_cnt ? r->slot_cnt * 2 : 1024;
     bigger.slots = calloc(bigger.slot_cnt, sizeof *bigger.slots);
     if (!bigger.slots)
@@ -33,7 +33,7 @@ static bool make_room(sl_replay *r) {
     return true;
 }
 
-static void add_alloc(sl_replay *r, sl_replay_slot *slot, const sl_log_record *e) {
+static void add_alloc(sl_log_replay *r, sl_log_replay_slot *slot, const sl_log_record *e) {
     slot->size = e->size;
     slot->time_ns = e->time_ns;
     slot->is_live = true;
@@ -43,7 +43,7 @@ static void add_alloc(sl_replay *r, sl_replay_slot *slot, const sl_log_record *e
     r->alloc_bytes += e->size;
 }
 
-static void add_free(sl_replay *r, sl_replay_slot *slot) {
+static void add_free(sl_log_replay *r, sl_log_replay_slot *slot) {
     if (!slot->is_live)
         return;
     slot->is_live = false;
@@ -53,14 +53,14 @@ static void add_free(sl_replay *r, sl_replay_slot *slot) {
     r->free_bytes += slot->size;
 }
 
-bool sl_replay_add(sl_replay *r, const sl_log_record *e) {
+bool sl_log_replay_add(sl_log_replay *r, const sl_log_record *e) {
     if (e->kind >= SL_EV_LIMIT || sl_kind_rows[e->kind].effect == SL_EFFECT_NONE ||
         (e->flags & SL_RECORD_UNTRACKED) || e->addr == 0)
         return true;
     if (!make_room(r))
         return false;
     uint16_t place = place_of(sl_kind_rows[e->kind].domain, e->device);
-    sl_replay_slot *slot = find(r, e->addr, place);
+    sl_log_replay_slot *slot = find(r, e->addr, place);
     r->used += slot->addr == 0;
     slot->addr = e->addr;
     slot->place = place;
@@ -79,7 +79,7 @@ static sl_status check_sum(const char *what, uint64_t replayed, uint64_t kept, s
                    (unsigned long long)replayed, (unsigned long long)kept);
 }
 
-sl_status sl_replay_compare(const sl_replay *r, const sl_log_tables *t, sl_error *err) {
+sl_status sl_log_replay_compare(const sl_log_replay *r, const sl_log_tables *t, sl_error *err) {
     uint64_t alloc_cnt = 0, alloc_bytes = 0, free_cnt = 0, free_bytes = 0;
     for (size_t i = 0; i < t->sites.cnt; i++) {
         alloc_cnt += t->sites.at[i].alloc_cnt;
@@ -90,7 +90,7 @@ sl_status sl_replay_compare(const sl_replay *r, const sl_log_tables *t, sl_error
     SL_TRY(check_sum("a number of live blocks", r->live_blocks, t->blocks.cnt, err));
     for (size_t i = 0; i < t->blocks.cnt; i++) {
         const sl_log_block *b = &t->blocks.at[i];
-        const sl_replay_slot *slot =
+        const sl_log_replay_slot *slot =
             r->slot_cnt ? find(r, b->addr, place_of(b->domain, b->device)) : NULL;
         if (!slot || !slot->is_live || slot->size != b->size)
             return sl_fail(err, SL_E_FORMAT,
@@ -105,7 +105,7 @@ sl_status sl_replay_compare(const sl_replay *r, const sl_log_tables *t, sl_error
     return check_sum("freed bytes", r->free_bytes, free_bytes, err);
 }
 
-void sl_replay_fini(sl_replay *r) {
+void sl_log_replay_fini(sl_log_replay *r) {
     free(r->slots);
-    *r = (sl_replay){0};
+    *r = (sl_log_replay){0};
 }

@@ -46,7 +46,7 @@ typedef struct sl_log_options {
     uint64_t stack_cap;              /* default 2 Mi nodes */
     uint64_t site_cap;               /* default 256 Ki */
     uint64_t live_cap;    /* blocks in the first level of the live table; default 64 Ki */
-    uint32_t live_levels; /* each twice the one before, default 8 (16 Mi blocks) */
+    uint32_t live_levels; /* each twice the one before, default 6 (4 Mi blocks) */
     uint32_t thread_cap;  /* default 4,096 */
     uint32_t counter_cap; /* default 64 */
     uint32_t curve_bins;  /* per level, a power of two >= 16; default 512 */

@@ -9,7 +9,8 @@
  *      requested; these are PyTorch's requested_bytes, active_bytes and allocated_bytes.
  * (P3) Block sizes are exact where the geometry of the segments is known: the allocator's own
  *      splitting rules are followed from a reconstructed start state. Elsewhere they are rounded
- *      by rule, and `rounded_by_rule` counts them.
+ *      by rule, and `rounded_by_rule` counts them. A block from before the trace that is freed in
+ *      it counts up to 1 MiB too little when free space lay behind it.
  * (P4) Lives stand in the order of their beginning; those from before the trace come first. */
 #ifndef SL_REPLAY_H
 #define SL_REPLAY_H
@@ -107,6 +108,9 @@ int64_t sl_replay_absolute_time(const sl_replay *replay, int64_t time_us);
 
 /* The time of an event; of the first one for SL_EVENT_BEFORE. */
 int64_t sl_replay_time(const sl_replay *replay, uint32_t event);
+
+/* Microseconds from one event to another; exact for clocks below 2^53. */
+double sl_replay_span_us(const sl_replay *replay, uint32_t from, uint32_t to);
 
 typedef SL_VEC(uint32_t) sl_life_ids;
 

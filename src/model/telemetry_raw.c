@@ -38,9 +38,9 @@ void sl_tm_raw_fini(sl_tm_raw *raw) {
 }
 
 const char *sl__tm_kind_name(sl_tm_kind kind) {
-    static const char *const names[] = {"nothing",         "null",     "a boolean", "an integer",
-                                        "a large integer", "a number", "a string",  "an array",
-                                        "an object"};
+    static const char *const names[] = {
+        "nothing",  "null",     "a boolean", "an integer", "a large integer",
+        "a number", "a string", "an array",  "an object",  "something else"};
     return names[kind];
 }
 
@@ -162,10 +162,19 @@ static sl_status take_field(const sl_telemetry *set, const sl_tm_value *value, s
     }
 }
 
-static sl_status from_strict(sl_telemetry *set, const sl_tm_raw *raw, sl_tm_record *out,
-                             sl_error *err) {
+static sl_status check_version(const sl_tm_raw *raw, sl_error *err) {
+    int64_t number = 0;
+    SL_TRY(sl__tm_take_int(&raw->at[SL_TM_SCHEMA_VERSION], "schema_version", &number, err));
+    if (number != SL_TM_VERSION)
+        return sl_fail(err, SL_E_VERSION, "Unsupported schema_version: %" PRId64, number);
+    return SL_OK;
+}
+
+sl_status sl_tm_from_raw_strict(sl_telemetry *set, const sl_tm_raw *raw, sl_tm_record *out,
+                                sl_error *err) {
     SL_TRY(check_missing(raw, err));
     SL_TRY(check_unknown(set, raw, err));
+    SL_TRY(check_version(raw, err));
     *out = (sl_tm_record){.job_id = SL_TM_NO_TEXT, .world_size = 1};
     for (sl_tm_field field = SL_TM_TIMESTAMP_NS; field < SL_TM_FIELD_CNT; field++) {
         if (raw->at[field].kind == SL_TM_ABSENT)
@@ -190,9 +199,7 @@ sl_status sl_tm_from_raw(sl_telemetry *set, const sl_tm_raw *raw, const sl_tm_co
                            "Legacy record conversion is disabled: there is no schema_version");
         return sl__tm_from_legacy(set, raw, how, out, err);
     }
-    int64_t number = 0;
-    SL_TRY(sl__tm_take_int(version, "schema_version", &number, err));
-    if (number != SL_TM_VERSION)
-        return sl_fail(err, SL_E_VERSION, "Unsupported schema_version: %" PRId64, number);
-    return from_strict(set, raw, out, err);
+    /* First, because a record of another version has other fields. */
+    SL_TRY(check_version(raw, err));
+    return sl_tm_from_raw_strict(set, raw, out, err);
 }

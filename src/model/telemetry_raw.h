@@ -45,6 +45,7 @@ typedef enum sl_tm_kind {
     SL_TM_IS_TEXT, /* text */
     SL_TM_IS_LIST,
     SL_TM_IS_OBJECT, /* text: JSON without blanks */
+    SL_TM_IS_OTHER,  /* what JSON cannot hold; comes from Python programs alone */
 } sl_tm_kind;
 
 typedef struct sl_tm_value {
@@ -87,6 +88,11 @@ typedef struct sl_tm_convert {
 /* Applies every rule. SL_E_FORMAT or SL_E_VERSION names the field. `how` may be NULL. */
 sl_status sl_tm_from_raw(sl_telemetry *set, const sl_tm_raw *raw, const sl_tm_convert *how,
                          sl_tm_record *out, sl_error *err);
+
+/* The same for a record that must be of version 2: also a missing schema_version is refused, by the
+ * list of what is missing. */
+sl_status sl_tm_from_raw_strict(sl_telemetry *set, const sl_tm_raw *raw, sl_tm_record *out,
+                                sl_error *err);
 
 /* Internal to src/model: the conversion of a record without a version. */
 sl_status sl__tm_from_legacy(sl_telemetry *set, const sl_tm_raw *raw, const sl_tm_convert *how,

@@ -134,7 +134,9 @@ static inline bool take_pool(attempt *a) {
     uint64_t first, second;
     if (!take_any(a, &first) || !take_any(a, &second) || *a->at++ != SL_OP_TUPLE2)
         return false;
-    a->pool_idx = sl_trace_pool(a->vm->build->trace, (int64_t)first, (int64_t)second);
+    bool is_default = first == 0 && second == 0; /* index 0 by definition */
+    a->pool_idx =
+        is_default ? 0 : sl_trace_pool(a->vm->build->trace, (int64_t)first, (int64_t)second);
     return take_memoize(a, sl_memo_entry(SL_MEMO_POOL, a->pool_idx));
 }
 

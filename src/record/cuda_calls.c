@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/cuda_calls.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -83,8 +84,11 @@ static int visit_for_label(const sl_elf_view *view, void *search_ptr) {
     const char *name = sl_elf_name(view);
     const char *end = strstr(name, ".so");
     size_t len = end ? (size_t)(end - name) : strlen(name);
-    search->label = len ? sl_log_label(search->log, name, len)
-                        : sl_log_label(search->log, "program", strlen("program"));
+    if (!len) { /* the program itself */
+        name = program_invocation_short_name;
+        len = strlen(name);
+    }
+    search->label = sl_log_label(search->log, name, len);
     return 1;
 }
 

@@ -2,6 +2,7 @@
 /* How libraries find the driver's functions, and how they find ours instead: libcudart, libcublasLt
  * and libnccl ask dlsym for cuGetProcAddress_v2, then ask that for cuGetProcAddress again and use the
  * second answer, so both are ours; others ask dlsym for the functions themselves. */
+#include <dlfcn.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -50,15 +51,14 @@ static sl_hook_id find_by_base(const char *base, int version, uint64_t flags) {
     return plain;
 }
 
-/* Ours for the driver's function, or that function when it is another than the one already known by
- * this name: two originals behind one replacement could not be told apart. */
+/* Ours for the driver's function. The driver may have several addresses for one function (what dlsym
+ * gives, what cuGetProcAddress gives); the first one met serves all callers. */
 static void *exchange(sl_hook_id id, void *found) {
     void *known = NULL;
     if (id == SL_HOOK_CNT || !found || found == sl_hooks[id].replacement)
         return found;
-    if (atomic_compare_exchange_strong(&sl_hooks[id].original, &known, found) || known == found)
-        return sl_hooks[id].replacement;
-    return found;
+    atomic_compare_exchange_strong(&sl_hooks[id].original, &known, found);
+    return sl_hooks[id].replacement;
 }
 
 cu_result SL_CU(cuGetProcAddress)(const char *symbol, void **out, int version, uint64_t flags) {
@@ -105,19 +105,34 @@ void *sl_real_dlsym_call(void *handle, const char *name) {
     return real ? real(handle, name) : NULL;
 }
 
-void *sl_dlsym_find(void *handle, const char *name) {
-    dlsym_fn real = find_real();
-    if (SL_LIKELY(!name || name[0] != 'c' || name[1] != 'u') || !real || handle == (void *)-1l)
-        return NULL; /* -1 is RTLD_NEXT: only the caller itself can ask that */
+static sl_hook_id find_by_symbol(const char *name) {
     for (unsigned id = 0; id < SL_HOOK_CNT; id++)
-        if (strcmp(sl_hooks[id].symbol, name) == 0) {
-            void *found = real(handle, name);
-            return found ? exchange((sl_hook_id)id, found) : NULL;
-        }
-    return NULL;
+        if (strcmp(sl_hooks[id].symbol, name) == 0)
+            return (sl_hook_id)id;
+    return SL_HOOK_CNT;
 }
 
-#if defined(__x86_64__)
+/* RTLD_NEXT and RTLD_DEFAULT depend on who asks, so the caller must ask itself. It may find our
+ * exported name, which is right, unless there is no driver: then there must be no function. */
+sl_dlsym_answer sl_dlsym_find(void *handle, const char *name) {
+    const sl_dlsym_answer ask_real = {NULL, 0};
+    dlsym_fn real = find_real();
+    if (SL_LIKELY(!name || name[0] != 'c' || name[1] != 'u') || !real)
+        return ask_real;
+    sl_hook_id id = find_by_symbol(name);
+    if (id == SL_HOOK_CNT)
+        return ask_real;
+    if (handle != RTLD_DEFAULT && handle != RTLD_NEXT)
+        return (sl_dlsym_answer){exchange(id, real(handle, name)), 1};
+    if (sl_hook_original(id))
+        return ask_real;
+    return (sl_dlsym_answer){real(RTLD_DEFAULT, "no CUDA driver is loaded"),
+                             1}; /* NULL, and a dlerror */
+}
+
+/* A sanitizer's own start asks dlsym before instrumented code can run; there the name stays libc's. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#elif defined(__x86_64__)
 __asm__(".text\n"
         ".globl dlsym\n"
         ".type dlsym, @function\n"
@@ -137,7 +152,7 @@ __asm__(".text\n"
         "    .cfi_adjust_cfa_offset -8\n"
         "    popq %rdi\n"
         "    .cfi_adjust_cfa_offset -8\n"
-        "    testq %rax, %rax\n"
+        "    testq %rdx, %rdx\n"
         "    jne 1f\n"
         "    jmpq *sl_real_dlsym(%rip)\n"
         "1:  ret\n"
@@ -157,10 +172,11 @@ __asm__(".text\n"
         "    mov x29, sp\n"
         "    bl sl_dlsym_find\n"
         "    mov x9, x0\n"
+        "    mov x11, x1\n"
         "    ldp x0, x1, [sp, #16]\n"
         "    ldp x29, x30, [sp], #32\n"
         "    .cfi_def_cfa_offset 0\n"
-        "    cbnz x9, 1f\n"
+        "    cbnz x11, 1f\n"
         "    adrp x10, sl_real_dlsym\n"
         "    ldr x10, [x10, #:lo12:sl_real_dlsym]\n"
         "    br x10\n"

@@ -20,9 +20,12 @@ typedef struct driver_event {
     const void *caller; /* return address of the replacement */
 } driver_event;
 
+/* Originals that are running on this thread. A driver's function may be made of another one. */
+static _Thread_local unsigned running __attribute__((tls_model("initial-exec")));
+
 static void record(const driver_event *driver) {
     sl_capture capture;
-    if (!sl_recorder_settings()->has_driver || !sl_capture_begin(&capture))
+    if (running || !sl_recorder_settings()->has_driver || !sl_capture_begin(&capture))
         return;
     bool is_alloc = driver->kind == SL_EV_DRIVER_ALLOC;
     sl_log_event event = {
@@ -64,11 +67,18 @@ static void record_gone(const sl_vmm_piece *piece, const void *caller) {
     *(void **)&original = sl_hook_original(SL_HOOK_##name); \
     if (!original)                                          \
     return CU_NOT_FOUND
+#define CU_CALL(...)                                   \
+    ({                                                 \
+        running++;                                     \
+        cu_result call_result = original(__VA_ARGS__); \
+        running--;                                     \
+        call_result;                                   \
+    })
 #define CALLER __builtin_return_address(0)
 
 cu_result SL_CU(cuMemAlloc_v2)(cu_ptr *out, size_t size) {
     CU_ORIGINAL(cuMemAlloc_v2);
-    cu_result result = original(out, size);
+    cu_result result = CU_CALL(out, size);
     record_alloc(result, out, size, CALLER);
     return result;
 }
@@ -76,14 +86,14 @@ cu_result SL_CU(cuMemAlloc_v2)(cu_ptr *out, size_t size) {
 cu_result SL_CU(cuMemAllocPitch_v2)(cu_ptr *out, size_t *pitch, size_t width, size_t height,
                                     unsigned element) {
     CU_ORIGINAL(cuMemAllocPitch_v2);
-    cu_result result = original(out, pitch, width, height, element);
+    cu_result result = CU_CALL(out, pitch, width, height, element);
     record_alloc(result, out, result == CU_SUCCESS && pitch ? *pitch * height : 0, CALLER);
     return result;
 }
 
 cu_result SL_CU(cuMemAllocManaged)(cu_ptr *out, size_t size, unsigned flags) {
     CU_ORIGINAL(cuMemAllocManaged);
-    cu_result result = original(out, size, flags);
+    cu_result result = CU_CALL(out, size, flags);
     record_alloc(result, out, size, CALLER);
     return result;
 }
@@ -91,19 +101,19 @@ cu_result SL_CU(cuMemAllocManaged)(cu_ptr *out, size_t size, unsigned flags) {
 cu_result SL_CU(cuMemFree_v2)(cu_ptr ptr) {
     CU_ORIGINAL(cuMemFree_v2);
     record_free(ptr, CALLER);
-    return original(ptr);
+    return CU_CALL(ptr);
 }
 
 cu_result SL_CU(cuMemAllocAsync)(cu_ptr *out, size_t size, cu_stream *stream) {
     CU_ORIGINAL(cuMemAllocAsync);
-    cu_result result = original(out, size, stream);
+    cu_result result = CU_CALL(out, size, stream);
     record_alloc(result, out, size, CALLER);
     return result;
 }
 
 cu_result SL_CU(cuMemAllocAsync_ptsz)(cu_ptr *out, size_t size, cu_stream *stream) {
     CU_ORIGINAL(cuMemAllocAsync_ptsz);
-    cu_result result = original(out, size, stream);
+    cu_result result = CU_CALL(out, size, stream);
     record_alloc(result, out, size, CALLER);
     return result;
 }
@@ -111,7 +121,7 @@ cu_result SL_CU(cuMemAllocAsync_ptsz)(cu_ptr *out, size_t size, cu_stream *strea
 cu_result SL_CU(cuMemAllocFromPoolAsync)(cu_ptr *out, size_t size, cu_pool *pool,
                                          cu_stream *stream) {
     CU_ORIGINAL(cuMemAllocFromPoolAsync);
-    cu_result result = original(out, size, pool, stream);
+    cu_result result = CU_CALL(out, size, pool, stream);
     record_alloc(result, out, size, CALLER);
     return result;
 }
@@ -119,7 +129,7 @@ cu_result SL_CU(cuMemAllocFromPoolAsync)(cu_ptr *out, size_t size, cu_pool *pool
 cu_result SL_CU(cuMemAllocFromPoolAsync_ptsz)(cu_ptr *out, size_t size, cu_pool *pool,
                                               cu_stream *stream) {
     CU_ORIGINAL(cuMemAllocFromPoolAsync_ptsz);
-    cu_result result = original(out, size, pool, stream);
+    cu_result result = CU_CALL(out, size, pool, stream);
     record_alloc(result, out, size, CALLER);
     return result;
 }
@@ -127,13 +137,13 @@ cu_result SL_CU(cuMemAllocFromPoolAsync_ptsz)(cu_ptr *out, size_t size, cu_pool 
 cu_result SL_CU(cuMemFreeAsync)(cu_ptr ptr, cu_stream *stream) {
     CU_ORIGINAL(cuMemFreeAsync);
     record_free(ptr, CALLER);
-    return original(ptr, stream);
+    return CU_CALL(ptr, stream);
 }
 
 cu_result SL_CU(cuMemFreeAsync_ptsz)(cu_ptr ptr, cu_stream *stream) {
     CU_ORIGINAL(cuMemFreeAsync_ptsz);
     record_free(ptr, CALLER);
-    return original(ptr, stream);
+    return CU_CALL(ptr, stream);
 }
 
 /* --- Virtual memory management: pieces are counted where they are physical ------------------------ */
@@ -143,7 +153,7 @@ cu_result SL_CU(cuMemFreeAsync_ptsz)(cu_ptr ptr, cu_stream *stream) {
 cu_result SL_CU(cuMemCreate)(cu_handle *out, size_t size, const cu_prop *prop,
                              unsigned long long flags) {
     CU_ORIGINAL(cuMemCreate);
-    cu_result result = original(out, size, prop, flags);
+    cu_result result = CU_CALL(out, size, prop, flags);
     if (result != CU_SUCCESS || !out || !prop || prop->location_type != CU_LOCATION_DEVICE)
         return result;
     sl_vmm_create(&(sl_vmm_piece){*out, size, prop->location_id});
@@ -156,12 +166,12 @@ cu_result SL_CU(cuMemRelease)(cu_handle handle) {
     sl_vmm_piece gone;
     if (sl_vmm_release(handle, &gone))
         record_gone(&gone, CALLER);
-    return original(handle);
+    return CU_CALL(handle);
 }
 
 cu_result SL_CU(cuMemRetainAllocationHandle)(cu_handle *out, void *addr) {
     CU_ORIGINAL(cuMemRetainAllocationHandle);
-    cu_result result = original(out, addr);
+    cu_result result = CU_CALL(out, addr);
     if (result == CU_SUCCESS && out)
         sl_vmm_retain(*out);
     return result;
@@ -170,7 +180,7 @@ cu_result SL_CU(cuMemRetainAllocationHandle)(cu_handle *out, void *addr) {
 cu_result SL_CU(cuMemMap)(cu_ptr ptr, size_t size, size_t offset, cu_handle handle,
                           unsigned long long flags) {
     CU_ORIGINAL(cuMemMap);
-    cu_result result = original(ptr, size, offset, handle, flags);
+    cu_result result = CU_CALL(ptr, size, offset, handle, flags);
     if (result == CU_SUCCESS)
         sl_vmm_map(ptr, size, handle);
     return result;
@@ -186,14 +196,14 @@ cu_result SL_CU(cuMemUnmap)(cu_ptr ptr, size_t size) {
         if (is_gone)
             record_gone(&gone, CALLER);
     }
-    return original(ptr, size);
+    return CU_CALL(ptr, size);
 }
 
 /* --- Whose device ------------------------------------------------------------------------------- */
 
 cu_result SL_CU(cuDevicePrimaryCtxRetain)(cu_context **out, int device) {
     CU_ORIGINAL(cuDevicePrimaryCtxRetain);
-    cu_result result = original(out, device);
+    cu_result result = CU_CALL(out, device);
     if (result == CU_SUCCESS && out && *out)
         sl_cuda_note_context(*out, device);
     return result;
@@ -201,7 +211,7 @@ cu_result SL_CU(cuDevicePrimaryCtxRetain)(cu_context **out, int device) {
 
 cu_result SL_CU(cuCtxSetCurrent)(cu_context *context) {
     CU_ORIGINAL(cuCtxSetCurrent);
-    cu_result result = original(context);
+    cu_result result = CU_CALL(context);
     if (result == CU_SUCCESS)
         sl_cuda_set_current(context);
     return result;
@@ -209,7 +219,7 @@ cu_result SL_CU(cuCtxSetCurrent)(cu_context *context) {
 
 cu_result SL_CU(cuCtxPushCurrent_v2)(cu_context *context) {
     CU_ORIGINAL(cuCtxPushCurrent_v2);
-    cu_result result = original(context);
+    cu_result result = CU_CALL(context);
     if (result == CU_SUCCESS)
         sl_cuda_push_current(context);
     return result;
@@ -217,7 +227,7 @@ cu_result SL_CU(cuCtxPushCurrent_v2)(cu_context *context) {
 
 cu_result SL_CU(cuCtxPopCurrent_v2)(cu_context **out) {
     CU_ORIGINAL(cuCtxPopCurrent_v2);
-    cu_result result = original(out);
+    cu_result result = CU_CALL(out);
     if (result == CU_SUCCESS)
         sl_cuda_pop_current();
     return result;

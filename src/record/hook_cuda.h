@@ -54,8 +54,13 @@ SL_CU_API(cuGetProcAddress_v2, const char *symbol, void **out, int version, uint
  * return address, by which dlsym(RTLD_NEXT) tells who asks. */
 SL_API void *sl_hook_dlsym(void *handle, const char *name) __asm__("dlsym");
 
-/* The replacement for what this dlsym call asks for, NULL when the real dlsym should answer. */
-void *sl_dlsym_find(void *handle, const char *name);
+/* Comes back in two registers, which the assembly reads. */
+typedef struct sl_dlsym_answer {
+    void *value;
+    uint64_t is_decided; /* 0: the real dlsym should answer, in the name of the caller */
+} sl_dlsym_answer;
+
+sl_dlsym_answer sl_dlsym_find(void *handle, const char *name);
 
 /* The real dlsym, for the recorder's own needs. */
 void *sl_real_dlsym_call(void *handle, const char *name);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/diag.h"
+#include "record/backward_map.h"
 #include "record/got_patch.h"
 #include "record/phase_watch.h"
 #include "record/pystack.h"
@@ -140,6 +141,7 @@ static sl_log *open_log(void) {
     }
     start_stacks();
     sl_phase_start(rec.log);
+    sl_backward_start();
     start_helper();
     return publish();
 }
@@ -252,6 +254,7 @@ void sl_recorder_close(void) {
      * the file is left as after a kill, which loses nothing. */
     if (is_helper_gone && sl_guard_wait_empty(EXIT_STOP_MS)) {
         sl_phase_finish(rec.log);
+        sl_sampler_finish(rec.log);
         sl_sampler_reset();
         sl_log_close(rec.log);
         sl_stack_cache_clear();

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "counters/counters.h"
+#include "record/backward_map.h"
 
 _Atomic(uint64_t) sl_sampler_devices;
 
@@ -32,8 +33,8 @@ static const field_row device_fields[] = {
     {SL_COUNTER_POWER, offsetof(sl_device_sample, power_mw), NULL},
 };
 
-static const sl_counters_ops *back_end; /* NULL = not open */
-static bool is_refused;                 /* no back end works here; said once */
+static const sl_counters_ops *back_end;  /* NULL = not open */
+static sl_error refused = SL_ERROR_INIT; /* why no back end works here; it is asked only once */
 
 static void put(sl_log *log, const field_row *row, int device, const void *sample,
                 const char *why) {
@@ -61,7 +62,6 @@ static void run_host(sl_log *log) {
 
 static void refuse(sl_log *log, int device, const char *why) {
     sl_device_sample nothing = {0};
-    sl_log_health_add(log, SL_HEALTH_SAMPLE_FAILURE, 1);
     for (size_t i = 0; i < SL_COUNT_OF(device_fields); i++)
         put(log, &device_fields[i], device, &nothing, why);
 }
@@ -69,8 +69,8 @@ static void refuse(sl_log *log, int device, const char *why) {
 static void run_device(sl_log *log, int device) {
     sl_device_sample sample;
     sl_error err = SL_ERROR_INIT;
-    if (back_end->read(device, &sample, &err) < 0) {
-        refuse(log, device, err.text);
+    if (!back_end || back_end->read(device, &sample, &err) < 0) {
+        refuse(log, device, back_end ? err.text : refused.text);
         return;
     }
     for (size_t i = 0; i < SL_COUNT_OF(device_fields); i++)
@@ -78,28 +78,43 @@ static void run_device(sl_log *log, int device) {
             device_fields[i].kind == SL_COUNTER_PROCESS_USED ? sample.process_why : NULL);
 }
 
-static bool open_back_end(sl_log *log, uint64_t devices) {
-    sl_error err = SL_ERROR_INIT;
-    if (back_end)
-        return true;
-    if (is_refused)
-        return false;
-    back_end = sl_counters_open(&err);
-    is_refused = !back_end;
-    for (int i = 0; is_refused && i < DEVICE_MAX; i++)
-        if (devices >> i & 1)
-            refuse(log, i, err.text);
-    return !is_refused;
+static void open_back_end(sl_log *log) {
+    if (back_end || refused.code)
+        return;
+    back_end = sl_counters_open(&refused);
+    if (!back_end)
+        sl_log_health_add(log, SL_HEALTH_SAMPLE_FAILURE, 1);
+}
+
+/* How much of the backward pass has a line; nothing while there was none. */
+static void run_backward(sl_log *log) {
+    static const field_row rows[] = {{SL_COUNTER_CUSTOM, 0, "backward_bytes"},
+                                     {SL_COUNTER_CUSTOM, 0, "backward_mapped_bytes"}};
+    sl_maybe_u64 all = sl_known_u64(sl_backward_get_bytes());
+    sl_maybe_u64 mapped = sl_known_u64(sl_backward_get_mapped_bytes());
+    if (!all.value)
+        return;
+    put(log, &rows[0], -1, &all, NULL);
+    put(log, &rows[1], -1, &mapped, NULL);
 }
 
 void sl_sampler_run(sl_log *log) {
     uint64_t devices = atomic_load(&sl_sampler_devices);
     run_host(log);
-    if (!devices || !open_back_end(log, devices))
+    run_backward(log);
+    if (!devices)
         return;
+    open_back_end(log);
     for (int i = 0; i < DEVICE_MAX; i++)
-        if (devices >> i & 1)
+        if (devices >> i & 1) {
+            sl_log_maintain(log); /* room for the counters of one more device */
             run_device(log, i);
+        }
+}
+
+void sl_sampler_finish(sl_log *log) {
+    run_host(log);
+    run_backward(log);
 }
 
 void sl_sampler_reset(void) {
@@ -110,6 +125,6 @@ void sl_sampler_reset(void) {
 
 void sl_sampler_after_fork_child(void) {
     back_end = NULL;
-    is_refused = false;
+    refused = (sl_error)SL_ERROR_INIT;
     atomic_store(&sl_sampler_devices, 0);
 }

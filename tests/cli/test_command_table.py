@@ -5,7 +5,7 @@ import os
 import shutil
 
 import tap
-from cli import ROOT, STORMLOG, commands, fits, good, stormlog
+from cli import DATA, ROOT, STORMLOG, commands, fits, good, stormlog
 
 COMMANDS = commands()
 
@@ -91,6 +91,22 @@ def _(folder):
         tap.equal(done.returncode, 2, "exit code of what is not there yet")
         tap.contains(done.stderr, f"{name}: the command 'track' is not in this version")
         tap.equal(tap.run([link, "analyze", "--help"]).returncode, 2, "commands of stormlog are not theirs")
+
+
+@tap.test("the transcript in README.md is what the program prints")
+def _():
+    block = (ROOT / "README.md").read_text().split("\n$ stormlog analyze ")[1].split("\n[...]")[0]
+    name, transcript = block.split("\n", 1)
+    found = good("analyze", name, cwd=DATA / "h200")
+    tap.equal(found[:len(transcript)], transcript, "transcript")
+
+
+@tap.test("the table of commands in README.md names only what is there")
+def _():
+    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| `stormlog ")]
+    named = {part.split("`")[0].split()[0] for row in rows for part in row.split("`stormlog ")[1:]}
+    tap.equal(sorted(named - set(COMMANDS)), [], "commands that do not exist")
+    tap.equal(sorted(set(COMMANDS) - named - {"help", "completion"}), [], "commands that are not named")
 
 
 tap.main()

@@ -9,7 +9,7 @@
  *   - totals of every site, computed anew from the sequences, equal the file's to the last byte; so do the live blocks;
  *   - steps reported are in the list; fsck finds no damage, and its replay agrees where nothing was overwritten.
  *
- * usage: crash_kill ROUNDS SEED FOLDER
+ * usage: crash_kill [--keep] ROUNDS SEED FOLDER      --keep: small, and the last file stays
  */
 #include <errno.h>
 #include <pthread.h>
@@ -51,19 +51,20 @@ typedef struct worker {
     const uint32_t *stack_ids;
     uint32_t thread_no;
     uint64_t event_max;
+    fixture_thread sequence;
 } worker;
 
 static void *work(void *arg) {
     worker *w = arg;
-    fixture_thread sequence = {.thread_no = w->thread_no};
+    fixture_thread *sequence = &w->sequence;
     __atomic_store_n(&w->to->tids[w->thread_no], (uint64_t)gettid(), __ATOMIC_SEQ_CST);
-    while (sequence.next < w->event_max) {
-        fixture_event e = fixture_next(&sequence);
+    while (sequence->next < w->event_max) {
+        fixture_event e = fixture_next(sequence);
         fixture_write(w->log, w->stack_ids, &e);
-        __atomic_store_n(&w->to->published[w->thread_no], sequence.next, __ATOMIC_SEQ_CST);
-        if (w->thread_no == 0 && sequence.next % STEP_EVERY == 0) {
-            sl_log_step(w->log, sequence.next / STEP_EVERY, 0);
-            __atomic_store_n(&w->to->steps, sequence.next / STEP_EVERY, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&w->to->published[w->thread_no], sequence->next, __ATOMIC_SEQ_CST);
+        if (w->thread_no == 0 && sequence->next % STEP_EVERY == 0) {
+            sl_log_step(w->log, sequence->next / STEP_EVERY, 0);
+            __atomic_store_n(&w->to->steps, sequence->next / STEP_EVERY, __ATOMIC_SEQ_CST);
         }
     }
     for (;;)
@@ -97,10 +98,11 @@ static void write_forever(const plan *p, shared *to) {
     }
     uint32_t stack_ids[FIXTURE_STACKS];
     fixture_stacks(log, stack_ids);
-    worker workers[THREADS];
+    static worker workers[THREADS];
     for (uint32_t i = 0; i < THREADS; i++) {
         pthread_t id;
-        workers[i] = (worker){log, to, stack_ids, i, p->grows ? 60000 : UINT64_MAX};
+        workers[i] =
+            (worker){log, to, stack_ids, i, p->grows ? 60000 : UINT64_MAX, {.thread_no = i}};
         pthread_create(&id, NULL, work, &workers[i]);
     }
     __atomic_store_n(&to->is_ready, 1, __ATOMIC_SEQ_CST);
@@ -383,14 +385,17 @@ static bool run_round(const plan *p, shared *to) {
 }
 
 int main(int argc, char **argv) {
+    bool keeps = argc > 1 && strcmp(argv[1], "--keep") == 0;
+    argc -= keeps;
+    argv += keeps;
     if (argc != 4) {
-        fprintf(stderr, "usage: crash_kill ROUNDS SEED FOLDER\n");
+        fprintf(stderr, "usage: crash_kill [--keep] ROUNDS SEED FOLDER\n");
         return 2;
     }
     int rounds = atoi(argv[1]), failed = 0;
     uint64_t events = 0;
     random_state = strtoull(argv[2], NULL, 10);
-    char path[4096];
+    static char path[4096];
     snprintf(path, sizeof path, "%s/crash-%d.slog", argv[3], (int)getpid());
     shared *to = mmap(NULL, sizeof *to, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < rounds && failed < 5; i++) {
@@ -399,6 +404,8 @@ int main(int argc, char **argv) {
                   .may_lose = i % 3 == 1,
                   .grows = i % 3 == 2};
         p.ring_bytes = p.may_lose ? 256u << 10 : p.grows ? 64u << 20 : 32u << 20;
+        if (keeps)
+            p = (plan){.path = path, .may_lose = true, .ring_bytes = 128u << 10};
         p.delay_us = random_below(p.kills_at_start ? 3000 : 8000);
         bool is_fine = run_round(&p, to);
         for (int t = 0; t < THREADS; t++)
@@ -417,6 +424,7 @@ int main(int argc, char **argv) {
            "uncertain\n",
            rounds, (llu)events, (llu)lost_events, (llu)in_flight_events, (llu)repaired_sites,
            (llu)uncertain_sites);
-    unlink(path);
+    if (!keeps)
+        unlink(path);
     return failed > 0;
 }

@@ -137,6 +137,17 @@ def _(folder):
     snapshots.check(snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4)), snapshot)
 
 
+@tap.test("a file large enough to be read ahead by a thread")
+def _(folder):
+    snapshot = recorded("s1_loss_history")
+    trace = snapshot["device_traces"][0]
+    trace += [dict(event) for event in trace for _ in range(2)]
+    trace.sort(key=lambda event: event["time_us"])
+    data = pickle.dumps(snapshot, protocol=4)
+    tap.true(len(data) > 4 << 20, "more than 4 MiB")
+    snapshots.check(snapshots.load_bytes(folder, data), snapshot)
+
+
 @tap.test("strings that no terminal likes")
 def _(folder):
     snapshot = variants.sample()

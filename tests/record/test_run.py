@@ -393,6 +393,31 @@ def _(folder):
     tap.equal(os.readlink(os.path.join(runs, "latest")), names[0], "latest, restored")
 
 
+@tap.test("the three closing lines: where, what, and what to type next")
+def _(folder):
+    result, totals = record(folder, *python(folder, """
+import os, torch
+net = torch.nn.Linear(64, 64)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+kept = []
+for i in range(200):
+    optimizer.zero_grad(); net(torch.randn(8, 64)).sum().backward(); optimizer.step()
+    kept.append(torch.ones(1000))
+os._exit(0)
+"""))
+    lines = result.stderr.splitlines()
+    tap.equal(len(lines), 3, "closing lines: " + result.stderr)
+    tap.equal(lines[0], f"stormlog: recorded 1 process in {folder}/run")
+    tap.contains(lines[1], "stormlog: Leak: ")
+    tap.contains(lines[1], "program.py:8 in <module> keeps 3.91 KiB more every step")
+    tap.equal(lines[2], f"stormlog: next: stormlog analyze {totals[0].path}")
+    tap.equal(tap.run([stormlog, *lines[2].split()[3:]]).returncode, 0, "exit code of what it says to type")
+    picture = tap.run([stormlog, "top", f"{folder}/run"])
+    tap.equal(picture.returncode, 0, picture.stderr)
+    tap.contains(picture.stdout, "781 KiB        200  ")
+    tap.contains(picture.stdout, "program.py:8 in <module>\n")
+
+
 @tap.test("a recording can be read while it is written")
 def _(folder):
     need_torch()
@@ -403,6 +428,9 @@ def _(folder):
     process.stdout.readline()
     live = one(slog_totals.load_all(out))
     tap.equal((live.sum("live_bytes"), live.is_closed), (400, False))
+    picture = tap.run([stormlog, "top", "--once", str(live.pid)])
+    tap.equal(picture.returncode, 0, picture.stderr)
+    tap.contains(picture.stdout, f"process {live.pid}, live, ")
     process.communicate(b"", timeout=60)
     tap.equal(one(slog_totals.load_all(out)).is_closed, True, "closed at the end")
 

@@ -35,13 +35,15 @@ static void test_memory_ends_where_it_ends(void **state) {
     assert_int_equal(err.position, 3);
 }
 
+/* One read by the caller, one large enough to be read ahead by a thread. */
+static const size_t file_sizes[] = {1000003, 9000011};
+
 /* Reads a file of a few windows in steps that never divide the window. */
-static void test_windows_slide_over_a_file(void **state) {
-    SL_UNUSED(state);
-    const size_t len = 1000003, step = 4099;
+static void slide_over(size_t len, size_t step) {
     const char *path = make_file(len);
     sl_byte_stream in;
     assert_int_equal(sl_bytes_open(&in, path, NULL, NULL), SL_OK);
+    assert_int_equal(in.ahead != NULL, len > 4u << 20);
     size_t i = 0;
     while (sl_bytes_need(&in, step)) {
         assert_int_equal(sl_bytes_position(&in), i);
@@ -56,9 +58,16 @@ static void test_windows_slide_over_a_file(void **state) {
     unlink(path);
 }
 
-static void test_an_item_larger_than_the_window(void **state) {
+static void test_windows_slide_over_a_file(void **state) {
     SL_UNUSED(state);
-    const size_t len = 3000000;
+    for (size_t i = 0; i < SL_COUNT_OF(file_sizes); i++) {
+        slide_over(file_sizes[i], 4099);
+        slide_over(file_sizes[i], 65537);  /* does not fit in front of a chunk */
+        slide_over(file_sizes[i], 777777); /* nor into one */
+    }
+}
+
+static void hold_one_item(size_t len) {
     const char *path = make_file(len);
     sl_byte_stream in;
     assert_int_equal(sl_bytes_open(&in, path, NULL, NULL), SL_OK);
@@ -68,6 +77,24 @@ static void test_an_item_larger_than_the_window(void **state) {
     assert_int_equal(in.at[len - 101], (len - 1) * 7 % 251);
     assert_false(sl_bytes_need(&in, len - 99));
     sl_bytes_close(&in);
+    unlink(path);
+}
+
+static void test_an_item_larger_than_the_window(void **state) {
+    SL_UNUSED(state);
+    for (size_t i = 0; i < SL_COUNT_OF(file_sizes); i++)
+        hold_one_item(file_sizes[i]);
+}
+
+static void test_closing_before_the_end(void **state) {
+    SL_UNUSED(state);
+    const char *path = make_file(file_sizes[1]);
+    for (size_t skip = 0; skip < 3000000; skip += 700001) {
+        sl_byte_stream in;
+        assert_int_equal(sl_bytes_open(&in, path, NULL, NULL), SL_OK);
+        assert_true(sl_bytes_need(&in, skip));
+        sl_bytes_close(&in);
+    }
     unlink(path);
 }
 
@@ -85,15 +112,17 @@ static void test_a_claimed_length_allocates_nothing(void **state) {
 
 static void test_a_file_cut_short_while_it_is_read(void **state) {
     SL_UNUSED(state);
-    const char *path = make_file(2000000);
-    sl_byte_stream in;
-    assert_int_equal(sl_bytes_open(&in, path, NULL, NULL), SL_OK);
-    assert_true(sl_bytes_need(&in, 10));
-    assert_int_equal(truncate(path, 10), 0);
-    assert_false(sl_bytes_need(&in, 1900000));
-    assert_int_equal(sl_bytes_failure(&in, "a thing", NULL), SL_E_TRUNCATED);
-    sl_bytes_close(&in);
-    unlink(path);
+    for (size_t i = 0; i < SL_COUNT_OF(file_sizes); i++) {
+        const char *path = make_file(file_sizes[i]);
+        sl_byte_stream in;
+        assert_int_equal(sl_bytes_open(&in, path, NULL, NULL), SL_OK);
+        assert_true(sl_bytes_need(&in, 10));
+        assert_int_equal(truncate(path, 10), 0);
+        assert_false(sl_bytes_need(&in, file_sizes[i]));
+        assert_int_equal(sl_bytes_failure(&in, "a thing", NULL), SL_E_TRUNCATED);
+        sl_bytes_close(&in);
+        unlink(path);
+    }
 }
 
 static uint64_t progress_done, progress_total;
@@ -105,9 +134,8 @@ static void on_progress(void *ctx, uint64_t done, uint64_t total) {
     progress_total = total;
 }
 
-static void test_progress_reaches_the_end(void **state) {
-    SL_UNUSED(state);
-    const char *path = make_file(1500000);
+static void follow_progress(size_t len) {
+    const char *path = make_file(len);
     int calls = 0;
     sl_byte_options options = {.progress = on_progress, .progress_ctx = &calls};
     sl_byte_stream in;
@@ -115,11 +143,17 @@ static void test_progress_reaches_the_end(void **state) {
     assert_int_equal(sl_bytes_open(&in, path, &options, NULL), SL_OK);
     while (sl_bytes_need(&in, 1))
         in.at = in.end;
-    assert_int_equal(progress_done, 1500000);
-    assert_int_equal(progress_total, 1500000);
+    assert_int_equal(progress_done, len);
+    assert_int_equal(progress_total, len);
     assert_true(calls >= 3);
     sl_bytes_close(&in);
     unlink(path);
+}
+
+static void test_progress_reaches_the_end(void **state) {
+    SL_UNUSED(state);
+    for (size_t i = 0; i < SL_COUNT_OF(file_sizes); i++)
+        follow_progress(file_sizes[i]);
 }
 
 static void test_a_folder_and_a_missing_file(void **state) {
@@ -139,6 +173,7 @@ int main(void) {
         cmocka_unit_test(test_memory_ends_where_it_ends),
         cmocka_unit_test(test_windows_slide_over_a_file),
         cmocka_unit_test(test_an_item_larger_than_the_window),
+        cmocka_unit_test(test_closing_before_the_end),
         cmocka_unit_test(test_a_claimed_length_allocates_nothing),
         cmocka_unit_test(test_a_file_cut_short_while_it_is_read),
         cmocka_unit_test(test_progress_reaches_the_end),

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# What recording costs: per event, and per training step. Argument: the build folder. The interpreter with torch may be
+# named in STORMLOG_TORCH_PYTHON.
+set -euo pipefail
+build=$(cd "${1:?usage: bench/record/run.sh BUILD_FOLDER}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+python=${STORMLOG_TORCH_PYTHON:-$(command -v /usr/bin/python3 || command -v python3)}
+
+"$python" "$here/events.py" "$build" "${BENCH_RUNS:-7}" "${BENCH_EVENTS:-2000000}"
+echo
+if "$python" -c 'import torch' 2>/dev/null; then
+    "$python" "$here/steps.py" "$build/libstormlog_record.so" "${BENCH_ROUNDS:-15}" "${BENCH_STEPS:-100}"
+else
+    echo "no torch for $python: training steps were not measured"
+fi

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Spikes of hidden memory that belong to collective operations: several ranks at once, near events that name one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from . import _read
+from .telemetry import TelemetryEventV2
+
+
+@dataclass(frozen=True)
+class CollectiveAttributionConfig:
+    """The thresholds; see resolve_collective_attribution_config."""
+
+    preset: str
+    min_samples_per_rank: int
+    min_gap_bytes: int
+    min_gap_ratio: float
+    robust_zscore_threshold: float
+    marker_window_ns: int
+    interval_padding_ns: int
+    synchrony_window_ns: int
+    min_synchrony_ratio: float
+    min_confidence: float
+
+
+@dataclass
+class CollectiveAttributionResult:
+    """One interval of one rank."""
+
+    rank: int
+    interval_start_ns: int
+    interval_end_ns: int
+    classification: str
+    confidence: float
+    reason_codes: List[str] = field(default_factory=list)
+    evidence: Dict[str, Any] = field(default_factory=dict)
+
+
+def resolve_collective_attribution_config(preset: str = "medium",
+                                          overrides: Optional[Mapping[str, float]] = None
+                                          ) -> CollectiveAttributionConfig:
+    """The thresholds of ``low``, ``medium`` or ``high`` with single ones replaced. Raises ValueError for an unknown
+    preset, an unknown name ("Unknown collective attribution override") or a value out of range."""
+    values = _read.collective_config(preset, dict(overrides or {}))
+    return CollectiveAttributionConfig(preset=preset.strip().lower(), **values)
+
+
+def attribute_collective_memory(events: Sequence[TelemetryEventV2], *,
+                                config: Optional[CollectiveAttributionConfig] = None, preset: str = "medium",
+                                overrides: Optional[Mapping[str, float]] = None
+                                ) -> List[CollectiveAttributionResult]:
+    """The intervals in which hidden memory looks like a communication library's, by rank and time."""
+    if config is None:
+        config = resolve_collective_attribution_config(preset, overrides)
+    values = asdict(config)
+    found = _read.attribute_collective(events, values.pop("preset"), values)
+    return [CollectiveAttributionResult(**result) for result in found]

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""A bundle to attach to an issue, about this process: environment, a short timeline, a judgement.
+
+`gpumemprof diagnose` writes the same files about a machine or another process; this module sees the counters of the
+process it runs in, which no other program can.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from ._files import write_json_whole
+from ._torch import torch_or_none
+from .utils import check_memory_fragmentation, get_gpu_info, get_system_info, suggest_memory_optimization
+
+HIGH_UTILIZATION = 0.85
+FRAGMENTATION_WARNING = 0.3
+
+_FILES = ("environment.json", "telemetry_timeline.json", "diagnostic_summary.json", "manifest.json")
+
+
+def resolve_output_dir(output: Optional[Any], prefix: str = "stormlog-diagnose") -> Path:
+    """A new path is used as it is; an existing folder gets a child named after the time. OSError for a file."""
+    if output is not None and not Path(output).exists():
+        path = Path(output)
+    else:
+        parent = Path(output) if output is not None else Path.cwd()
+        if not parent.is_dir():
+            raise NotADirectoryError(f"'{parent}' is a file, expected a folder or a new path")
+        name = f"{prefix}-{datetime.now(timezone.utc).strftime('%Y%m%d-%H%M%S')}"
+        candidates = (parent / (name if number == 0 else f"{name}-{number}") for number in range(10000))
+        path = next(candidate for candidate in candidates if not candidate.exists())
+    path.mkdir(parents=True)
+    return path
+
+
+def run_timeline_capture(duration: float, interval: float, device: Any = None) -> Dict[str, List[Any]]:
+    """``{timestamps, allocated, reserved}`` of ``duration`` seconds; empty lists for 0."""
+    if duration <= 0:
+        return {"timestamps": [], "allocated": [], "reserved": []}
+    backend = get_system_info()["detected_backend"]
+    tracker: Any
+    if backend == "cpu":
+        from .cpu_profiler import CPUMemoryTracker
+
+        tracker = CPUMemoryTracker(sampling_interval=interval)
+    else:
+        from .tracker import MemoryTracker
+
+        tracker = MemoryTracker(device=device, sampling_interval=interval, enable_alerts=False)
+    with tracker:
+        time.sleep(duration)
+    return tracker.get_memory_timeline(interval)
+
+
+def build_environment(backend: str, device: Any = None) -> Dict[str, Any]:
+    environment: Dict[str, Any] = {"system": get_system_info()}
+    if backend == "mps":
+        torch = torch_or_none()
+        environment["gpu"] = {"backend": "mps", "device_id": 0,
+                              "allocated_memory": torch.mps.current_allocated_memory(),
+                              "reserved_memory": torch.mps.driver_allocated_memory(),
+                              "total_memory": getattr(torch.mps, "recommended_max_memory", lambda: None)()}
+        environment["fragmentation"] = {"note": "the MPS allocator does not report fragmentation"}
+    elif backend == "cpu":
+        environment["gpu"] = {"error": "no GPU backend is available"}
+        environment["fragmentation"] = {"error": "no GPU backend is available"}
+    else:
+        environment["gpu"] = get_gpu_info(device)
+        environment["fragmentation"] = check_memory_fragmentation(device)
+    return environment
+
+
+def _figures(backend: str, gpu: Dict[str, Any], fragmentation: Dict[str, Any]) -> Dict[str, Any]:
+    allocated, reserved = gpu.get("allocated_memory", 0), gpu.get("reserved_memory", 0)
+    peak = max(allocated, reserved) if backend == "mps" else gpu.get("max_memory_allocated", 0)
+    total = gpu.get("total_memory") or 0
+    return {
+        "backend": backend,
+        "allocated_bytes": allocated,
+        "reserved_bytes": reserved,
+        "peak_bytes": peak,
+        "total_bytes": total,
+        "utilization_ratio": allocated / total if total else 0.0,
+        "fragmentation_ratio": fragmentation.get("fragmentation_ratio", 0.0),
+        "num_ooms": gpu.get("memory_stats", {}).get("num_ooms", 0),
+    }
+
+
+def build_summary(backend: str, environment: Dict[str, Any]) -> Dict[str, Any]:
+    """The figures, three risk flags and advice."""
+    figures = _figures(backend, environment["gpu"], environment["fragmentation"])
+    flags = {
+        "oom_occurred": figures["num_ooms"] > 0,
+        "high_utilization": figures["total_bytes"] > 0 and figures["utilization_ratio"] >= HIGH_UTILIZATION,
+        "fragmentation_warning": figures["fragmentation_ratio"] >= FRAGMENTATION_WARNING,
+    }
+    has_ratios = "fragmentation_ratio" in environment["fragmentation"]
+    suggestions = suggest_memory_optimization(environment["fragmentation"]) if has_ratios else []
+    return {**figures, "risk_flags": flags, "suggestions": suggestions}
+
+
+def write_bundle(output: Optional[Any] = None, device: Any = None, duration: float = 5.0, interval: float = 0.5,
+                 capture: Callable[..., Dict[str, List[Any]]] = run_timeline_capture) -> Tuple[Path, int]:
+    """Writes the four files, the manifest last. Returns the folder and 0 (fine) or 2 (a risk was found). ValueError for a
+    bad duration or interval, before anything is made."""
+    if duration < 0:
+        raise ValueError(f"duration must be >= 0, found {duration}")
+    if interval <= 0:
+        raise ValueError(f"interval must be > 0, found {interval}")
+    folder = resolve_output_dir(output)
+    backend = get_system_info()["detected_backend"]
+    environment = build_environment(backend, device)
+    write_json_whole(folder / _FILES[0], environment)
+    write_json_whole(folder / _FILES[1], capture(duration, interval, device))
+    summary = build_summary(backend, environment)
+    write_json_whole(folder / _FILES[2], summary)
+    is_risk = any(summary["risk_flags"].values())
+    write_json_whole(folder / _FILES[3], {
+        "version": 1,
+        "created_iso": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "command_line": " ".join(sys.argv),
+        "files": list(_FILES),
+        "exit_code": 2 if is_risk else 0,
+        "risk_detected": is_risk,
+    })
+    return folder, 2 if is_risk else 0

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Hidden memory: what the device says is used, less what the framework's allocator has reserved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from . import _read
+from .telemetry import TelemetryEventV2
+
+# Name in `thresholds` of the analyzers: (name of the C function's argument, default).
+GAP_THRESHOLDS = {
+    "gap_ratio_threshold": ("ratio_threshold", 0.05),
+    "gap_spike_zscore": ("spike_zscore", 2.0),
+    "gap_drift_r_squared": ("drift_r_squared", 0.6),
+    "gap_fragmentation_ratio": ("fragmentation_ratio", 0.3),
+}
+
+
+@dataclass
+class GapFinding:
+    """One class of hidden memory that the events show."""
+
+    classification: str
+    severity: str
+    confidence: float
+    evidence: Dict[str, Any] = field(default_factory=dict)
+    description: str = ""
+    remediation: List[str] = field(default_factory=list)
+
+
+def analyze_hidden_memory_gaps(events: Sequence[TelemetryEventV2],
+                               thresholds: Optional[Mapping[str, float]] = None,
+                               tensorflow: bool = False) -> List[GapFinding]:
+    """At most one finding each of ``transient_spike``, ``persistent_drift`` and ``fragmentation_like``, the most severe
+    first. ``thresholds`` takes the names of GAP_THRESHOLDS and ignores others. ``tensorflow`` chooses the advice."""
+    given = thresholds or {}
+    arguments = {argument: given.get(name, default) for name, (argument, default) in GAP_THRESHOLDS.items()}
+    return [GapFinding(**found) for found in _read.analyze_gaps(events, tensorflow=tensorflow, **arguments)]

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Memory figures for training logs: cheap enough for every step.
+
+On a machine without CUDA the figures are those of this process's main memory, and the line says "CPU mem".
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Any, Dict, Optional
+
+from . import _process
+from ._torch import torch_or_none
+from .telemetry import resolve_distributed_identity
+
+logger = logging.getLogger(__name__)
+
+GIB = 1024 ** 3
+
+
+def _cuda(device: Any) -> Any:
+    """torch.cuda when the device is one of its, else None."""
+    torch = torch_or_none()
+    if torch is None or str(device).startswith("cpu") or not torch.cuda.is_available():
+        return None
+    return torch.cuda
+
+
+def _bytes(device: Any) -> Dict[str, int]:
+    cuda = _cuda(device)
+    if cuda is None:
+        memory = _process.Process().memory_info()
+        return {"allocated": memory.rss, "peak": memory.peak_rss or memory.rss, "reserved": memory.rss,
+                "total": _process.total_memory()}
+    return {"allocated": cuda.memory_allocated(device), "peak": cuda.max_memory_allocated(device),
+            "reserved": cuda.memory_reserved(device),
+            "total": cuda.get_device_properties(cuda.current_device() if device is None else device).total_memory}
+
+
+def get_memory_stats(device: Any = None) -> Dict[str, float]:
+    """``allocated_gb``, ``peak_gb`` (since the last reset), ``reserved_gb``, ``total_gb``; 1 GB = 1024^3 bytes."""
+    return {f"{name}_gb": value / GIB for name, value in _bytes(device).items()}
+
+
+def get_memory_utilization(device: Any = None) -> float:
+    """Peak over total, 0 to 1."""
+    found = _bytes(device)
+    return found["peak"] / found["total"] if found["total"] else 0.0
+
+
+def format_memory_stats(device: Any = None) -> str:
+    """``GPU mem: 12.3GB allocated, 14.8GB peak, 16.0GB reserved / 80.0GB total (19%)``."""
+    stats = get_memory_stats(device)
+    share = stats["peak_gb"] / stats["total_gb"] if stats["total_gb"] else 0.0
+    return (f"{'CPU' if _cuda(device) is None else 'GPU'} mem: {stats['allocated_gb']:.1f}GB allocated, "
+            f"{stats['peak_gb']:.1f}GB peak, {stats['reserved_gb']:.1f}GB reserved / {stats['total_gb']:.1f}GB total "
+            f"({share:.0%})")
+
+
+def reset_peak_memory(device: Any = None) -> None:
+    """The next ``peak_gb`` counts from now. Without CUDA the kernel's own peak is left alone: it belongs to everybody."""
+    cuda = _cuda(device)
+    if cuda is not None:
+        cuda.reset_peak_memory_stats(device)
+
+
+class DeviceMemoryMonitor:
+    """A log line for each interval with that interval's own peak, and one snapshot at a chosen step."""
+
+    def __init__(self, device: Any = None, snapshot_step: Optional[int] = None,
+                 snapshot_dir: Any = "memory_snapshots") -> None:
+        self.device = device
+        self.snapshot_step = snapshot_step
+        self.snapshot_dir = Path(snapshot_dir)
+        self.snapshot_path: Optional[str] = None
+        self._has_captured = False
+
+    def report(self, step: int) -> Dict[str, float]:
+        """Logs ``[step N] GPU mem: ... (X%)``, takes the snapshot when this is its step, resets the peak. Returns the
+        figures. Never raises because of a snapshot."""
+        stats = get_memory_stats(self.device)
+        logger.info("[step %d] %s", step, format_memory_stats(self.device))
+        if step == self.snapshot_step and not self._has_captured:
+            self._has_captured = True
+            self.capture_snapshot(step)
+        reset_peak_memory(self.device)
+        return stats
+
+    def _device_name(self) -> str:
+        cuda = _cuda(self.device)
+        if cuda is None:
+            return "cpu"
+        if self.device is None:
+            return str(cuda.current_device())
+        return str(self.device).rsplit(":", 1)[-1]
+
+    def snapshot_name(self, step: int) -> str:
+        """``snapshot_step_<N>_device_<D>.pickle``; with several ranks ``snapshot_step_<N>_rank_<R>_device_<D>.pickle``."""
+        identity = resolve_distributed_identity()
+        rank = f"_rank_{identity['rank']}" if identity["world_size"] > 1 else ""
+        return f"snapshot_step_{step}{rank}_device_{self._device_name()}.pickle"
+
+    def capture_snapshot(self, step: int) -> Optional[str]:
+        """Writes a snapshot in PyTorch's format and returns its path; a failure is logged, and None is returned."""
+        from .recording import snapshot
+
+        path = os.fspath(self.snapshot_dir / self.snapshot_name(step))
+        try:
+            self.snapshot_path = snapshot(path, add_rank=False)
+        except Exception as error:
+            logger.warning("[step %d] the memory snapshot failed: %s", step, error)
+            return None
+        logger.info("[step %d] Memory snapshot saved: %s", step, self.snapshot_path)
+        return self.snapshot_path

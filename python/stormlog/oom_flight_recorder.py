@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""Bundles of evidence written when memory runs out: the last events, the error, the environment.
+
+A bundle is a folder that appears whole (written under another name, synced, renamed) with its manifest written last.
+Retention never removes the newest bundle, nor one that another living process wrote.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Deque, Dict, List, Mapping, Optional
+
+from ._files import write_json_whole
+
+logger = logging.getLogger(__name__)
+
+_BUNDLE_PREFIX = "oom_dump_"
+_TORCH_REASON = "torch.cuda.OutOfMemoryError"
+
+# Lower-cased texts, tried in this order. Behind the frameworks' own words: cuBLAS, the C library, PyTorch's CPU
+# allocator, numpy, the CUDA driver.
+_MESSAGE_PATTERNS = (
+    "out of memory", "cuda out of memory", "hip out of memory", "resource exhausted", "failed to allocate",
+    "allocation failed", "cublas_status_alloc_failed", "cannot allocate memory", "can't allocate memory",
+    "not enough memory: you tried to allocate", "unable to allocate", "cuda_error_out_of_memory",
+)
+
+
+@dataclass(frozen=True)
+class OOMExceptionClassification:
+    """Whether an exception means that memory ran out, and how that was recognised."""
+
+    is_oom: bool
+    reason: Optional[str] = None
+
+
+def _torch_oom_type() -> Any:
+    import sys
+
+    torch = sys.modules.get("torch")
+    return getattr(getattr(torch, "cuda", None), "OutOfMemoryError", None)
+
+
+def classify_oom_exception(exc: BaseException) -> OOMExceptionClassification:
+    """By type where the framework has one, else by the words of the message."""
+    torch_type = _torch_oom_type()
+    if isinstance(torch_type, type) and isinstance(exc, torch_type):
+        return OOMExceptionClassification(True, _TORCH_REASON)
+    name, module = type(exc).__name__.lower(), type(exc).__module__ or ""
+    if name.endswith("resourceexhaustederror"):
+        return OOMExceptionClassification(True, "tensorflow.ResourceExhaustedError")
+    if name == "outofmemoryerror" and "torch" in module:
+        return OOMExceptionClassification(True, _TORCH_REASON)
+    message = str(exc).lower()
+    for pattern in _MESSAGE_PATTERNS:
+        if pattern in message:
+            return OOMExceptionClassification(True, f"message_pattern:{pattern}")
+    if isinstance(exc, MemoryError):
+        return OOMExceptionClassification(True, "MemoryError")
+    return OOMExceptionClassification(False, None)
+
+
+@dataclass(frozen=True)
+class OOMFlightRecorderConfig:
+    """Limits of 0 or below mean no limit."""
+
+    enabled: bool = False
+    dump_dir: str = "oom_dumps"
+    buffer_size: int = 10000
+    max_dumps: int = 5
+    max_total_mb: int = 256
+
+
+class OOMFlightRecorder:
+    """A ring of events and the writer of bundles. Thread-safe."""
+
+    def __init__(self, config: Optional[OOMFlightRecorderConfig] = None) -> None:
+        self.config = config or OOMFlightRecorderConfig()
+        self._events: Deque[Dict[str, Any]] = deque(maxlen=max(1, self.config.buffer_size))
+        self._lock = threading.Lock()
+        self._sequence = 0
+
+    def record_event(self, event: Mapping[str, Any]) -> None:
+        with self._lock:
+            self._events.append(dict(event))
+
+    def snapshot_events(self) -> List[Dict[str, Any]]:
+        """Oldest first."""
+        with self._lock:
+            return [dict(event) for event in self._events]
+
+    def dump(self, *, reason: str, exception: Optional[BaseException], context: Optional[str], backend: str,
+             metadata: Optional[Mapping[str, Any]] = None) -> Optional[str]:
+        """Writes a bundle and returns its folder; None when the recorder is disabled."""
+        if not self.config.enabled:
+            return None
+        events = self.snapshot_events()
+        root = Path(self.config.dump_dir)
+        root.mkdir(parents=True, exist_ok=True)
+        now = time.gmtime()
+        final = self._free_name(root, now, backend)
+        parts = {
+            "events": events,
+            "metadata": _error_part(reason, exception, context, backend, events, metadata),
+            "environment": _environment_part(),
+            "manifest": _manifest_part(final.name, now, reason, backend, events),
+        }
+        _write_bundle(final, parts)
+        _apply_retention(root, final, self.config)
+        return str(final)
+
+    def _free_name(self, root: Path, now: time.struct_time, backend: str) -> Path:
+        clean = re.sub(r"[^A-Za-z0-9_-]+", "_", backend) or "unknown"
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", now)
+        with self._lock:
+            while True:
+                self._sequence += 1
+                path = root / f"{_BUNDLE_PREFIX}{stamp}_{os.getpid()}_{clean}_{self._sequence}"
+                if not path.exists():
+                    return path
+
+
+def _error_part(reason: str, exception: Optional[BaseException], context: Optional[str], backend: str,
+                events: List[Dict[str, Any]], metadata: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    kind = type(exception) if exception is not None else None
+    return {
+        "reason": reason,
+        "exception_type": kind.__name__ if kind else None,
+        "exception_module": kind.__module__ if kind else None,
+        "exception_message": str(exception) if exception is not None else None,
+        "context": context,
+        "backend": backend,
+        "captured_event_count": len(events),
+        "custom_metadata": dict(metadata or {}),
+    }
+
+
+def _environment_part() -> Dict[str, Any]:
+    from .utils import get_system_info
+
+    try:
+        system = get_system_info()
+    except Exception as error:  # the bundle matters more than this part of it
+        system = {"error": str(error)}
+    return {"pid": os.getpid(), "cwd": os.getcwd(), "system": system}
+
+
+def _manifest_part(name: str, now: time.struct_time, reason: str, backend: str,
+                   events: List[Dict[str, Any]]) -> Dict[str, Any]:
+    return {
+        "schema_version": 1,
+        "bundle_name": name,
+        "created_at_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", now),
+        "reason": reason,
+        "backend": backend,
+        "event_count": len(events),
+        "files": ["manifest.json", "events.json", "metadata.json", "environment.json"],
+    }
+
+
+def _write_bundle(final: Path, parts: Mapping[str, Any]) -> None:
+    temporary = final.with_name(f".{final.name}.tmp")
+    temporary.mkdir()
+    try:
+        for name, part in parts.items():
+            write_json_whole(temporary / f"{name}.json", part)
+        os.rename(temporary, final)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _folder_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _may_remove(bundle: Path) -> bool:
+    """Bundles of this process, and those whose process is gone."""
+    match = re.match(rf"{_BUNDLE_PREFIX}[^_]+_(\d+)_", bundle.name)
+    if match is None or int(match[1]) == os.getpid():
+        return True
+    return not os.path.exists(f"/proc/{match[1]}")
+
+
+def _apply_retention(root: Path, newest: Path, config: OOMFlightRecorderConfig) -> None:
+    try:
+        bundles = sorted((path for path in root.iterdir() if path.is_dir() and path.name.startswith(_BUNDLE_PREFIX)),
+                         key=lambda path: path.stat().st_mtime_ns)
+        sizes = {path: _folder_bytes(path) for path in bundles}
+    except OSError as error:
+        logger.warning("cannot list the bundles in '%s': %s", root, error)
+        return
+    limit = config.max_total_mb * 1024 ** 2
+    kept = list(bundles)
+    for bundle in bundles:
+        over_count = 0 < config.max_dumps < len(kept)
+        over_size = 0 < limit < sum(sizes[path] for path in kept)
+        if not (over_count or over_size):
+            return
+        if bundle != newest and _may_remove(bundle):
+            shutil.rmtree(bundle, ignore_errors=True)
+            kept.remove(bundle)

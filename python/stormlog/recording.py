@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: MIT
+"""The recorder's switch: every allocation of this process with its Python stack, into a file that survives kill -9.
+
+    with stormlog.record(): train()                       # a block
+    recording = stormlog.record(); ...; recording.stop()  # a call
+    stormlog.record(steps=(10, 15), snapshot="s.pickle")  # from step 10 to step 15, as stormlog.step(n) counts them
+
+Under `stormlog run` the recorder is in the process already; all functions here then speak to that recording.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Dict, Iterator, Optional, Tuple, Union
+
+from . import _record
+from ._files import find_library
+from .oom_flight_recorder import classify_oom_exception
+from .telemetry import resolve_distributed_identity
+
+logger = logging.getLogger(__name__)
+
+_PathLike = Union[str, "os.PathLike[str]"]
+
+_EVENT_BYTES = 32  # of one event in the recording's ring
+_STACKS = {"python": 0, "none": 1}
+_CPU = {None: 0, True: 1, False: 2}
+
+# The recording that this module started, and the number that step() gives next.
+_active: Dict[str, "Recording"] = {}
+_counter = {"step": 0}
+
+
+def _load() -> None:
+    """The recorder's library, into this process."""
+    if _record.is_loaded():
+        _record.load("")  # the one that is there
+        return
+    library = find_library()
+    if library is None:
+        raise RuntimeError("libstormlog_record.so was found neither beside the package nor in its build or install "
+                           "folder; build it with `make`, or install the package")
+    _record.load(str(library))
+
+
+def _is_on() -> bool:
+    if not _record.is_loaded():
+        return False
+    _load()
+    return _record.is_on()
+
+
+def _ranked(path: _PathLike, add_rank: bool = True) -> Path:
+    """``{rank}`` in the name is replaced; else, with several ranks, ``_rank<R>`` is put before the suffix."""
+    identity = resolve_distributed_identity()
+    text = os.fspath(path)
+    if "{rank}" in text:
+        return Path(text.replace("{rank}", str(identity["rank"])))
+    result = Path(text)
+    if add_rank and identity["world_size"] > 1:
+        result = result.with_name(f"{result.stem}_rank{identity['rank']}{result.suffix}")
+    return result
+
+
+class Recording:
+    """What record() returns; a context manager."""
+
+    def __init__(self, *, options: Dict[str, Any], steps: Optional[Tuple[int, int]], snapshot: Optional[_PathLike],
+                 oom_snapshot: Optional[_PathLike]) -> None:
+        self._options = options
+        self._steps = steps
+        self._snapshot = snapshot
+        self._oom_snapshot = oom_snapshot
+        self._is_owner = False
+        self._is_done = False
+        self.snapshot_path: Optional[str] = None
+        self.oom_snapshot_path: Optional[str] = None
+
+    @property
+    def path(self) -> Optional[str]:
+        """The recording's file; None before the first memory event."""
+        return (_record.path() if _is_on() else "") or getattr(self, "_last_path", None)
+
+    @property
+    def is_on(self) -> bool:
+        return not self._is_done and _is_on()
+
+    def start(self) -> "Recording":
+        """Begins now; for schedules it is called by step()."""
+        _load()
+        result = _record.start(**self._options)
+        if result == -2:
+            raise ValueError(f"the recorder refuses these options: {self._options}")
+        self._is_owner = result == 0
+        if not self._is_owner and not _record.is_on():
+            logger.warning("nothing is recorded: STORMLOG_DISABLE is set")
+        if self._oom_snapshot is not None:
+            _observe_oom()
+        return self
+
+    def stop(self) -> None:
+        """Ends the recording that this object began, writing the snapshot that was asked for. Once."""
+        if self._is_done:
+            return
+        self._is_done = True
+        if _active.get("recording") is self:
+            del _active["recording"]
+        if not _is_on():
+            return
+        self._last_path = _record.path() or None
+        if self._snapshot is not None:
+            self._write_snapshot(self._snapshot)
+        if self._is_owner:
+            _record.stop()
+
+    def _write_snapshot(self, path: _PathLike) -> None:
+        try:
+            self.snapshot_path = snapshot(path)
+        except Exception as error:
+            logger.warning("the snapshot failed: %s", error)
+
+    def __enter__(self) -> "Recording":
+        return self
+
+    def __exit__(self, kind: Any, error: Optional[BaseException], trace: Any) -> None:
+        if error is not None and classify_oom_exception(error).is_oom:
+            self._dump_oom()
+        self.stop()
+
+    def _dump_oom(self) -> None:
+        if self._oom_snapshot is None or self.oom_snapshot_path is not None:
+            return
+        try:
+            self.oom_snapshot_path = snapshot(self._oom_snapshot)
+            logger.error("out of memory; the snapshot is %s", self.oom_snapshot_path)
+        except Exception as failure:
+            logger.warning("the snapshot at the out-of-memory failed: %s", failure)
+
+    def _on_step(self, number: int) -> None:
+        if self._steps is None or self._is_done:
+            return
+        if number >= self._steps[1]:
+            self.stop()
+        elif number >= self._steps[0] and not self._is_owner:
+            self.start()
+
+
+def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Optional[_PathLike] = None,
+           steps: Optional[Tuple[int, int]] = None, snapshot: Optional[_PathLike] = None,
+           oom_snapshot: Optional[_PathLike] = "oom_snapshot.pickle", cpu: Optional[bool] = None,
+           interval_ms: int = 100) -> Recording:
+    """Begins to record this process.
+
+    ``max_entries``: raw events that are kept (the newest; totals by line are kept for the whole run). ``stacks``:
+    ``python`` or ``none``. ``dir``: the folder of the file, else STORMLOG_DIR, else ``stormlog-runs``. ``steps``: begin at
+    the first and stop at the second step. ``snapshot``: a file in PyTorch's format to write at the end. ``oom_snapshot``:
+    the same when memory runs out; None for none. ``cpu``: record PyTorch's CPU allocator, too; None: where there is no
+    GPU.
+    """
+    if stacks not in _STACKS:
+        raise ValueError(f"stacks must be one of {', '.join(_STACKS)}, found {stacks!r}")
+    if max_entries is not None and max_entries <= 0:
+        raise ValueError(f"max_entries must be > 0, found {max_entries}")
+    if steps is not None and not 0 <= steps[0] < steps[1]:
+        raise ValueError(f"steps must be (first, behind the last), found {steps}")
+    options = {"dir": dir, "cpu": _CPU[cpu], "stacks": _STACKS[stacks], "interval_ms": interval_ms,
+               "ring_bytes": (max_entries or 0) * _EVENT_BYTES}
+    recording = Recording(options=options, steps=steps, snapshot=snapshot, oom_snapshot=oom_snapshot)
+    _active["recording"] = recording
+    return recording if steps is not None else recording.start()
+
+
+def step(number: Optional[int] = None) -> None:
+    """A step of the program ended. Without a number steps are counted from 0. Costs nothing when nothing is recorded."""
+    number = _counter["step"] if number is None else int(number)
+    _counter["step"] = number + 1
+    recording = _active.get("recording")
+    if recording is not None:
+        recording._on_step(number)
+    if _is_on():
+        _record.step(number)
+
+
+def mark(name: str) -> None:
+    """A named point in time."""
+    if _is_on():
+        _record.mark(name)
+
+
+@contextmanager
+def phase(name: str) -> Iterator[None]:
+    """A named range; also a decorator."""
+    if _is_on():
+        _record.mark_begin(name)
+    try:
+        yield
+    finally:
+        if _is_on():
+            _record.mark_end(name)
+
+
+def health() -> Dict[str, Any]:
+    """Whether this process is recorded, into which file, and what the recording could not keep."""
+    is_on = _is_on()
+    path = _record.path() if is_on else ""
+    found: Dict[str, Any] = {"is_on": is_on, "path": path or None}
+    if path:
+        from . import _read
+
+        found.update(_read.log_health(path))
+    return found
+
+
+# --- snapshots ---------------------------------------------------------------------------------------------------
+
+
+def snapshot(path: _PathLike, *, add_rank: bool = True) -> str:
+    """Writes PyTorch's snapshot format and returns the path: from our own recording when there is one (torch's history
+    need not be on), else what torch.cuda.memory knows. With several ranks the rank becomes part of the name.
+    RuntimeError when there is neither."""
+    target = _ranked(path, add_rank)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    recorded = _record.path() if _is_on() else ""
+    if recorded:
+        from . import _read
+
+        _read.export(recorded, "snapshot", str(target))
+        return str(target)
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        raise RuntimeError("there is nothing to take a snapshot of: no recording (stormlog.record()) and no CUDA")
+    temporary = target.with_name(f".{target.name}.tmp")
+    with open(temporary, "wb") as file:
+        pickle.dump(torch.cuda.memory._snapshot(), file)
+    os.replace(temporary, target)
+    return str(target)
+
+
+def _observe_oom() -> None:
+    """Asks torch to tell about failed requests before they become exceptions. torch has no way to take the function
+    back, hence one for all recordings."""
+    torch = sys.modules.get("torch")
+    attach = getattr(getattr(torch, "_C", None), "_cuda_attach_out_of_memory_observer", None)
+    if attach is None or _counter.get("observes") or not torch.cuda.is_available():  # type: ignore[union-attr]
+        return
+
+    def on_oom(device: int, requested: int, total: int, free: int) -> None:
+        recording = _active.get("recording")
+        if recording is not None:
+            recording._dump_oom()
+
+    attach(on_oom)
+    _counter["observes"] = 1

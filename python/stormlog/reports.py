@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""Files of every readable kind (recordings, torch snapshots, telemetry, out-of-memory bundles): reports, comparisons,
+other formats. The same code as the commands, without starting one."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Dict, Optional, Union
+
+from . import _read
+
+_PathLike = Union[str, "os.PathLike[str]"]
+
+
+def analyze(*paths: _PathLike, device: Optional[int] = None, top: int = 10,
+            filter: Optional[str] = None) -> Dict[str, Any]:
+    """The report of ``stormlog analyze --format json`` as a dict: verdict, devices, findings, oom. ``filter`` is a regular
+    expression on ``file:line function``."""
+    return json.loads(_read.report(paths, "json", device=device, top=top, filter=filter))
+
+
+def analyze_text(*paths: _PathLike, format: str = "txt", device: Optional[int] = None, top: int = 10) -> str:
+    """The same in words: ``txt``, ``md`` or ``junit``."""
+    return _read.report(paths, format, device=device, top=top)
+
+
+def diff(before: _PathLike, after: _PathLike, *, device: Optional[int] = None, top: int = 15) -> Dict[str, Any]:
+    """What grew and shrank from one file's end to the other's, by line of code; the JSON of ``stormlog diff``."""
+    return json.loads(_read.diff(before, after, device=device, top=top))
+
+
+def export(path: _PathLike, kind: str, output: _PathLike, *, device: Optional[int] = None) -> None:
+    """Writes a file in another format: ``snapshot``, ``folded``, ``events-json``, ``telemetry-json``, ..."""
+    _read.export(path, kind, output, device=device)

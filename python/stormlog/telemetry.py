@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""Telemetry records, version 2: 22 fields, the form in which trackers write samples and analyses read them.
+
+Checking, conversion of older records and reading of files are done in C and shared with the commands.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Union
+
+from . import _read
+from ._files import write_text_whole
+
+SCHEMA_VERSION_V2 = 2
+UNKNOWN_PID = -1
+UNKNOWN_HOST = "unknown"
+
+FIELD_NAMES = _read.field_names()
+
+_PathLike = Union[str, "os.PathLike[str]"]
+
+
+@dataclass
+class TelemetryEventV2:
+    """One record. Construction checks every rule of the schema and raises ValueError naming the field."""
+
+    schema_version: int
+    timestamp_ns: int
+    event_type: str
+    collector: str
+    sampling_interval_ms: int
+    pid: int
+    host: str
+    device_id: int
+    allocator_allocated_bytes: int
+    allocator_reserved_bytes: int
+    allocator_active_bytes: Optional[int]
+    allocator_inactive_bytes: Optional[int]
+    allocator_change_bytes: int
+    device_used_bytes: int
+    device_free_bytes: Optional[int]
+    device_total_bytes: Optional[int]
+    context: Optional[str]
+    job_id: Optional[str] = None
+    rank: int = 0
+    local_rank: int = 0
+    world_size: int = 1
+    metadata: Dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _read.validate_record(self.__dict__)
+
+
+def _event_from_checked(record: Dict[str, Any]) -> TelemetryEventV2:
+    """An event of fields that C has checked already."""
+    event = TelemetryEventV2.__new__(TelemetryEventV2)
+    event.__dict__.update(record)
+    return event
+
+
+def telemetry_event_to_dict(event: TelemetryEventV2) -> Dict[str, Any]:
+    """The record as a dict, its keys in the order of the files."""
+    record = {name: getattr(event, name) for name in FIELD_NAMES}
+    record["metadata"] = dict(record["metadata"])
+    return record
+
+
+def validate_telemetry_record(record: Mapping[str, Any]) -> None:
+    """Raises ValueError naming the first thing that is wrong with a version 2 record."""
+    _read.validate_record(record)
+
+
+def telemetry_event_from_record(record: Mapping[str, Any], permissive_legacy: bool = True,
+                                default_collector: str = "legacy.unknown",
+                                default_sampling_interval_ms: int = 0) -> TelemetryEventV2:
+    """An event of a mapping. One without ``schema_version`` is converted from the older forms, unless
+    ``permissive_legacy`` is false. Raises ValueError."""
+    converted = _read.convert_record(record, permissive_legacy, default_collector, default_sampling_interval_ms)
+    if "schema_version" in record:
+        # Values that JSON does not know (tuples, numpy scalars) stay what they are.
+        converted["metadata"] = dict(record["metadata"])
+    return _event_from_checked(converted)
+
+
+def load_telemetry_events(path: _PathLike, permissive_legacy: bool = True,
+                          events_key: Optional[str] = None) -> List[TelemetryEventV2]:
+    """The events of a file: a JSON array, an object with a list (``events`` or ``events_key``), one record, JSON lines
+    or CSV; also compressed. A bad record is a ValueError that names its index, byte and field."""
+    records, _, _ = _read.load_records(path, permissive_legacy, events_key)
+    return [_event_from_checked(record) for record in records]
+
+
+def write_telemetry_records(records: Iterable[Mapping[str, Any]], path: _PathLike, format: str = "json") -> None:
+    """Writes version 2 records as ``json`` (an array), ``jsonl`` or ``csv``. The file appears whole or not at all; its
+    folder is made."""
+    writers = {"json": _as_json, "jsonl": _as_json_lines, "csv": _as_csv}
+    if format not in writers:
+        raise ValueError(f"Unsupported format: {format!r}; expected one of {', '.join(writers)}")
+    write_text_whole(path, writers[format](records))
+
+
+def _as_json(records: Iterable[Mapping[str, Any]]) -> str:
+    return json.dumps(list(records), indent=2, default=str)
+
+
+def _as_json_lines(records: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(record, separators=(",", ":"), default=str) + "\n" for record in records)
+
+
+def _as_csv(records: Iterable[Mapping[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, FIELD_NAMES, lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        # JSON, not repr: readers get the metadata back.
+        writer.writerow({**record, "metadata": json.dumps(record["metadata"], default=str)})
+    return text.getvalue()
+
+
+# --- who this process is in a distributed job --------------------------------------------------------------------
+
+# Launchers: rank, local rank, world size. The first whose rank and size are set is the one.
+_RANK_VARIABLES = (
+    ("RANK", "LOCAL_RANK", "WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"),
+)
+_JOB_VARIABLES = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID")
+
+
+def _env_integer(env: Mapping[str, str], name: str) -> int:
+    text = env[name].strip()
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{name} must be an integer, found {text!r}") from None
+
+
+def _env_ranks(env: Mapping[str, str]) -> Dict[str, int]:
+    for rank_name, local_name, size_name in _RANK_VARIABLES:
+        if env.get(rank_name, "").strip() and env.get(size_name, "").strip():
+            rank = _env_integer(env, rank_name)
+            local = _env_integer(env, local_name) if env.get(local_name, "").strip() else rank
+            return {"rank": rank, "local_rank": local, "world_size": _env_integer(env, size_name)}
+    return {}
+
+
+def _env_job(env: Mapping[str, str]) -> Optional[str]:
+    return next((env[name].strip() for name in _JOB_VARIABLES if env.get(name, "").strip()), None)
+
+
+def _check_integer(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{name} must be an integer, found {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be >= {least}, found {value}")
+    return value
+
+
+def resolve_distributed_identity(*, job_id: Optional[str] = None, rank: Optional[int] = None,
+                                 local_rank: Optional[int] = None, world_size: Optional[int] = None,
+                                 metadata: Optional[Mapping[str, Any]] = None,
+                                 env: Optional[Mapping[str, str]] = None) -> Dict[str, Any]:
+    """``{job_id, rank, local_rank, world_size}`` of this process: for each the argument, else the metadata, else the
+    launcher's environment (torchrun, Open MPI, Slurm), else none/0/the rank/1. Raises ValueError when they contradict
+    each other."""
+    metadata = metadata or {}
+    env = os.environ if env is None else env
+    given = {"rank": rank, "local_rank": local_rank, "world_size": world_size}
+    known = {name: metadata.get(name) if value is None else value for name, value in given.items()}
+    # With everything said, the launcher's variables are not even parsed.
+    launched = _env_ranks(env) if any(value is None for value in known.values()) else {}
+    known = {name: launched.get(name) if value is None else value for name, value in known.items()}
+
+    result_rank = _check_integer("rank", 0 if known["rank"] is None else known["rank"], 0)
+    result_size = _check_integer("world_size", 1 if known["world_size"] is None else known["world_size"], 1)
+    result_local = _check_integer("local_rank",
+                                  result_rank if known["local_rank"] is None else known["local_rank"], 0)
+    if result_rank >= result_size:
+        raise ValueError(f"rank must be < world_size, found {result_rank} of {result_size}")
+    if result_local >= result_size:
+        raise ValueError(f"local_rank must be < world_size, found {result_local} of {result_size}")
+    job = job_id if job_id is not None else metadata.get("job_id")
+    job = _env_job(env) if job is None else job
+    if job is not None and (not isinstance(job, str) or not job.strip()):
+        raise ValueError(f"job_id must be a non-empty string, found {job!r}")
+    return {"job_id": job, "rank": result_rank, "local_rank": result_local, "world_size": result_size}

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Numbers, devices and reports of the TensorFlow side. Works without TensorFlow where the answer does not need it."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import os
+import platform
+import sys
+from typing import Any, Dict, List, Optional
+
+from .. import _process
+from ._counters import MB, need_tensorflow, read_device, tensorflow_or_none
+from .analyzer import MemoryAnalyzer
+
+_UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
+_MAX_SUGGESTIONS = 10
+
+
+def format_memory(num_bytes: Optional[float]) -> str:
+    """``None`` -> ``N/A``, ``0`` -> ``0.00 B``, up to PB."""
+    if num_bytes is None:
+        return "N/A"
+    value, unit = float(num_bytes), 0
+    while value >= 1024 and unit < len(_UNITS) - 1:
+        value /= 1024
+        unit += 1
+    return f"{value:.2f} {_UNITS[unit]}"
+
+
+def get_gpu_info() -> Dict[str, Any]:
+    """Devices and their counters. ``total_memory`` is the sum of the devices' peaks, in bytes, as TensorFlow knows no
+    sizes; the driver's are in each device's ``total_memory_mb`` where it answers."""
+    info: Dict[str, Any] = {"available": False, "count": 0, "devices": [], "driver_version": None, "cuda_version": None,
+                            "total_memory": 0}
+    tensorflow = tensorflow_or_none()
+    if tensorflow is None:
+        return {**info, "error": "TensorFlow not available"}
+    try:
+        gpus = tensorflow.config.list_physical_devices("GPU")
+        info.update(available=bool(gpus), count=len(gpus),
+                    cuda_version=tensorflow.sysconfig.get_build_info().get("cuda_version"))
+    except Exception as error:
+        return {**info, "error": str(error)}
+    for index, gpu in enumerate(gpus):
+        reading = read_device(f"/GPU:{index}")
+        info["devices"].append({
+            "id": index, "name": getattr(gpu, "name", f"GPU:{index}"),
+            "current_memory_mb": reading.current / MB if reading else 0.0,
+            "peak_memory_mb": reading.peak / MB if reading else 0.0,
+            "total_memory_mb": reading.total / MB if reading and reading.total else None})
+        info["total_memory"] += reading.peak if reading else 0
+    return info
+
+
+def get_backend_info() -> Dict[str, Any]:
+    tensorflow = tensorflow_or_none()
+    build = _build_info(tensorflow)
+    runtime = len(tensorflow.config.list_physical_devices("GPU")) if tensorflow is not None else 0
+    is_apple = platform.system() == "Darwin" and platform.machine() == "arm64"
+    has_metal = importlib.util.find_spec("tensorflow_metal") is not None
+    kind = "cpu"
+    if runtime:
+        kind = next((name for name, is_it in (("cuda", build.get("is_cuda_build")), ("rocm", build.get("is_rocm_build")),
+                                              ("metal", has_metal or is_apple)) if is_it), "gpu")
+    return {
+        "is_apple_silicon": is_apple,
+        "hardware_gpu_detected": is_apple or os.path.exists("/dev/nvidia0") or os.path.exists("/dev/kfd"),
+        "runtime_gpu_count": runtime,
+        "runtime_backend": kind,
+        "is_cuda_build": bool(build.get("is_cuda_build")),
+        "is_rocm_build": bool(build.get("is_rocm_build")),
+        "is_tensorrt_build": bool(build.get("is_tensorrt_build")),
+        "tensorflow_metal_installed": has_metal,
+    }
+
+
+def _build_info(tensorflow: Any) -> Dict[str, Any]:
+    try:
+        return dict(tensorflow.sysconfig.get_build_info())
+    except Exception:
+        return {}
+
+
+def get_system_info() -> Dict[str, Any]:
+    tensorflow = tensorflow_or_none()
+    build = _build_info(tensorflow)
+    memory = _process.read_meminfo()
+    total, available = memory.get("MemTotal", 0), memory.get("MemAvailable", 0)
+    return {
+        "platform": platform.platform(),
+        "python_version": sys.version,
+        "tensorflow_version": getattr(tensorflow, "__version__", "Not installed"),
+        "cpu_count": os.cpu_count(),
+        "total_memory_gb": total / 1024 ** 3,
+        "available_memory_gb": available / 1024 ** 3,
+        "memory_percent_used": round(100 * (total - available) / total, 1) if total else 0.0,
+        "tf_build_cuda": bool(build.get("is_cuda_build")),
+        "tf_cuda_version": build.get("cuda_version"),
+        "tf_cudnn_version": build.get("cudnn_version"),
+        "gpu": get_gpu_info(),
+        "backend": get_backend_info(),
+    }
+
+
+def analyze_fragmentation(result: Any) -> Dict[str, float]:
+    return MemoryAnalyzer().analyze_fragmentation(result)
+
+
+def suggest_optimizations(result: Any) -> List[str]:
+    """At most ten sentences; none when nothing stands out."""
+    peak = getattr(result, "peak_memory_mb", None) or getattr(result, "peak_memory", 0.0)
+    advice = [
+        (peak > 8000, "The peak is above 8000 MB: use gradient checkpointing or a smaller batch"),
+        (4000 < peak <= 8000, "The peak is above 4000 MB: mixed precision would halve the activations"),
+        (result.memory_growth_rate > 100, "Memory grows by over 100 MB/s: look for tensors kept across steps"),
+        (analyze_fragmentation(result)["fragmentation_score"] > 0.3,
+         "Over 30% of the peak is unused on average: enable memory growth and keep shapes fixed"),
+    ]
+    found = [text for applies, text in advice if applies]
+    for name, profile in getattr(result, "function_profiles", {}).items():
+        if profile["peak_memory"] > 2000:
+            found.append(f"{name} peaks above 2000 MB: split it or recompute its activations")
+        if profile["calls"] > 100:
+            found.append(f"{name} was called {profile['calls']} times: a tf.function avoids new graphs and buffers")
+    return found[:_MAX_SUGGESTIONS]
+
+
+def generate_summary_report(result: Any) -> str:
+    lines = ["TensorFlow Memory Summary", "=" * 50, f"Duration: {result.duration:.2f} s",
+             f"Peak Memory: {result.peak_memory_mb:.2f} MB", f"Average Memory: {result.average_memory_mb:.2f} MB",
+             f"Memory Allocations: {result.total_allocations}", f"Memory Deallocations: {result.total_deallocations}"]
+    lines += [f"  {number}. {text}" for number, text in enumerate(suggest_optimizations(result), 1)]
+    return "\n".join(lines)
+
+
+def optimize_tensorflow_memory() -> Dict[str, Any]:
+    """Switches memory growth on for every GPU; says which ones took it."""
+    tensorflow = need_tensorflow()
+    done, failed = [], []
+    for gpu in tensorflow.config.list_physical_devices("GPU"):
+        try:
+            tensorflow.config.experimental.set_memory_growth(gpu, True)
+            done.append(gpu.name)
+        except Exception as error:
+            failed.append(f"{gpu.name}: {error}")
+    return {"memory_growth": done, "failed": failed}
+
+
+def get_tensorflow_memory_usage(device: str = "/GPU:0") -> Dict[str, float]:
+    """MB."""
+    reading = read_device(device)
+    return {"current_mb": reading.current / MB if reading else 0.0, "peak_mb": reading.peak / MB if reading else 0.0}
+
+
+def clear_tensorflow_session() -> None:
+    need_tensorflow().keras.backend.clear_session()
+    gc.collect()
+
+
+def validate_tensorflow_environment() -> Dict[str, Any]:
+    tensorflow = tensorflow_or_none()
+    if tensorflow is None:
+        return {"tensorflow_available": False, "gpu_available": False, "version": None, "issues":
+                ["TensorFlow not available"]}
+    gpus = tensorflow.config.list_physical_devices("GPU")
+    return {"tensorflow_available": True, "gpu_available": bool(gpus), "version": tensorflow.__version__,
+            "issues": [] if gpus else ["TensorFlow sees no GPU"]}

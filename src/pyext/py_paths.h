@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The paths of one call and what was loaded from them. */
+#ifndef SL_PY_PATHS_H
+#define SL_PY_PATHS_H
+
+#include "model/trace.h"
+#include "pyext/py_convert.h"
+
+typedef struct sl_py_paths {
+    PyObject *bytes;   /* owned; list of bytes objects, which own the texts */
+    const char **at;   /* owned array of borrowed texts */
+    sl_trace **traces; /* owned, as many as were loaded; NULL behind them */
+    size_t cnt;
+} sl_py_paths;
+
+/* A sequence of paths; -1 with an exception set. Zero-initialise first; fini in any case. */
+int sl_py_paths_init(sl_py_paths *paths, PyObject *given);
+void sl_py_paths_fini(sl_py_paths *paths);
+
+/* Loads all of them; needs no interpreter. */
+sl_status sl_py_paths_load(sl_py_paths *paths, sl_error *err);
+
+/* A text that a stream wrote, as str; raises for a failure. Takes over the text. */
+PyObject *sl_py_take_text(const sl_py_state *state, sl_status status, char *text,
+                          const sl_error *err);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* The module stormlog._record: all that a training process needs. It finds the recorder's library
+ * and calls it; there is no analysis code in it. */
+#include <dlfcn.h>
+
+#include "pyext/py_compat.h"
+#include "pyext/py_watch.h"
+#include "stormlog/record.h"
+
+/* The recorder's functions, once they were found. The library is never closed: its hooks may stand
+ * in other libraries. */
+typedef struct recorder {
+    int (*start)(const sl_record_options *options);
+    void (*stop)(void);
+    int (*is_on)(void);
+    const char *(*path)(void);
+    void (*step)(uint64_t number);
+    void (*mark_begin)(const char *name);
+    void (*mark_end)(const char *name);
+    void (*mark)(const char *name);
+} recorder;
+
+typedef struct symbol_row {
+    const char *name;
+    size_t offset; /* of the pointer in recorder */
+} symbol_row;
+
+static const symbol_row symbols[] = {
+    {"sl_record_start", offsetof(recorder, start)},
+    {"sl_record_stop", offsetof(recorder, stop)},
+    {"sl_record_is_on", offsetof(recorder, is_on)},
+    {"sl_record_path", offsetof(recorder, path)},
+    {"sl_record_step", offsetof(recorder, step)},
+    {"sl_record_mark_begin", offsetof(recorder, mark_begin)},
+    {"sl_record_mark_end", offsetof(recorder, mark_end)},
+    {"sl_record_mark", offsetof(recorder, mark)},
+};
+
+static recorder *recorder_of(PyObject *module) {
+    return PyModule_GetState(module);
+}
+
+/* All symbols, or -1 and an ImportError that names the missing one. */
+static int find_symbols(recorder *rec, void *library) {
+    recorder found = {0};
+    for (size_t i = 0; i < SL_COUNT_OF(symbols); i++) {
+        void *address = dlsym(library, symbols[i].name);
+        if (!address) {
+            PyErr_Format(PyExc_ImportError, "the recorder's library lacks %s: %s", symbols[i].name,
+                         dlerror());
+            return -1;
+        }
+        *(void **)(void *)((char *)&found + symbols[i].offset) = address;
+    }
+    *rec = found;
+    return 0;
+}
+
+/* Under `stormlog run` the library is in the process already, and a second copy would record
+ * nothing: what is loaded comes first. */
+static PyObject *record_load(PyObject *module, PyObject *path) {
+    recorder *rec = recorder_of(module);
+    if (rec->start)
+        return sl_py_none();
+    if (dlsym(RTLD_DEFAULT, "sl_record_start"))
+        return find_symbols(rec, RTLD_DEFAULT) < 0 ? NULL : sl_py_none();
+    PyObject *bytes = NULL;
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    const char *name = PyBytes_AsString(bytes);
+    void *library;
+    Py_BEGIN_ALLOW_THREADS library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    Py_END_ALLOW_THREADS Py_DECREF(bytes);
+    if (!library) {
+        PyErr_Format(PyExc_ImportError, "cannot load the recorder: %s", dlerror());
+        return NULL;
+    }
+    return find_symbols(rec, library) < 0 ? NULL : sl_py_none();
+}
+
+static PyObject *record_is_loaded(PyObject *module, PyObject *unused) {
+    SL_UNUSED(unused);
+    recorder *rec = recorder_of(module);
+    return PyBool_FromLong(rec->start != NULL || dlsym(RTLD_DEFAULT, "sl_record_start") != NULL);
+}
+
+/* NULL with an exception when load() was not called. */
+static recorder *need_recorder(PyObject *module) {
+    recorder *rec = recorder_of(module);
+    if (rec->start)
+        return rec;
+    PyErr_SetString(PyExc_RuntimeError, "the recorder is not loaded; call load() first");
+    return NULL;
+}
+
+static PyObject *record_start(PyObject *module, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"dir", "cpu", "stacks", "interval_ms", "ring_bytes", NULL};
+    recorder *rec = need_recorder(module);
+    PyObject *dir = Py_None, *bytes = NULL; /* dir is borrowed */
+    sl_record_options options = {.struct_size = sizeof options};
+    unsigned long long ring_bytes = 0;
+    if (!rec || !PyArg_ParseTupleAndKeywords(args, keywords, "|O$IIIK", names, &dir, &options.cpu,
+                                             &options.stacks, &options.interval_ms, &ring_bytes))
+        return NULL;
+    if (dir != Py_None && !PyUnicode_FSConverter(dir, &bytes))
+        return NULL;
+    options.ring_bytes = ring_bytes;
+    options.dir = bytes ? PyBytes_AsString(bytes) : NULL;
+    int result;
+    Py_BEGIN_ALLOW_THREADS result = rec->start(&options);
+    Py_END_ALLOW_THREADS Py_XDECREF(bytes);
+    return PyLong_FromLong(result);
+}
+
+static PyObject *record_stop(PyObject *module, PyObject *unused) {
+    SL_UNUSED(unused);
+    recorder *rec = need_recorder(module);
+    if (!rec)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS rec->stop();
+    Py_END_ALLOW_THREADS return sl_py_none();
+}
+
+static PyObject *record_is_on(PyObject *module, PyObject *unused) {
+    SL_UNUSED(unused);
+    recorder *rec = need_recorder(module);
+    return rec ? PyBool_FromLong(rec->is_on()) : NULL;
+}
+
+static PyObject *record_path(PyObject *module, PyObject *unused) {
+    SL_UNUSED(unused);
+    recorder *rec = need_recorder(module);
+    return rec ? PyUnicode_DecodeFSDefault(rec->path()) : NULL;
+}
+
+static PyObject *record_step(PyObject *module, PyObject *number) {
+    recorder *rec = need_recorder(module);
+    unsigned long long step = rec ? PyLong_AsUnsignedLongLong(number) : 0;
+    if (PyErr_Occurred())
+        return NULL;
+    rec->step(step);
+    return sl_py_none();
+}
+
+/* One name, handed to one of the three functions. */
+static PyObject *call_mark(PyObject *module, PyObject *name, size_t offset) {
+    recorder *rec = need_recorder(module);
+    if (rec && !PyUnicode_Check(name))
+        PyErr_SetString(PyExc_TypeError, "a mark's name must be a str");
+    if (PyErr_Occurred())
+        return NULL;
+    PyObject *bytes = PyUnicode_AsEncodedString(name, "utf-8", "replace");
+    if (!bytes)
+        return NULL;
+    void (*function)(const char *) = *(void (**)(const char *))(void *)((char *)rec + offset);
+    function(PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
+    return sl_py_none();
+}
+
+static PyObject *record_mark_begin(PyObject *module, PyObject *name) {
+    return call_mark(module, name, offsetof(recorder, mark_begin));
+}
+
+static PyObject *record_mark_end(PyObject *module, PyObject *name) {
+    return call_mark(module, name, offsetof(recorder, mark_end));
+}
+
+static PyObject *record_mark(PyObject *module, PyObject *name) {
+    return call_mark(module, name, offsetof(recorder, mark));
+}
+
+static PyMethodDef record_methods[] = {
+    {"is_loaded", record_is_loaded, METH_NOARGS,
+     "is_loaded($module, /)\n--\n\nWhether the recorder is in this process."},
+    {"is_on", record_is_on, METH_NOARGS,
+     "is_on($module, /)\n--\n\nWhether a recording is armed or under way."},
+    {"load", record_load, METH_O,
+     "load($module, path, /)\n--\n\nLoads the recorder's library; one that is in the process "
+     "already "
+     "is used instead."},
+    {"mark", record_mark, METH_O, "mark($module, name, /)\n--\n\nA named point."},
+    {"mark_begin", record_mark_begin, METH_O,
+     "mark_begin($module, name, /)\n--\n\nA named range begins."},
+    {"mark_end", record_mark_end, METH_O, "mark_end($module, name, /)\n--\n\nA named range ends."},
+    {"path", record_path, METH_NOARGS,
+     "path($module, /)\n--\n\nThe recording's file, '' before the first memory event."},
+    {"process_memory", sl_py_process_memory, METH_NOARGS,
+     "process_memory($module, /)\n--\n\n(rss, vms, peak_rss) of this process in bytes; peak_rss "
+     "may "
+     "be None."},
+    {"start", SL_PY_KEYWORDS(record_start), METH_VARARGS | METH_KEYWORDS,
+     "start($module, dir=None, *, cpu=0, stacks=0, interval_ms=0, ring_bytes=0)\n--\n\n"
+     "Begins a recording. 0, or -1 when one is under way or disabled, or -2 for a bad option."},
+    {"step", record_step, METH_O, "step($module, number, /)\n--\n\nA step of the program ended."},
+    {"stop", record_stop, METH_NOARGS,
+     "stop($module, /)\n--\n\nEnds the recording and takes the hooks out."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int record_exec(PyObject *module) {
+    PyObject *type = sl_py_watch_type();
+    int failed = sl_py_add_ref(module, "MemoryWatch", type);
+    Py_XDECREF(type);
+    return failed;
+}
+
+static PyModuleDef_Slot record_slots[] = {
+    {Py_mod_exec, SL_PY_SLOT(record_exec)},
+    {0, NULL},
+};
+
+static PyModuleDef record_module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "stormlog._record",
+    .m_doc = "The recorder's switch, in C. Use stormlog.record, stormlog.step and stormlog.mark.",
+    .m_size = sizeof(recorder),
+    .m_methods = record_methods,
+    .m_slots = record_slots,
+};
+
+PyMODINIT_FUNC PyInit__record(void);
+
+PyMODINIT_FUNC PyInit__record(void) {
+    return PyModuleDef_Init(&record_module);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A program that uses the fake libraries as Python uses the real ones. Argument: the scenario. Prints facts as
+ * "name value" lines.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+
+static void *load(const char *name) {
+    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(99);
+    }
+    return handle;
+}
+
+static long value_of(void *handle, const char *name) {
+    return *(long *)dlsym(handle, name);
+}
+
+static void torch(void) {
+    void *cuda = load("libc10_cuda.so"), *c10 = load("libc10.so");
+    void (*event)(uint64_t, int64_t, size_t, size_t, int);
+    void (*oom)(int64_t, size_t, size_t, int);
+    *(void **)&event = dlsym(cuda, "fake_event");
+    *(void **)&oom = dlsym(cuda, "fake_oom");
+    size_t total = 0;
+    for (int i = 0; i < 100; i++) {
+        total += 512;
+        event(0x1000 + 512 * (uint64_t)i, 512, total, 2 * MIB, 0);
+    }
+    for (int i = 0; i < 60; i++) {
+        total -= 512;
+        event(0x1000 + 512 * (uint64_t)i, -512, total, 2 * MIB, 0);
+    }
+    errno = 42;
+    event(0x90000, 1024, 1024, 2 * MIB, 3);
+    printf("errno %d\n", errno);
+    oom(5 * (int64_t)MIB, total, 2 * MIB, 0);
+    printf("reports %ld\nooms %ld\nbytes %ld\nallocated %ld\ndevice %lx\n",
+           value_of(c10, "fake_reports"), value_of(c10, "fake_ooms"), value_of(c10, "fake_bytes"),
+           value_of(c10, "fake_allocated"), (unsigned long)value_of(c10, "fake_device"));
+    fflush(stdout);
+    _exit(0); /* blocks stay live */
+}
+
+static void driver(void) {
+    void *lib = load("libcublas.so");
+    int (*start)(void);
+    uint64_t (*take)(size_t), (*take_async)(size_t, int);
+    void (*give)(uint64_t), (*give_async)(uint64_t), (*use_device)(int);
+    *(void **)&start = dlsym(lib, "lib_start");
+    *(void **)&take = dlsym(lib, "lib_take");
+    *(void **)&take_async = dlsym(lib, "lib_take_async");
+    *(void **)&give = dlsym(lib, "lib_give");
+    *(void **)&give_async = dlsym(lib, "lib_give_async");
+    *(void **)&use_device = dlsym(lib, "lib_use_device");
+    printf("start %d\n", start());
+    use_device(0);
+    uint64_t first = take(64 * MIB), second = take(2 * MIB);
+    give(second);
+    printf("too_much %d\n", take((size_t)1 << 50) == 0);
+    use_device(1);
+    uint64_t third = take_async(10 * MIB, 0), fourth = take_async(20 * MIB, 1);
+    give_async(third);
+    /* As programs do that look the driver up themselves. */
+    int (*own_alloc)(uint64_t *, size_t);
+    uint64_t own;
+    void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+    *(void **)&own_alloc = dlsym(cuda, "cuMemAlloc_v2");
+    own_alloc(&own, 3 * MIB);
+    printf("calls %ld\nother %d\nall %d\n", value_of(cuda, "fake_calls"),
+           dlsym(cuda, "cuDriverGetVersion") != NULL, first && fourth && own);
+    fflush(stdout);
+    _exit(0);
+}
+
+static void vmm(void) {
+    void *lib = load("libcublas.so");
+    int (*start)(void);
+    uint64_t (*make)(size_t, int);
+    void (*place)(uint64_t, size_t, uint64_t), (*displace)(uint64_t, size_t), (*drop)(uint64_t);
+    *(void **)&start = dlsym(lib, "lib_start");
+    *(void **)&make = dlsym(lib, "lib_make");
+    *(void **)&place = dlsym(lib, "lib_place");
+    *(void **)&displace = dlsym(lib, "lib_displace");
+    *(void **)&drop = dlsym(lib, "lib_drop");
+    start();
+    uint64_t base = 0x500000000000, pieces[4];
+    for (int i = 0; i < 4; i++) {
+        pieces[i] = make(2 * MIB, 2);
+        place(base + 2 * MIB * (size_t)i, 2 * MIB, pieces[i]);
+    }
+    drop(pieces[0]);                   /* still mapped: it lives */
+    displace(base + 2 * MIB, 4 * MIB); /* pieces 1 and 2 lose their place, not their handles */
+    drop(pieces[1]);                   /* gone */
+    drop(pieces[3]);                   /* still mapped */
+    displace(base + 6 * MIB, 2 * MIB); /* gone */
+    _exit(0);
+}
+
+/* One block on device 1, then waits for its standard input to end. */
+static void wait_for_input(void) {
+    void *cuda = load("libc10_cuda.so");
+    void (*event)(uint64_t, int64_t, size_t, size_t, int);
+    char byte;
+    *(void **)&event = dlsym(cuda, "fake_event");
+    event(0x1000, 512, 512, 2 * MIB, 1);
+    puts("ready 1");
+    fflush(stdout);
+    while (read(0, &byte, 1) > 0)
+        ;
+}
+
+/* Without a driver nobody must find one, and dlsym must answer for its caller. */
+static void without_driver(void) {
+    printf("default %d\n", dlsym(RTLD_DEFAULT, "cuMemAlloc_v2") == NULL && dlerror() != NULL);
+    printf("next %d\n", dlsym(RTLD_NEXT, "malloc") != NULL);
+    printf("none %d\n", dlsym(RTLD_NEXT, "cuMemAlloc_v2") == NULL);
+    printf("plain %d\n", dlsym(RTLD_DEFAULT, "printf") != NULL);
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } scenarios[] = {{"torch", torch},
+                     {"driver", driver},
+                     {"vmm", vmm},
+                     {"wait", wait_for_input},
+                     {"without_driver", without_driver}};
+    for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof scenarios[0]; i++)
+        if (strcmp(scenarios[i].name, argv[1]) == 0) {
+            scenarios[i].run();
+            return 0;
+        }
+    return 98;
+}

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""The hooks against libraries made for the purpose: torch 2, the CUDA driver and NVML without a GPU.
+
+Arguments: the program, the target, the folder of the fakes.
+"""
+
+import os
+import subprocess
+import sys
+import time
+
+import slog_totals
+import tap
+
+stormlog, target, fakes = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+MIB = 1 << 20
+
+
+def record(folder, scenario, options=(), **env):
+    if b"__asan_init" in open(stormlog, "rb").read():
+        tap.skip("a sanitized library cannot be preloaded into a plain program")
+    out = os.path.join(folder, "run")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("STORMLOG_", "CUDA_"))}
+    result = tap.run([stormlog, "run", "-o", out, *options, "--", target, scenario],
+                     env={**clean, "LD_LIBRARY_PATH": fakes, **env})
+    tap.equal(result.returncode, 0, result.stderr)
+    facts = dict(line.split() for line in result.stdout.splitlines())
+    return facts, slog_totals.load_all(out)
+
+
+@tap.test("torch 2: every report is recorded with its device, and reaches the original once")
+def _(folder):
+    facts, totals = record(folder, "torch")
+    tap.equal(facts, {"errno": "77", "reports": "161", "ooms": "1", "bytes": str(40 * 512 + 1024),
+                      "allocated": "1024", "device": "dead0301"}, "what the original saw, errno as it left it")
+    row = totals[0]
+    tap.equal((row.sum("alloc_cnt", 0), row.sum("free_cnt", 0), row.sum("live_bytes", 0)), (100, 60, 40 * 512))
+    tap.equal((row.sum("alloc_cnt", 3), row.sum("live_bytes", 3)), (1, 1024), "device 3")
+    tap.equal((row.peak("allocated", 0), row.peak("reserved", 0)), (51200, 2 * MIB), "peaks of torch's totals")
+    tap.equal([(oom["device"], oom["requested"], oom["allocated"]) for oom in row.ooms], [(0, 5 * MIB, 40 * 512)])
+
+
+@tap.test("the driver's functions are found through dlsym and cuGetProcAddress, by calling library")
+def _(folder):
+    facts, totals = record(folder, "driver")
+    tap.equal(facts, {"start": "0", "too_much": "1", "calls": "7", "other": "1", "all": "1"})
+    sites = {(site.label, site.device): (site.alloc_cnt, site.live_bytes)
+             for site in totals[0].select(domain=slog_totals.DRIVER)}
+    tap.equal(sites, {("libcublas", 0): (2, 64 * MIB), ("libcublas", 1): (2, 20 * MIB), ("target", 1): (1, 3 * MIB)})
+
+
+@tap.test("--no-driver leaves the driver alone")
+def _(folder):
+    facts, totals = record(folder, "driver", options=["--no-driver"])
+    tap.equal(facts["calls"], "7", "calls that reach the driver")
+    tap.equal(len(totals), 0, "recordings")
+
+
+@tap.test("pieces of virtual memory live until the last of handle and mapping goes")
+def _(folder):
+    _, totals = record(folder, "vmm")
+    tap.equal(totals[0].sum("alloc_cnt", 2, slog_totals.DRIVER), 4, "pieces made on device 2")
+    tap.equal(totals[0].sum("free_cnt", 2, slog_totals.DRIVER), 2, "pieces gone: 1 and 3")
+    tap.equal(totals[0].sum("live_bytes", 2, slog_totals.DRIVER), 4 * MIB)
+
+
+@tap.test("without a driver nobody finds one, and dlsym answers for its caller")
+def _(folder):
+    facts, totals = record(folder, "without_driver")
+    tap.equal(facts, {"default": "1", "next": "1", "none": "1", "plain": "1"})
+    tap.equal(len(totals), 0, "recordings")
+
+
+def device_counters(folder, **env):
+    """Counters of device 1 once the recorder has read them, in a process that waits meanwhile."""
+    out = os.path.join(folder, "run")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("STORMLOG_", "CUDA_"))}
+    process = subprocess.Popen([stormlog, "run", "-o", out, "--interval", "10ms", "--", target, "wait"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**clean, "LD_LIBRARY_PATH": fakes, **env})
+    process.stdout.readline()
+    deadline = time.monotonic() + 30
+    counters = {}
+    while ("power", 1) not in counters and time.monotonic() < deadline:
+        counters = slog_totals.load_all(out)[0].counters
+    process.communicate("", timeout=60)
+    return {name: value for (name, device), value in counters.items() if device == 1}
+
+
+@tap.test("NVML: the card, this process and the others; what is missing says why")
+def _(folder):
+    counters = device_counters(folder, FAKE_NVML_PID="own")
+    tap.equal(counters["device_used"], (2 << 30, ""), "of the second card")
+    tap.equal(counters["device_total"], (8 << 30, ""))
+    tap.equal(counters["process_used"], (300 * MIB, ""))
+    tap.equal(counters["other_processes"], (100 * MIB, ""))
+    tap.equal(counters["temperature"], (None, "not to be had here"))
+
+
+@tap.test("top: every byte of the card has a row, and they add up")
+def _(folder):
+    device_counters(folder, FAKE_NVML_PID="own")
+    result = tap.run([stormlog, "top", os.path.join(folder, "run")])
+    tap.equal(result.returncode, 0, result.stderr)
+    tap.contains(result.stdout, """Device 1
+    2.00 GiB  of 8.00 GiB in use on the card
+       512 B  tensors
+    2.00 MiB  held by PyTorch's allocator beyond that
+     298 MiB  CUDA context, modules and what was not seen
+     100 MiB  other processes
+    1.61 GiB  rest: the driver's own
+""")
+
+
+@tap.test("top: what was not measured is unknown, and libraries have their names")
+def _(folder):
+    record(folder, "driver")
+    result = tap.run([stormlog, "top", os.path.join(folder, "run")])
+    tap.equal(result.returncode, 0, result.stderr)
+    tap.contains(result.stdout, "    64.0 MiB  libcublas\n")
+    tap.contains(result.stdout, "     unknown  tensors\n")
+    tap.contains(result.stdout, "     unknown  other processes\n")
+
+
+@tap.test("NVML: a process the driver lists under another number is unknown, not 0")
+def _(folder):
+    counters = device_counters(folder, FAKE_NVML_PID="none")
+    tap.equal(counters["process_used"][0], None)
+    tap.contains(counters["process_used"][1], "does not list this process")
+    tap.equal(counters["other_processes"][0], None, "one of the others may be this process")
+
+
+@tap.test("NVML: CUDA_VISIBLE_DEVICES renumbers the cards, and a card that is not there is unknown")
+def _(folder):
+    counters = device_counters(folder, CUDA_VISIBLE_DEVICES="1,0", FAKE_NVML_PID="own")
+    tap.equal(counters["device_used"], (1 << 30, ""), "of the card the program calls 1")
+    os.rename(os.path.join(folder, "run"), os.path.join(folder, "first"))
+    counters = device_counters(folder, CUDA_VISIBLE_DEVICES="1", FAKE_NVML_PID="own")
+    tap.equal(counters["device_used"][0], None)
+    tap.contains(counters["device_used"][1], "no number 1")
+
+
+@tap.test("NVML that does not start is a reason, not a failure")
+def _(folder):
+    counters = device_counters(folder, FAKE_NVML_INIT="9")
+    tap.equal(counters["device_used"][0], None)
+    tap.contains(counters["device_used"][1], "nvmlInit failed with code 9")
+
+
+tap.main()

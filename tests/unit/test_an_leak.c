@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* Made-up runs with a known truth, and what each kind of leak is called. */
+#include <math.h>
+#include <string.h>
+
+#include "sltest.h"
+
+#include "analyze/analysis.h"
+#include "synth.h"
+
+static sl_report *report_of(const sl_trace *trace, const sl_analysis_options *options) {
+    sl_report *report = NULL;
+    sl_error err = SL_ERROR_INIT;
+    const sl_trace *const traces[] = {trace};
+    if (sl_analyze(traces, 1, options, &report, &err) != SL_OK)
+        fail_msg("%s", err.text);
+    return report;
+}
+
+static const sl_finding *find_leak(const sl_report *report) {
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        if (report->findings.at[i].kind == SL_FINDING_LEAK)
+            return &report->findings.at[i];
+    return NULL;
+}
+
+static uint32_t line_of(const sl_finding *finding) {
+    sl_frame frame;
+    return sl_site_frame(finding->site, &frame) ? frame.line : 0;
+}
+
+static void test_healthy_habits_stay_healthy(void **state) {
+    (void)state;
+    for (int habit = 0; habit < SYNTH_HABIT_CNT; habit++) {
+        if (synth_rows[habit].is_leak)
+            continue;
+        for (uint64_t seed = 0; seed < 12; seed++) {
+            sl_trace *trace =
+                synth_run((synth_habit)habit, 30 + 20 * (size_t)seed, seed, seed % 4 != 3);
+            sl_report *report = report_of(trace, NULL);
+            const sl_finding *leak = find_leak(report);
+            if (leak)
+                fail_msg("%s, seed %d: %s", synth_rows[habit].name, (int)seed, leak->title);
+            sl_report_free(report);
+            sl_trace_free(trace);
+        }
+    }
+}
+
+static void test_leaks_are_found_at_their_line(void **state) {
+    (void)state;
+    for (int habit = 0; habit < SYNTH_HABIT_CNT; habit++) {
+        if (!synth_rows[habit].is_leak)
+            continue;
+        for (uint64_t seed = 0; seed < 8; seed++) {
+            sl_trace *trace = synth_run((synth_habit)habit, 80 + 20 * (size_t)seed, seed, true);
+            sl_report *report = report_of(trace, NULL);
+            const sl_finding *leak = find_leak(report);
+            if (!leak || line_of(leak) != synth_rows[habit].line)
+                fail_msg("%s, seed %d: line %u, want %u", synth_rows[habit].name, (int)seed,
+                         leak ? line_of(leak) : 0, synth_rows[habit].line);
+            assert_int_equal(report->verdict, SL_VERDICT_LEAK);
+            assert_true(leak->evidence_cnt >= 4);
+            sl_report_free(report);
+            sl_trace_free(trace);
+        }
+    }
+}
+
+static void check_numbers(synth_habit habit, const char *subkind, double per_step,
+                          uint64_t blocks) {
+    sl_trace *trace = synth_run(habit, 100, 3, true);
+    sl_report *report = report_of(trace, NULL);
+    const sl_finding *leak = find_leak(report);
+    assert_non_null(leak);
+    assert_string_equal(leak->subkind, subkind);
+    if (fabs(leak->bytes_per_step.value - per_step) > 0.02 * per_step)
+        fail_msg("%s: %f bytes a step, want %f", synth_rows[habit].name, leak->bytes_per_step.value,
+                 per_step);
+    assert_int_equal(leak->blocks.value, blocks);
+    assert_true(leak->r_squared.value > 0.95);
+    assert_true(leak->bytes_per_second.known && leak->bytes_per_second.value > 0);
+    assert_int_equal(report->devices.at[0].steps.value, 100);
+    sl_report_free(report);
+    sl_trace_free(trace);
+}
+
+static void test_numbers(void **state) {
+    (void)state;
+    check_numbers(SYNTH_EVERY_STEP, "tensor retention", 256 * 1024, 100);
+    check_numbers(SYNTH_TINY, "tensor retention", 512, 100);
+    check_numbers(SYNTH_BUFFER, "growing buffer", 4096, 1);
+    check_numbers(SYNTH_QUEUE, "tensor retention", 128 * 1024, 100);
+}
+
+static void test_graph_is_one_finding(void **state) {
+    (void)state;
+    sl_trace *trace = synth_run(SYNTH_GRAPH, 60, 1, true);
+    sl_report *report = report_of(trace, NULL);
+    size_t leaks = 0;
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        leaks += report->findings.at[i].kind == SL_FINDING_LEAK;
+    assert_int_equal(leaks, 1);
+    assert_string_equal(find_leak(report)->subkind, "graph retention");
+    assert_non_null(strstr(find_leak(report)->advice, "detach"));
+    sl_report_free(report);
+    sl_trace_free(trace);
+}
+
+static void test_marked_steps(void **state) {
+    (void)state;
+    sl_trace *trace = synth_run(SYNTH_EVERY_STEP, 50, 1, true);
+    const sl_events *events = &trace->devices.at[0]->events;
+    for (uint64_t i = 1; i <= 25; i++) {
+        size_t at = events->cnt * i / 25 - 1;
+        sl_mark mark = {events->time_us[at], 0, -1, i, SL_MARK_STEP};
+        assert_true(sl_vec_push(&trace->marks, mark));
+    }
+    sl_report *report = report_of(trace, NULL);
+    assert_true(report->devices.at[0].steps_marked);
+    assert_int_equal(report->devices.at[0].steps.value, 25);
+    const sl_finding *leak = find_leak(report);
+    assert_non_null(leak);
+    assert_true(fabs(leak->bytes_per_step.value - 2 * 256 * 1024) < 0.05 * 512 * 1024);
+    sl_report_free(report);
+    sl_trace_free(trace);
+}
+
+static void test_filter_hides_other_sites(void **state) {
+    (void)state;
+    sl_trace *trace = synth_run(SYNTH_EVERY_STEP, 60, 1, true);
+    sl_analysis_options options = {.filter = "train\\.py:40 "};
+    sl_report *report = report_of(trace, &options);
+    assert_null(find_leak(report));
+    for (size_t i = 0; i < report->devices.at[0].top_peak.cnt; i++) {
+        sl_frame frame;
+        assert_true(sl_site_frame(report->devices.at[0].top_peak.at[i].site, &frame));
+        assert_int_equal(frame.line, 40);
+    }
+    sl_report_free(report);
+    options.filter = "train\\.py:90 ";
+    report = report_of(trace, &options);
+    assert_non_null(find_leak(report));
+    sl_report_free(report);
+    options.filter = "(";
+    sl_error err = SL_ERROR_INIT;
+    const sl_trace *const traces[] = {trace};
+    report = NULL;
+    assert_int_equal(sl_analyze(traces, 1, &options, &report, &err), SL_E_USAGE);
+    assert_non_null(strstr(err.text, "'('"));
+    assert_null(report);
+    sl_trace_free(trace);
+}
+
+static void test_grouping(void **state) {
+    (void)state;
+    sl_trace *trace = synth_run(SYNTH_EVERY_STEP, 60, 1, true);
+    static const size_t least[] = {
+        [SL_GROUP_LINE] = 4, [SL_GROUP_FUNCTION] = 2, [SL_GROUP_FILE] = 2, [SL_GROUP_STACK] = 8};
+    for (int group = SL_GROUP_LINE; group <= SL_GROUP_STACK; group++) {
+        sl_analysis_options options = {.group_by = (sl_group_by)group, .top = 100};
+        sl_report *report = report_of(trace, &options);
+        const sl_device_report *d = &report->devices.at[0];
+        uint64_t sum = d->top_peak.other_bytes;
+        for (size_t i = 0; i < d->top_peak.cnt; i++)
+            sum += d->top_peak.at[i].bytes;
+        assert_int_equal(sum, d->peak_requested_bytes);
+        assert_true(d->top_peak.cnt >= least[group]);
+        sl_report_free(report);
+    }
+    sl_trace_free(trace);
+}
+
+/* A window's numbers are those of a naive count over it. */
+static void test_window(void **state) {
+    (void)state;
+    sl_trace *trace = synth_run(SYNTH_EVERY_STEP, 60, 1, true);
+    const sl_events *events = &trace->devices.at[0]->events;
+    size_t from = events->cnt / 3, to = events->cnt * 2 / 3;
+    sl_analysis_options options = {.has_since = true,
+                                   .since_us = events->time_us[from] - events->time_us[0],
+                                   .has_until = true,
+                                   .until_us = events->time_us[to]};
+    sl_report *report = report_of(trace, &options);
+    const sl_device_report *d = &report->devices.at[0];
+    uint64_t live = 0, base = 0, peak = 0, cnt = 0;
+    for (size_t i = 0; i < events->cnt && events->time_us[i] <= events->time_us[to]; i++) {
+        bool is_inside = events->time_us[i] >= events->time_us[from];
+        if (!is_inside)
+            base = live;
+        live += events->kind[i] == SL_EV_ALLOC ? events->size_bytes[i] : 0;
+        live -= events->kind[i] == SL_EV_FREE_COMPLETED ? events->size_bytes[i] : 0;
+        base = is_inside ? base : live;
+        peak = is_inside && live > peak ? live : peak;
+        cnt += is_inside;
+    }
+    assert_int_equal(d->events, cnt);
+    assert_int_equal(d->base_bytes, base);
+    assert_int_equal(d->live_requested_bytes, live);
+    assert_int_equal(d->peak_requested_bytes, peak > base ? peak : base);
+    sl_report_free(report);
+    options = (sl_analysis_options){.has_until = true, .until_us = -1000000000};
+    report = report_of(trace, &options);
+    assert_int_equal(report->devices.at[0].events, 0);
+    sl_report_free(report);
+    sl_trace_free(trace);
+}
+
+static void test_missing_device(void **state) {
+    (void)state;
+    sl_trace *trace = synth_run(SYNTH_PLAIN, 20, 1, true);
+    sl_analysis_options options = {.has_device = true, .device = 7};
+    sl_report *report = NULL;
+    sl_error err = SL_ERROR_INIT;
+    const sl_trace *const traces[] = {trace};
+    assert_int_equal(sl_analyze(traces, 1, &options, &report, &err), SL_E_DEVICE);
+    assert_string_equal(err.text, "no device 7 in the input; it has 0");
+    sl_trace_free(trace);
+}
+
+static void test_table_of_analyses(void **state) {
+    (void)state;
+    size_t cnt = 0;
+    for (const sl_analysis_info *info; (info = sl_analysis_at(cnt)) != NULL; cnt++) {
+        sl_finding_kind kind;
+        assert_true(sl_finding_kind_find(info->name, strlen(info->name), &kind));
+        assert_true(strlen(info->help) > 10);
+        for (size_t i = 0; i < cnt; i++)
+            assert_string_not_equal(sl_analysis_at(i)->name, info->name);
+    }
+    assert_int_equal(cnt, 8);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_healthy_habits_stay_healthy),
+        cmocka_unit_test(test_leaks_are_found_at_their_line),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_graph_is_one_finding),
+        cmocka_unit_test(test_marked_steps),
+        cmocka_unit_test(test_filter_hides_other_sites),
+        cmocka_unit_test(test_grouping),
+        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_missing_device),
+        cmocka_unit_test(test_table_of_analyses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

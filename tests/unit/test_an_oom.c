@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* The cause of a failed request, on runs made so that exactly one fits. */
+#include <string.h>
+
+#include "sltest.h"
+
+#include "analyze/analysis.h"
+#include "fake_alloc.h"
+#include "synth.h"
+
+static sl_report *report_of(const sl_trace *trace, const sl_analysis_options *options) {
+    sl_report *report = NULL;
+    sl_error err = SL_ERROR_INIT;
+    const sl_trace *const traces[] = {trace};
+    if (sl_analyze(traces, 1, options, &report, &err) != SL_OK)
+        fail_msg("%s", err.text);
+    return report;
+}
+
+static void fail_request(sl_trace *trace, uint64_t size, uint64_t device_free) {
+    sl_events *events = &trace->devices.at[0]->events;
+    sl_event ev = {events->time_us[events->cnt - 1] + 1, device_free, size, 0, 0, 0, SL_EV_OOM};
+    assert_true(sl_events_push(events, &ev));
+}
+
+static void check_cause(synth_habit habit, uint64_t request, const char *cause) {
+    sl_trace *trace = synth_run(habit, 80, 1, true);
+    fail_request(trace, request, 1 << 20);
+    sl_report *report = report_of(trace, NULL);
+    assert_int_equal(report->verdict, SL_VERDICT_OOM);
+    assert_true(report->oom.present);
+    assert_string_equal(sl_oom_cause_name(report->oom.cause), cause);
+    assert_int_equal(report->oom.requested_bytes, request);
+    assert_int_equal(report->oom.device_free_bytes.value, 1 << 20);
+    assert_true(report->oom.holders.cnt > 0);
+    uint64_t held = report->oom.holders.other_bytes;
+    for (size_t i = 0; i < report->oom.holders.cnt; i++)
+        held += report->oom.holders.at[i].bytes;
+    assert_int_equal(held, report->devices.at[0].live_requested_bytes);
+    sl_report_free(report);
+    sl_trace_free(trace);
+}
+
+static void test_causes(void **state) {
+    (void)state;
+    check_cause(SYNTH_EVERY_STEP, 4 << 20, "leak");
+    check_cause(SYNTH_PLAIN, (uint64_t)1 << 32, "spike");
+    check_cause(SYNTH_PLAIN, 1 << 20, "capacity");
+}
+
+/* Half of many blocks freed: much is unused, but in holes. */
+static void test_fragmentation(void **state) {
+    (void)state;
+    fake_alloc *fake = fake_new(1);
+    static uint64_t addr[200];
+    for (int i = 0; i < 200; i++)
+        addr[i] = fake_malloc(fake, 5 * FAKE_MIB, 0);
+    for (int i = 0; i < 200; i += 2)
+        fake_free(fake, addr[i]);
+    fake_event(fake, SL_EV_OOM, 1 << 20, 200 * FAKE_MIB, 0);
+    fake_finish(fake);
+    sl_report *report = report_of(fake->trace, NULL);
+    assert_string_equal(sl_oom_cause_name(report->oom.cause), "fragmentation");
+    const sl_fragmentation *f = &report->devices.at[0].fragmentation;
+    assert_int_equal(f->inactive_bytes.value, fake->reserved - fake->active);
+    assert_int_equal(f->private_pool_bytes.value, 0);
+    assert_true(f->largest_free_bytes.value >= 5 * FAKE_MIB &&
+                f->largest_free_bytes.value < 200 * FAKE_MIB);
+    sl_report_free(report);
+    fake_free_all(fake);
+}
+
+/* The card was not full: a limit of the process refused. */
+static void test_limit(void **state) {
+    (void)state;
+    sl_trace *trace = synth_run(SYNTH_EVERY_STEP, 80, 1, true);
+    fail_request(trace, 16 << 20, (uint64_t)100 << 30);
+    sl_report *report = report_of(trace, NULL);
+    assert_non_null(strstr(report->oom.explanation, "set_per_process_memory_fraction"));
+    assert_false(report->oom.limit_bytes.known);
+    sl_report_free(report);
+    sl_analysis_options options = {
+        .oom_text =
+            "CUDA out of memory. Tried to allocate 16.00 MiB. GPU 0 has a total capacity of "
+            "139.80 GiB of which 100.00 GiB is free. 2.00 GiB allowed; Of the allocated "
+            "memory 1.00 GiB is allocated by PyTorch, and 9.68 MiB is reserved by PyTorch "
+            "but unallocated."};
+    report = report_of(trace, &options);
+    assert_int_equal(report->oom.limit_bytes.value, (uint64_t)2 << 30);
+    sl_report_free(report);
+    sl_trace_free(trace);
+}
+
+/* Capacity known, free known, own known: the rest is somebody else's. */
+static void test_other_process(void **state) {
+    (void)state;
+    sl_trace *trace = synth_run(SYNTH_PLAIN, 80, 1, true);
+    fail_request(trace, 1 << 20, 1 << 20);
+    sl_analysis_options options = {.capacity_bytes = sl_known_u64((uint64_t)80 << 30)};
+    sl_report *report = report_of(trace, &options);
+    assert_string_equal(sl_oom_cause_name(report->oom.cause), "other-process");
+    sl_report_free(report);
+    sl_trace_free(trace);
+}
+
+/* A text without its event, and a text about another device. */
+static void test_text_alone(void **state) {
+    (void)state;
+    sl_trace *trace = synth_run(SYNTH_PLAIN, 40, 1, true);
+    sl_analysis_options options = {
+        .oom_text = "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 23.70 GiB total "
+                    "capacity; 20.10 GiB already allocated; 1.25 GiB free; 20.50 GiB reserved in "
+                    "total by PyTorch)"};
+    sl_report *report = report_of(trace, &options);
+    assert_int_equal(report->verdict, SL_VERDICT_OOM);
+    assert_int_equal(report->oom.requested_bytes, (uint64_t)2 << 30);
+    sl_report_free(report);
+    options.oom_text = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 5 has a total capacity "
+                       "of 23.70 GiB of which 1.25 GiB is free.";
+    report = report_of(trace, &options);
+    assert_int_equal(report->verdict, SL_VERDICT_HEALTHY);
+    assert_false(report->oom.present);
+    sl_report_free(report);
+    sl_trace_free(trace);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_causes),     cmocka_unit_test(test_fragmentation),
+        cmocka_unit_test(test_limit),      cmocka_unit_test(test_other_process),
+        cmocka_unit_test(test_text_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
