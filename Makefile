@@ -29,7 +29,7 @@ SANITIZE_tsan  := thread
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 .PHONY: build test demo lint bench soak fuzz check-gpu check-asan check-ubsan check-tsan \
-	golden-update install clean help setup format
+	golden-update install clean help setup format web
 
 build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
 	@ninja -C $(BUILD) $(QUIET)
@@ -73,6 +73,10 @@ check-tsan: build-tsan-tests  ## all tests under ThreadSanitizer
 golden-update: test-build  ## record the golden outputs and symbol lists anew; review with git diff
 	@$(PYTHON) tests/golden/run.py --update --stormlog $(BUILD)/stormlog $(T)
 	@$(PYTHON) tests/abi/check_symbols.py --update $(BUILD)
+
+web: setup  ## rebuild the page's template (web/dist/report.html) from its sources
+	@$(PYTHON) web/gen_schema.py
+	@cd web && node node_modules/typescript/bin/tsc && node build.mjs
 
 format:  ## rewrite the C sources with clang-format
 	@$(PYTHON) tools/check_format.py --fix

@@ -36,6 +36,7 @@ libclang-rt-14-dev      fuzzing
 clang-format            lint
 cppcheck                lint
 binutils                symbol-tests
+chromium                page-tests
 zstd                    test-data
 xz-utils                test-data
 '
@@ -49,6 +50,30 @@ missing_packages() {
     installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
         awk '$1 == "installed" { print $2 }' | sort -u || true)
     comm -23 <(echo "$wanted") <(echo "$installed")
+}
+
+# The page's tests need Node; any will do, so Debian's packages are only asked for where there is none.
+if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+    PACKAGES+='nodejs                  page-tests
+npm                     page-tests
+'
+fi
+
+# The page's tools (web/package-lock.json), anew when the list changed. Not having them is no reason to stop:
+# what is built from them is checked in, and the tests that need them skip aloud.
+install_web_tools() {
+    local root stamp
+    root=$(cd "$(dirname "$0")/.." && pwd)
+    stamp=$root/web/node_modules/.package-lock.json
+    if [ ! -f "$root/web/package-lock.json" ] || [ "$stamp" -nt "$root/web/package-lock.json" ]; then
+        return
+    fi
+    echo "setup: installing the page's tools (web/package-lock.json)"
+    if (cd "$root/web" && npm ci --no-audit --no-fund --loglevel=error >/dev/null 2>&1); then
+        touch "$stamp"
+    else
+        echo "setup: npm could not install them; the page's tests will be skipped" >&2
+    fi
 }
 
 # The one explanation for every way of not being able to install.
@@ -89,6 +114,7 @@ fi
 
 mapfile -t missing < <(missing_packages)
 if [ "${#missing[@]}" -eq 0 ]; then
+    install_web_tools
     exit 0
 fi
 
@@ -115,4 +141,5 @@ fi
 
 mapfile -t missing < <(missing_packages)
 [ "${#missing[@]}" -eq 0 ] || refuse "apt-get reported success, yet they are still not installed"
+install_web_tools
 echo "setup: done"

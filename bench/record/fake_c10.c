@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-__attribute__((visibility("default"))) void report(void *ptr, int64_t size, size_t allocated, size_t reserved,
-                                                   uint64_t device)
-    __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+__attribute__((visibility("default"))) void
+report(void *ptr, int64_t size, size_t allocated, size_t reserved,
+       uint64_t device) __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
 
 static __thread void *volatile profiler;
 

@@ -9,8 +9,8 @@
 
 #define BLOCK_CNT 1000
 
-void report(void *ptr, int64_t size, size_t allocated, size_t reserved, uint64_t device)
-    __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+void report(void *ptr, int64_t size, size_t allocated, size_t reserved,
+            uint64_t device) __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
 
 __attribute__((visibility("default"))) double hook_loop(long event_cnt);
 

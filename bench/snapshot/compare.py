@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """compare.py BUILD FILE REPEATS: time and peak memory of reading one snapshot, by us and by others.
 
-The readers take turns, so that a busy machine is busy for all of them. Each runs in a process of its own; time is that of the
-process's own measurement without its start, memory is the process's peak as the system counted it. A ratio is the median of
-the ratios of the turns; the spread is their smallest and largest.
+The readers take turns, so that a busy machine is busy for all of them. Each runs in a process of its own; time is what the
+process measured itself, without its start (`stormlog analyze` measures nothing, so it is charged with its start), memory is the
+process's peak as the system counted it. A ratio is the median of the ratios of the turns; the spread is their smallest and
+largest.
 """
 
 import os
 import statistics
 import subprocess
 import sys
+import time
 
 PYTHON_LIMIT = 4_500_000_000  # bytes of a file that Python still loads into ordinary memory
 
@@ -44,21 +46,24 @@ print(sum(map(len, snapshot['device_traces'])), time.perf_counter() - start)
 
 def measure(command):
     """(events, seconds, peak in MiB), or None when the program cannot do it."""
-    read_end, write_end = os.pipe()
-    process = subprocess.Popen(command, stdout=write_end, stderr=subprocess.DEVNULL)
-    os.close(write_end)
-    with os.fdopen(read_end) as pipe:
-        fields = pipe.read().split()
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        return None
-    return int(fields[0]), float(fields[1]), usage.ru_maxrss / 1024
+    peak = usage.ru_maxrss / 1024
+    if "analyze" in command:
+        return None if process.returncode not in (0, 1) else (0, time.perf_counter() - start, peak)
+    fields = output.split()
+    return None if process.returncode != 0 else (int(fields[0]), float(fields[1]), peak)
 
 
 def readers(build, file):
-    """name: command. Ours comes first; the others are measured against it."""
-    found = {"stormlog, read": [f"{build}/bench/bench_snapshot", file]}
+    """name: command."""
+    found = {"stormlog, read": [f"{build}/bench/bench_snapshot", file],
+             "stormlog analyze, whole run": [f"{build}/stormlog", "analyze", file]}
+    if not os.path.exists(f"{build}/stormlog"):
+        del found["stormlog analyze, whole run"]
     if os.path.getsize(file) <= PYTHON_LIMIT:
         found["pickle.load + one loop"] = [sys.executable, "-c", PICKLE_LOAD, file]
         found["torch._memory_viz trace_plot"] = [sys.executable, "-c", MEMORY_VIZ, file]
@@ -71,10 +76,10 @@ def line(name, runs):
             f"  {statistics.median(peaks):8.1f} MiB")
 
 
-def ratio(name, ours, theirs):
+def ratio(our_name, ours, name, theirs):
     times = [t[1] / o[1] for o, t in zip(ours, theirs)]
     peaks = [t[2] / o[2] for o, t in zip(ours, theirs)]
-    print(f"against {name}: {statistics.median(times):.1f} times faster ({min(times):.1f}..{max(times):.1f}), "
+    print(f"{our_name} against {name}: {statistics.median(times):.1f} times faster ({min(times):.1f}..{max(times):.1f}), "
           f"1/{statistics.median(peaks):.1f} of its memory")
 
 
@@ -96,8 +101,10 @@ def main():
         print(line(name, runs))
     print(f"read: {ours[0][0] / statistics.median(r[1] for r in ours) / 1e6:.1f} M events/s, "
           f"{size / statistics.median(r[1] for r in ours) / 1e6:.0f} MB/s")
-    for name, runs in list(results.items())[1:]:
-        ratio(name, ours, runs)
+    for our_name in (name for name in results if name.startswith("stormlog")):
+        for name, runs in results.items():
+            if not name.startswith("stormlog"):
+                ratio(our_name, results[our_name], name, runs)
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ bool sl_an_history(sl_an *an) {
     bool ok = true;
     if (!replay->has_history)
         ok = report_state_only(an);
-    if (ok && replay->unmatched_frees)
+    if (ok && replay->has_history && replay->unmatched_frees)
         ok = report_overflow(an);
     if (ok && replay->has_history && !replay->identity_holds)
         ok = report_residue(an);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Leaks. Two tests, either is enough; both are held against the device's total:
  *
- * (A) Survivors: a call's blocks of nearly every part of the run are still alive at its end, and
- *     old blocks of that call are not given back. Finds 512 bytes a step under any amount of
- *     noise, because noise is freed. Bounded caches evict, warm-up leaves survivors in one part.
+ * (A) Survivors: a call's blocks of nearly every part of the run, or of few but regular moments,
+ *     are still alive at its end, and old blocks of that call are not given back. Finds 512 bytes
+ *     a step under any amount of noise, because noise is freed. Bounded caches evict, warm-up
+ *     leaves survivors in one part.
  * (B) Valleys: the least live bytes of a site rise from bin to bin, to the end, without falling
  *     back. Finds buffers that are replaced by larger ones and queues that are filled faster than
  *     they are emptied, whose blocks all die some time. */
@@ -19,6 +20,7 @@ typedef struct site_growth {
     uint64_t kept_bytes, kept_blocks, late_bytes, late_blocks, window_bytes, evicted_bytes;
     uint64_t best_bytes;
     uint32_t best_stack;
+    bool is_regular; /* one of its calls leaves survivors at equal distances, to the end */
     uint8_t roles;
 } site_growth;
 
@@ -34,8 +36,23 @@ static bool is_parameter(uint8_t roles) {
     return (roles & (SL_ROLE_PARAM | SL_ROLE_OPTIM)) != 0;
 }
 
-static void add_unit(site_growth *growth, const sl_leak_unit *unit, uint32_t bin_cnt) {
-    uint32_t hits = hits_of(unit->bin_mask);
+/* Rare occasions at equal distances, none of them ever taken back, up to the end. */
+static bool is_regular(const sl_leak_unit *unit, const sl_leak_window *window) {
+    if (unit->occasions < SL_T_REGULAR_MIN_OCCASIONS || unit->evicted_bytes)
+        return false;
+    double span = (double)(unit->last_part_plus_1 - 1 - unit->first_part);
+    double gaps = (double)(unit->occasions - 1), mean = span / gaps;
+    double variance = fmax(unit->gap_squares / gaps - mean * mean, 0);
+    double silence = (double)(window->part_cnt - unit->last_part_plus_1);
+    return window->has_steps && sqrt(variance) <= SL_T_REGULAR_MAX_CV * mean &&
+           span >= SL_T_REGULAR_MIN_SPAN * (double)window->part_cnt &&
+           silence <= SL_T_REGULAR_MAX_SILENCE * mean;
+}
+
+static void add_unit(site_growth *growth, const sl_leak_unit *unit, const sl_leak_window *window) {
+    uint32_t hits = hits_of(unit->bin_mask), bin_cnt = window->bin_cnt;
+    bool is_steady = is_regular(unit, window);
+    growth->is_regular |= is_steady;
     growth->mask |= unit->bin_mask;
     growth->best_hits = hits > growth->best_hits ? hits : growth->best_hits;
     growth->occasions = unit->occasions > growth->occasions ? unit->occasions : growth->occasions;
@@ -49,7 +66,7 @@ static void add_unit(site_growth *growth, const sl_leak_unit *unit, uint32_t bin
         growth->best_bytes = unit->kept_bytes;
         growth->best_stack = unit->stack_id;
     }
-    if (hits * 2 >= bin_cnt) {
+    if (hits * 2 >= bin_cnt || is_steady) {
         growth->calls++;
         bool is_layer = (unit->roles & SL_ROLE_NN) && !is_parameter(unit->roles);
         growth->layer_calls += is_layer;
@@ -63,7 +80,7 @@ static void sum_units(const sl_leak_scan *scan, bool steady_only, site_growth *b
     for (size_t i = 0; i < scan->units.cnt; i++) {
         const sl_leak_unit *unit = &scan->units.at[i];
         if (unit->kept_blocks && !(steady_only && is_evicting(unit)))
-            add_unit(&by_site[unit->site_idx], unit, scan->window.bin_cnt);
+            add_unit(&by_site[unit->site_idx], unit, &scan->window);
     }
 }
 
@@ -125,10 +142,27 @@ typedef struct leak_search {
     uint64_t rejected_moved, rejected_bins, rejected_valley;
 } leak_search;
 
+/* Survivors in all of the last bins, without a gap. */
+static uint32_t trailing_hits(uint32_t mask, uint32_t bin_cnt) {
+    uint32_t cnt = 0;
+    while (cnt < bin_cnt && (mask >> (bin_cnt - 1 - cnt) & 1))
+        cnt++;
+    return cnt;
+}
+
 static bool passes_survivors(const leak_search *search, const site_growth *growth) {
-    uint32_t bins = search->scan->window.bin_cnt;
-    return growth->window_bytes > 0 && hits_of(growth->mask) + SL_T_LEAK_MISSED_BINS >= bins &&
-           growth->best_hits * 2 >= bins;
+    uint32_t bins = search->scan->window.bin_cnt, late = trailing_hits(growth->mask, bins);
+    if (growth->is_regular)
+        return true;
+    return late > 0 && growth->best_hits * 2 >= bins &&
+           (late >= SL_T_LEAK_LATE_BINS || hits_of(growth->mask) + SL_T_LEAK_MISSED_BINS >= bins);
+}
+
+/* Nothing is freed: only many occasions count, and only when the trace ends with them. Else the
+ * program loaded something and went on. */
+static bool is_mere_loading(const leak_search *search, const site_growth *growth) {
+    return is_hoarding(search->scan) &&
+           (growth->occasions < SL_T_HOARD_MIN_OCCASIONS || search->scan->window.has_tail);
 }
 
 /* Without steps, one pass through a model looks like growth: its parameters, its gradients and its
@@ -148,8 +182,7 @@ static bool find_by_survivors(leak_search *search) {
         const site_growth *growth = &search->steady[i];
         if (!growth->window_bytes || !may_ask(search, i, growth->roles))
             continue;
-        if (!passes_survivors(search, growth) ||
-            (is_hoard && growth->occasions < SL_T_HOARD_MIN_OCCASIONS)) {
+        if (!passes_survivors(search, growth) || is_mere_loading(search, growth)) {
             search->rejected_bins++;
             continue;
         }
@@ -386,11 +419,12 @@ static void explain_rejections(leak_search *search) {
                  window->has_steps ? "steps" : "bins of events", window->edges.at[0], window->end,
                  search->leaks.cnt);
     if (search->rejected_bins)
-        sl_an_reason(an,
-                     "leak: %" PRIu64 " sites left survivors in fewer than %" PRIu32 " of %" PRIu32
-                     " parts of the run: warm-up, a one-time copy, or the current step's data",
-                     search->rejected_bins, window->bin_cnt - SL_T_LEAK_MISSED_BINS,
-                     window->bin_cnt);
+        sl_an_reason(
+            an,
+            "leak: %" PRIu64 " sites left survivors, but in fewer than %" PRIu32 " of %" PRIu32
+            " parts of the run or not in the last one: warm-up, a one-time copy, or the "
+            "current step's data",
+            search->rejected_bins, window->bin_cnt - SL_T_LEAK_MISSED_BINS, window->bin_cnt);
     if (search->rejected_valley)
         sl_an_reason(an,
                      "leak: %" PRIu64 " sites hold more at the end than at the start, but their "

@@ -198,7 +198,10 @@ static const cause_row *find_cause(sl_an *an, const oom_facts *facts) {
 
 static const char *explain_limit(sl_an *an, const oom_facts *facts) {
     if (!facts->is_limited)
-        return "";
+        return facts->capacity.known
+                   ? ""
+                   : " The input does not tell the card's size, so memory of other "
+                     "processes cannot be ruled out.";
     if (facts->limit.known)
         return sl_an_text(
             an,
@@ -275,7 +278,10 @@ static bool report_oom(sl_an *an, const oom_facts *facts) {
                           sl_an_bytes(an, facts->request_bytes), sl_oom_cause_name(cause->cause));
     f->explanation = explanation;
     f->advice = cause->advice;
-    f->confidence = cause->cause == SL_CAUSE_CAPACITY ? 0.7 : 0.9;
+    /* What is left over when nothing else fits, or when others cannot be ruled out, is less sure. */
+    bool is_sure =
+        cause->cause != SL_CAUSE_CAPACITY && (facts->is_limited || facts->capacity.known);
+    f->confidence = is_sure ? 0.9 : 0.7;
     return fill_oom(an, facts, cause, explanation);
 }
 

@@ -16,9 +16,7 @@ typedef struct pending_sum {
 
 static double pending_seconds(const sl_an *an, const sl_life *life) {
     uint32_t end = life->end_event < an->to ? life->end_event : sl_an_end(an);
-    return (double)(sl_replay_time(an->replay, end) -
-                    sl_replay_time(an->replay, life->drop_event)) /
-           1e6;
+    return sl_replay_span_us(an->replay, life->drop_event, end) / 1e6;
 }
 
 static void sum_lives(const sl_an *an, pending_sum *sum) {

@@ -45,8 +45,9 @@ static void set_window(sl_an *an) {
     const sl_analysis_options *options = an->options;
     an->to = an->replay->event_cnt;
     if (options->has_since) {
-        uint32_t event = sl_replay_event_at(
-            an->replay, sl_replay_absolute_time(an->replay, options->since_us) - 1);
+        int64_t since = sl_replay_absolute_time(an->replay, options->since_us);
+        uint32_t event =
+            since == INT64_MIN ? SL_EVENT_BEFORE : sl_replay_event_at(an->replay, since - 1);
         an->from = event == SL_EVENT_BEFORE ? 0 : event + 1;
     }
     if (options->has_until) {

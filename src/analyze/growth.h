@@ -16,11 +16,11 @@ typedef struct sl_growth_point {
 typedef struct sl_growth {
     bool is_found;
     double bytes_per_second;
-    double r_squared;              /* of the floor against time, in the window */
-    int64_t first_ns, last_ns;     /* the window in which it grows */
-    int64_t from_bytes, to_bytes;  /* the floor at its ends */
-    double trend_z;                /* Mann-Kendall, of the last part */
-    int64_t noise_bytes;           /* of the floor around its line */
+    double r_squared;             /* of the floor against time, in the window */
+    int64_t first_ns, last_ns;    /* the window in which it grows */
+    int64_t from_bytes, to_bytes; /* the floor at its ends */
+    double trend_z;               /* Mann-Kendall, of the last part */
+    int64_t noise_bytes;          /* of the floor around its line */
 } sl_growth;
 
 /* SL_E_NOMEM never; the bins are on the stack. */

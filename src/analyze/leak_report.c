@@ -51,8 +51,7 @@ static double confidence(const sl_leak_scan *scan, const sl_leak *leak) {
 static sl_maybe_f64 part_seconds(const sl_an *an, const sl_leak_window *window) {
     if (!an->trace->has_time)
         return (sl_maybe_f64){0};
-    double us = (double)(sl_replay_time(an->replay, window->end) -
-                         sl_replay_time(an->replay, window->edges.at[0]));
+    double us = sl_replay_span_us(an->replay, window->edges.at[0], window->end);
     return us > 0 ? sl_known_f64(us / 1e6 / (double)window->part_cnt) : (sl_maybe_f64){0};
 }
 

@@ -40,7 +40,8 @@ static bool edges_by_steps(sl_leak_window *window, const sl_an *an, uint32_t oom
     size_t cnt = 0;
     while (cnt < steps->borders.cnt && steps->borders.at[cnt] < end)
         cnt++;
-    bool takes_end = oom != SL_IDX_NONE || (cnt > 1 && has_tail(an, end));
+    window->has_tail = oom == SL_IDX_NONE && cnt > 1 && has_tail(an, end);
+    bool takes_end = oom != SL_IDX_NONE || window->has_tail;
     size_t warm = max_size(SL_T_LEAK_WARM_STEPS, (size_t)ceil(SL_T_LEAK_WARM_SHARE * (double)cnt));
     if (cnt < warm + SL_T_LEAK_MIN_STEPS + !takes_end)
         return true;
@@ -137,7 +138,13 @@ static void note_survivor(const sl_leak_window *window, sl_leak_unit *unit, cons
     unit->largest_kept =
         life->requested_bytes > unit->largest_kept ? life->requested_bytes : unit->largest_kept;
     unit->bin_mask |= 1u << (part * window->bin_cnt / window->part_cnt);
-    unit->occasions += unit->last_part_plus_1 != part + 1;
+    if (unit->last_part_plus_1 == part + 1)
+        return;
+    double gap = (double)(part + 1) - (double)unit->last_part_plus_1;
+    if (unit->occasions++)
+        unit->gap_squares += gap * gap;
+    else
+        unit->first_part = (uint32_t)part;
     unit->last_part_plus_1 = (uint32_t)part + 1;
 }
 

@@ -18,6 +18,7 @@ typedef struct sl_leak_window {
     uint32_t end;           /* = the last edge */
     size_t part_cnt;
     bool has_steps;
+    bool has_tail;       /* the trace goes on with something else behind the last step */
     uint32_t bin_cnt;    /* bins for survivors, each of one or more parts */
     uint32_t valley_cnt; /* bins for valleys */
 } sl_leak_window;
@@ -32,7 +33,8 @@ typedef struct sl_leak_unit {
     uint64_t evicted_bytes;           /* freed although old */
     uint32_t bin_mask;                /* bins that left survivors */
     uint32_t occasions;               /* parts that left survivors */
-    uint32_t last_part_plus_1;
+    uint32_t first_part, last_part_plus_1;
+    double gap_squares;    /* sum of the squared distances between occasions, in parts */
     uint32_t twins;        /* survivors made in one go with another one of another size */
     uint64_t largest_kept; /* block, made after warm-up */
     uint8_t roles;

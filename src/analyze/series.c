@@ -71,7 +71,7 @@ static void count_ties(const double *y, size_t cnt, double *variance_part, doubl
     for (size_t i = 0; i < cnt; i++) {
         size_t before = 0, t = 0;
         for (size_t j = 0; j < cnt; j++) {
-            before += y[j] == y[i] && j < i;
+            before += j < i && y[j] == y[i];
             t += y[j] == y[i];
         }
         if (before || t < 2)

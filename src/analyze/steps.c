@@ -212,8 +212,7 @@ static void measure(sl_steps *steps, const sl_replay *replay) {
         return;
     size_t stride = (cnt - 1 + SL_SERIES_MAX - 1) / SL_SERIES_MAX;
     for (size_t i = 0; i + 1 < cnt; i += stride)
-        lengths[used++] = (double)(sl_replay_time(replay, steps->borders.at[i + 1]) -
-                                   sl_replay_time(replay, steps->borders.at[i]));
+        lengths[used++] = sl_replay_span_us(replay, steps->borders.at[i], steps->borders.at[i + 1]);
     steps->median_us = sl_known_f64(sl_median(lengths, used));
 }
 

@@ -25,27 +25,36 @@
 /* Length of what follows the last step's beginning, in steps, from which on it is not just that
  * step: the trace goes on with something else, and survivors must outlive that too. Half a step of
  * room for a longer last one. */
-#define SL_T_LEAK_TAIL_STEPS      1.5
+#define SL_T_LEAK_TAIL_STEPS       1.5
 /* Steps after warm-up. With five a chance run of survivors in each has p = 1/32 at a site where
  * half of the steps leave something behind. */
-#define SL_T_LEAK_MIN_STEPS       5u
+#define SL_T_LEAK_MIN_STEPS        5u
 /* Share of the steps that count as warm-up, at least SL_T_LEAK_WARM_STEPS: optimizer state, library
  * workspaces and lazy compilation come in the first steps. */
-#define SL_T_LEAK_WARM_SHARE      0.1
-#define SL_T_LEAK_WARM_STEPS      2u
-/* Bins of the window after warm-up that are looked at for survivors; all but one must have some.
- * Six: a leak in every tenth step of 80 still hits each bin. */
-#define SL_T_LEAK_BINS            6u
-/* Bins without survivors that are forgiven. */
-#define SL_T_LEAK_MISSED_BINS     1u
+#define SL_T_LEAK_WARM_SHARE       0.1
+#define SL_T_LEAK_WARM_STEPS       2u
+/* Bins of the window after warm-up that are looked at for survivors. The last one must have some:
+ * the leak goes on; and so must all but one of them, or the last four without a gap: a leak that
+ * began late. Six: a leak in every tenth step of 80 still hits each bin; a final evaluation that
+ * collects its results is rarely the last four sixths of a run. */
+#define SL_T_LEAK_BINS             6u
+#define SL_T_LEAK_MISSED_BINS      1u
+#define SL_T_LEAK_LATE_BINS        4u
+/* Rare but regular: a leak once an epoch. Occasions, variation of their distances, share of the
+ * window between the first and the last, and silence since the last in mean distances. Three
+ * late warm-ups at equal distances (unfreezing layers) are followed by a longer silence. */
+#define SL_T_REGULAR_MIN_OCCASIONS 4u
+#define SL_T_REGULAR_MAX_CV        0.25
+#define SL_T_REGULAR_MIN_SPAN      0.5
+#define SL_T_REGULAR_MAX_SILENCE   1.5
 /* Steps after which a block counts as old: older blocks that are freed after all are eviction. */
-#define SL_T_LEAK_OLD_STEPS       3u
+#define SL_T_LEAK_OLD_STEPS        3u
 /* Evicted old bytes against surviving bytes. A bounded cache that has filled evicts as much as it
  * keeps or more; a leak evicts nothing. */
-#define SL_T_LEAK_MAX_EVICTED     0.5
+#define SL_T_LEAK_MAX_EVICTED      0.5
 /* Without steps: equal bins of events, the first ones are warm-up. */
-#define SL_T_LEAK_EVENT_BINS      20u
-#define SL_T_LEAK_EVENT_WARM_BINS 4u
+#define SL_T_LEAK_EVENT_BINS       20u
+#define SL_T_LEAK_EVENT_WARM_BINS  4u
 
 /* Valleys: the least live bytes of a site in each bin. Steps per bin at least 2, so that a bin has
  * seen the site at rest; at most this many bins. */

@@ -281,9 +281,12 @@ typedef struct literal {
 } literal;
 
 static const literal literals[] = {
-    {"true", SL_JSON_BOOL, 1, 0},       {"false", SL_JSON_BOOL, 0, 0},
-    {"null", SL_JSON_NULL, 0, 0},       {"NaN", SL_JSON_FLOAT, 0, NAN},
-    {"Infinity", SL_JSON_FLOAT, 0, INFINITY}, {"-Infinity", SL_JSON_FLOAT, 0, -INFINITY},
+    {"true", SL_JSON_BOOL, 1, 0},
+    {"false", SL_JSON_BOOL, 0, 0},
+    {"null", SL_JSON_NULL, 0, 0},
+    {"NaN", SL_JSON_FLOAT, 0, NAN},
+    {"Infinity", SL_JSON_FLOAT, 0, INFINITY},
+    {"-Infinity", SL_JSON_FLOAT, 0, -INFINITY},
 };
 
 static sl_status take_literal(sl_json_in *json, sl_json_token *token, sl_error *err) {

@@ -90,9 +90,17 @@ sl_status sl_json_text_copy(sl_json_text *to, sl_json_in *json, const sl_json_to
 
 const char *sl_json_type_name(sl_json_type type) {
     static const char *const names[] = {
-        "the end of the input", "an object",  "the end of an object", "an array",
-        "the end of an array",  "a key",      "a string",             "an integer",
-        "a number",             "a boolean", "null",
+        "the end of the input",
+        "an object",
+        "the end of an object",
+        "an array",
+        "the end of an array",
+        "a key",
+        "a string",
+        "an integer",
+        "a number",
+        "a boolean",
+        "null",
     };
     return names[type];
 }

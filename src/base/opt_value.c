@@ -51,6 +51,17 @@ static sl_status parse_int(const sl_opt *opt, const char *text, sl_opt_value *va
     return SL_OK;
 }
 
+static sl_status parse_real(const sl_opt *opt, const char *text, sl_opt_value *value,
+                            sl_error *err) {
+    char *end;
+    SL_UNUSED(opt);
+    value->real = strtod(text, &end);
+    /* C reads hexadecimal numbers, which Python does not. */
+    if (end == text || *end || strpbrk(text, "xX"))
+        return sl_fail(err, SL_E_USAGE, "'%s' is not a number", text);
+    return SL_OK;
+}
+
 static sl_status parse_size(const sl_opt *opt, const char *text, sl_opt_value *value,
                             sl_error *err) {
     SL_UNUSED(opt);
@@ -191,11 +202,10 @@ static sl_status parse_choices(const sl_opt *opt, const char *text, sl_opt_value
 typedef sl_status parse_fn(const sl_opt *opt, const char *text, sl_opt_value *value, sl_error *err);
 
 static parse_fn *const parsers[] = {
-    [SL_OPT_FLAG] = parse_text,         [SL_OPT_STRING] = parse_text,
-    [SL_OPT_FILE] = parse_text,         [SL_OPT_INT] = parse_int,
-    [SL_OPT_SIZE] = parse_size,         [SL_OPT_LIMIT] = parse_limit,
-    [SL_OPT_DURATION] = parse_duration, [SL_OPT_TIME] = parse_time,
-    [SL_OPT_CHOICE] = parse_choice,     [SL_OPT_CHOICES] = parse_choices,
+    [SL_OPT_FLAG] = parse_text,     [SL_OPT_STRING] = parse_text,       [SL_OPT_FILE] = parse_text,
+    [SL_OPT_INT] = parse_int,       [SL_OPT_REAL] = parse_real,         [SL_OPT_SIZE] = parse_size,
+    [SL_OPT_LIMIT] = parse_limit,   [SL_OPT_DURATION] = parse_duration, [SL_OPT_TIME] = parse_time,
+    [SL_OPT_CHOICE] = parse_choice, [SL_OPT_CHOICES] = parse_choices,
 };
 
 sl_status sl_opt_value_parse(const sl_opt *opt, const char *text, sl_opt_value *value,

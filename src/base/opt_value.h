@@ -6,16 +6,17 @@
 #include "base/status.h"
 
 /* enumerator, what stands for a value in a help text. */
-#define SL_OPT_TYPE_MAP(X)                                             \
-    X(FLAG, "")             /* no value */                             \
-    X(STRING, "TEXT")       /* any text */                             \
-    X(FILE, "FILE")         /* a path; completion offers files */      \
-    X(INT, "N")             /* a whole number from min to max */       \
-    X(SIZE, "SIZE")         /* human bytes: 256MiB */                  \
-    X(LIMIT, "LIMIT")       /* 5%, 200MiB, +200MiB */                  \
-    X(DURATION, "DURATION") /* 250ms, 90s, 5min, 2h, 1d */             \
-    X(TIME, "TIME")         /* a moment of a recording: sl_opt_time */ \
-    X(CHOICE, "")           /* one of the row's choices */             \
+#define SL_OPT_TYPE_MAP(X)                                              \
+    X(FLAG, "")             /* no value */                              \
+    X(STRING, "TEXT")       /* any text */                              \
+    X(FILE, "FILE")         /* a path; completion offers files */       \
+    X(INT, "N")             /* a whole number from min to max */        \
+    X(REAL, "X")            /* any number, as Python's float() reads */ \
+    X(SIZE, "SIZE")         /* human bytes: 256MiB */                   \
+    X(LIMIT, "LIMIT")       /* 5%, 200MiB, +200MiB */                   \
+    X(DURATION, "DURATION") /* 250ms, 90s, 5min, 2h, 1d */              \
+    X(TIME, "TIME")         /* a moment of a recording: sl_opt_time */  \
+    X(CHOICE, "")           /* one of the row's choices */              \
     X(CHOICES, "")          /* several of them, separated by commas */
 
 typedef enum sl_opt_type {
@@ -33,6 +34,7 @@ typedef struct sl_opt {
     const char *choices; /* "txt|json|md" for CHOICE and CHOICES */
     const char *initial; /* taken, and shown, when the option is not given; NULL = none */
     int64_t min, max;    /* of an INT; both 0 = any */
+    bool is_required;    /* where the names of another tool want an option to be given */
     bool is_repeated;    /* may be given several times; sl_opts_next walks the values */
     const char *help;    /* one sentence, lower case, no full stop */
 } sl_opt;
@@ -63,6 +65,7 @@ typedef struct sl_opt_value {
     const char *text; /* borrowed; as written, or the row's initial; NULL = neither */
     bool is_given;    /* by the user */
     int64_t number;   /* INT; DURATION in us; CHOICE: index; CHOICES: bits by index */
+    double real;      /* REAL */
     uint64_t bytes;   /* SIZE */
     sl_opt_limit limit;
     sl_opt_time time;

@@ -33,6 +33,27 @@ static const sl_opt *find_long(const sl_opts *opts, const char *name, size_t len
     return NULL;
 }
 
+/* argparse takes any beginning that fits one option alone. */
+static sl_status find_beginning(const sl_opts *opts, const char *name, size_t len,
+                                const sl_opt **out, sl_error *err) {
+    char list[200] = "";
+    size_t used = 0, cnt = 0;
+    *out = NULL;
+    for (size_t i = 0; i < opts->table_cnt; i++) {
+        if (strncmp(opts->table[i].name, name, len) != 0)
+            continue;
+        *out = &opts->table[i];
+        if (used < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s--%s", cnt ? ", " : "",
+                                     opts->table[i].name);
+        cnt++;
+    }
+    if (cnt > 1)
+        return sl_fail(err, SL_E_USAGE, "ambiguous option: --%.*s could match %s", (int)len, name,
+                       list);
+    return SL_OK;
+}
+
 static const sl_opt *find_short(const sl_opts *opts, char letter) {
     for (size_t i = 0; i < opts->table_cnt; i++)
         if (opts->table[i].short_name == letter)
@@ -40,10 +61,30 @@ static const sl_opt *find_short(const sl_opts *opts, char letter) {
     return NULL;
 }
 
+/* "argument --format: invalid choice: 'x' (choose from 'csv', 'json')". */
+static sl_status fail_choice(const sl_opt *opt, const char *text, sl_error *err) {
+    char list[120] = "";
+    size_t used = 0;
+    sl_str word;
+    for (size_t i = 0; sl_opt_choice(opt->choices, i, &word) && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s'%.*s'", i ? ", " : "",
+                                 (int)word.len, word.ptr);
+    return sl_fail(err, SL_E_USAGE, "argument --%s: invalid choice: '%s' (choose from %s)",
+                   opt->name, text, list);
+}
+
+static sl_status fail_argparse(const sl_opt *opt, const char *text, sl_error *err) {
+    if (opt->choices)
+        return fail_choice(opt, text, err);
+    return sl_fail(err, SL_E_USAGE, "argument --%s: invalid %s value: '%s'", opt->name,
+                   opt->type == SL_OPT_INT ? "int" : "float", text);
+}
+
 static sl_status store(sl_opts *opts, const sl_opt *opt, const char *text, sl_error *err) {
     sl_opt_value value = {.is_given = true};
     if (sl_opt_value_parse(opt, text, &value, err) < 0)
-        return sl_error_prefix(err, "option '--%s'", opt->name);
+        return opts->is_argparse ? fail_argparse(opt, text, err)
+                                 : sl_error_prefix(err, "option '--%s'", opt->name);
     opts->values.at[opt - opts->table] = value;
     if (opt->is_repeated && !sl_vec_push(&opts->repeats, ((sl_opt_repeat){opt, value})))
         return sl_fail(err, SL_E_NOMEM, "out of memory for the options");
@@ -68,8 +109,19 @@ typedef struct cursor {
     char *const *argv;
 } cursor;
 
+/* A negative number is a value; any other word with a dash is not. */
+static bool looks_like_option(const char *word) {
+    char *end;
+    if (word[0] != '-' || !word[1])
+        return false;
+    (void)strtod(word, &end);
+    return *end != '\0';
+}
+
 /* The value that follows an option as the next word. */
 static sl_status take_next(sl_opts *opts, const sl_opt *opt, cursor *in, sl_error *err) {
+    if (opts->is_argparse && (in->at >= in->argc || looks_like_option(in->argv[in->at])))
+        return sl_fail(err, SL_E_USAGE, "argument --%s: expected one argument", opt->name);
     if (in->at >= in->argc)
         return sl_fail(err, SL_E_USAGE, "option '--%s' needs a value: --%s %s", opt->name,
                        opt->name, sl_opt_metavar(opt));
@@ -79,6 +131,10 @@ static sl_status take_next(sl_opts *opts, const sl_opt *opt, cursor *in, sl_erro
 static sl_status parse_long(sl_opts *opts, const char *name, cursor *in, sl_error *err) {
     size_t len = strcspn(name, "=");
     const sl_opt *opt = find_long(opts, name, len);
+    if (!opt && opts->is_argparse)
+        SL_TRY(find_beginning(opts, name, len, &opt, err));
+    if (!opt && opts->is_argparse)
+        return sl_fail(err, SL_E_USAGE, "unrecognized arguments: --%s", name);
     if (!opt)
         return fail_unknown(opts, name, len, err);
     if (opt->type != SL_OPT_FLAG)
@@ -143,6 +199,10 @@ bool sl_opts_is_given(const sl_opts *opts, const char *name) {
 
 const char *sl_opts_text(const sl_opts *opts, const char *name) {
     return sl_opts_get(opts, name)->text;
+}
+
+double sl_opts_real(const sl_opts *opts, const char *name) {
+    return sl_opts_get(opts, name)->real;
 }
 
 int64_t sl_opts_number(const sl_opts *opts, const char *name) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A command line parsed by a table of options. `--name value`, `--name=value`, `-n value`,
- * `-nvalue`, flags in a bunch (`-ab`) and `--` are understood; abbreviations are not, so that a
- * new option cannot change the meaning of an old script. Values point into argv. One thread. */
+ * `-nvalue`, flags in a bunch (`-ab`) and `--` are understood; abbreviations are not (unless
+ * is_argparse), so that a new option cannot change the meaning of an old script. Values point into argv. One thread. */
 #ifndef SL_OPTIONS_H
 #define SL_OPTIONS_H
 
@@ -21,6 +21,8 @@ typedef struct sl_opts {
     SL_VEC(sl_opt_repeat) repeats; /* every value of a repeated option, in order */
     SL_VEC(const char *) operands;
     bool stops_at_operand; /* set before parsing: from the first operand on, nothing is ours */
+    bool is_argparse;      /* likewise: the customs of Python's argparse, for the names that come
+                              from there: unique beginnings of options, its words in errors */
 } sl_opts;
 
 /* SL_E_NOMEM, or SL_E_INTERNAL when the table itself is wrong. sl_opts_fini in either case. */
@@ -37,6 +39,7 @@ const sl_opt_value *sl_opts_get(const sl_opts *opts, const char *name);
 bool sl_opts_flag(const sl_opts *opts, const char *name);
 bool sl_opts_is_given(const sl_opts *opts, const char *name);
 const char *sl_opts_text(const sl_opts *opts, const char *name); /* NULL = not given */
+double sl_opts_real(const sl_opts *opts, const char *name);      /* 0 = not given */
 int64_t sl_opts_number(const sl_opts *opts, const char *name);   /* 0 = not given */
 
 /* The values of a repeated option in order: *cursor is 0 at first; NULL at the end. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cli/compat_cli.h"
 #include "cli/help.h"
 #include "stormlog/version.h"
 
@@ -35,6 +36,8 @@ static int fail_with(const sl_error *err, sl_status status) {
     output_failed = output_failed || status == SL_E_WRITE || status == SL_E_NOSPACE;
     if (status == SL_E_WRITE && err->sys_errno == EPIPE)
         return 0;
+    if (running->is_compat)
+        return sl_compat_fail(err->text[0] ? err->text : sl_status_meaning(status));
     sl_cli_complain("%s", err->text[0] ? err->text : sl_status_meaning(status));
     return sl_status_exit_code(status);
 }
@@ -62,6 +65,8 @@ static sl_status check_operands(const sl_cmd *cmd, const sl_opts *opts, sl_error
 
 /* Every usage error ends in something to do; a suggestion is already that. */
 static int fail_usage(const sl_cmd *cmd, const sl_error *err) {
+    if (running->is_compat)
+        return sl_compat_usage(running, cmd, err->text);
     if (strchr(err->text, ';'))
         sl_cli_complain("%s", err->text);
     else
@@ -75,6 +80,8 @@ static int run_parsed(const sl_cmd *cmd, const sl_opts *opts) {
         sl_help_command(stdout, running, cmd);
         return 0;
     }
+    if (running->is_compat && sl_compat_check(cmd, opts, &err) < 0)
+        return fail_usage(cmd, &err);
     if (check_operands(cmd, opts, &err) < 0)
         return fail_usage(cmd, &err);
     int result = cmd->run(opts, &err);
@@ -92,6 +99,7 @@ static int run_command(const sl_cmd *cmd, int argc, char **argv) {
         sl_fail(&err, SL_E_NOMEM, "out of memory for the options");
     else if (sl_opts_init(&opts, table.at, table.cnt, &err) == SL_OK) {
         opts.stops_at_operand = cmd->stops_at_operand;
+        opts.is_argparse = running->is_compat;
         sl_opts_parse(&opts, argc, argv, &err);
     }
     if (err.code == SL_OK)
@@ -111,6 +119,8 @@ static const sl_cmd_absent *find_absent(const char *name) {
 }
 
 static int fail_unknown_command(const char *name) {
+    if (running->is_compat)
+        return sl_compat_unknown(running, name);
     const sl_cmd_absent *absent = find_absent(name);
     sl_nearest nearest = {.word = name};
     for (size_t i = 0; i < running->cmd_cnt; i++)
@@ -127,6 +137,12 @@ static int fail_unknown_command(const char *name) {
 }
 
 static int dispatch(int argc, char **argv) {
+    if (running->has_verbose && argc > 1 && sl_compat_is_verbose(argv[1]))
+        return dispatch(argc - 1, argv + 1);
+    if (argc < 2 && running->is_compat) {
+        sl_help_program(stdout, running);
+        return 0;
+    }
     if (argc < 2) {
         sl_cli_complain("expected a command; '%s --help' lists them", running->name);
         return sl_status_exit_code(SL_E_USAGE);
@@ -140,6 +156,8 @@ static int dispatch(int argc, char **argv) {
         printf("%s %s\n", running->name, SL_VERSION_STRING);
         return 0;
     }
+    if (word[0] == '-' && running->is_compat)
+        return sl_compat_unknown(running, word);
     if (word[0] == '-') {
         sl_cli_complain("unknown option '%s'; a command comes first, '%s --help' lists them", word,
                         running->name);

@@ -45,6 +45,8 @@ typedef struct sl_program {
     size_t cmd_cnt;
     const sl_cmd_absent *absent;
     size_t absent_cnt;
+    bool is_compat;   /* the names, words and exit codes of the Python tool: see compat_cli.h */
+    bool has_verbose; /* -v, --verbose in front of the command */
 } sl_program;
 
 extern const sl_program sl_programs[];

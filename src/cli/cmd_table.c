@@ -9,13 +9,17 @@
 /* clang-format off */
 static const sl_cmd *const stormlog_cmds[] = {
     &sl_cmd_run,
+    &sl_cmd_top,
     &sl_cmd_analyze,
+    &sl_cmd_report,
     &sl_cmd_diff,
     &sl_cmd_check,
+    &sl_cmd_ranks,
     &sl_cmd_export,
     &sl_cmd_fsck,
     &sl_cmd_cat,
     &sl_cmd_info,
+    &sl_cmd_diagnose,
     &sl_cmd_completion,
     &sl_cmd_help,
     &sl_cmd_man,
@@ -23,16 +27,14 @@ static const sl_cmd *const stormlog_cmds[] = {
 };
 /* clang-format on */
 
-static const sl_cmd *const memprof_cmds[] = {
-    &sl_cmd_info,
-    &sl_cmd_help,
+static const sl_cmd *const gpumemprof_cmds[] = {
+    &sl_cmd_gpumemprof_info,    &sl_cmd_gpumemprof_monitor,  &sl_cmd_gpumemprof_track,
+    &sl_cmd_gpumemprof_analyze, &sl_cmd_gpumemprof_diagnose,
 };
 
-static const sl_cmd_absent memprof_absent[] = {
-    {"monitor", "'stormlog run' records a command instead"},
-    {"track", "'stormlog run' records a command instead"},
-    {"analyze", "use 'stormlog analyze' for torch snapshots"},
-    {"diagnose", "use 'stormlog info' for the facts of the machine"},
+static const sl_cmd *const tfmemprof_cmds[] = {
+    &sl_cmd_tfmemprof_info,    &sl_cmd_tfmemprof_monitor,  &sl_cmd_tfmemprof_track,
+    &sl_cmd_tfmemprof_analyze, &sl_cmd_tfmemprof_diagnose,
 };
 
 const sl_program sl_programs[] = {
@@ -49,19 +51,18 @@ const sl_program sl_programs[] = {
     },
     {
         .name = "gpumemprof",
-        .summary = "the names of the Python tool's PyTorch commands, as far as they are here",
-        .cmds = memprof_cmds,
-        .cmd_cnt = SL_COUNT_OF(memprof_cmds),
-        .absent = memprof_absent,
-        .absent_cnt = SL_COUNT_OF(memprof_absent),
+        .summary = "the Python tool's PyTorch commands, without Python",
+        .cmds = gpumemprof_cmds,
+        .cmd_cnt = SL_COUNT_OF(gpumemprof_cmds),
+        .is_compat = true,
     },
     {
         .name = "tfmemprof",
-        .summary = "the names of the Python tool's TensorFlow commands, as far as they are here",
-        .cmds = memprof_cmds,
-        .cmd_cnt = SL_COUNT_OF(memprof_cmds),
-        .absent = memprof_absent,
-        .absent_cnt = SL_COUNT_OF(memprof_absent),
+        .summary = "the Python tool's TensorFlow commands, without Python",
+        .cmds = tfmemprof_cmds,
+        .cmd_cnt = SL_COUNT_OF(tfmemprof_cmds),
+        .is_compat = true,
+        .has_verbose = true,
     },
 };
 const size_t sl_program_cnt = SL_COUNT_OF(sl_programs);

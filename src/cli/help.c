@@ -110,6 +110,12 @@ void sl_help_program(FILE *to, const sl_program *program) {
     print_entry(to, "-h, --help", "print this text; after a command, its own");
     print_entry(to, "-V, --version", "print the version");
     fputs("\nexit codes:\n", to);
+    if (program->is_compat) {
+        fputs("  0  done, or stopped by Ctrl+C\n  1  it failed\n"
+              "  2  wrong use of the command line; diagnose: memory is at risk\n",
+              to);
+        return;
+    }
     for (size_t i = 0; i < sl_exit_row_cnt; i++)
         fprintf(to, "  %d  %s\n", sl_exit_rows[i].code, sl_exit_rows[i].meaning);
 }

@@ -11,6 +11,7 @@
 
 typedef struct sl_host_sample {
     sl_maybe_u64 rss_bytes;       /* of this process */
+    sl_maybe_u64 total_bytes;     /* of the machine */
     sl_maybe_u64 available_bytes; /* of the machine, as the kernel estimates it */
     sl_maybe_u64 cgroup_bytes;    /* used by this process's control group */
 } sl_host_sample;
@@ -36,6 +37,8 @@ typedef struct sl_counters_ops {
     /* `device` as the program numbers it. SL_E_DEVICE when there is no such one. */
     sl_status (*read)(int device, sl_device_sample *sample, sl_error *err);
     void (*close)(void);
+    /* Whose memory is process_bytes: these processes instead of the calling one. */
+    void (*set_own)(const int *pids, size_t cnt);
 } sl_counters_ops;
 
 /* The first back end that opens, NULL when none does; err then says what each of them missed. */

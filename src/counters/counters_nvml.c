@@ -29,6 +29,22 @@ static nvml_functions nvml;
 static nvml_device *handles[DEVICE_MAX]; /* by the program's own numbering */
 static int handle_cnt;
 
+#define OWN_MAX 1024
+static int own_pids[OWN_MAX]; /* empty = the calling process */
+static size_t own_cnt;
+
+static void set_own(const int *pids, size_t cnt) {
+    own_cnt = cnt < OWN_MAX ? cnt : OWN_MAX;
+    memcpy(own_pids, pids, own_cnt * sizeof *pids);
+}
+
+static bool is_own_pid(unsigned int pid) {
+    for (size_t i = 0; i < own_cnt; i++)
+        if ((unsigned int)own_pids[i] == pid)
+            return true;
+    return own_cnt == 0 && pid == (unsigned int)getpid();
+}
+
 static sl_status load_symbols(sl_error *err) {
     for (size_t i = 0; i < SL_COUNT_OF(symbols); i++) {
         void *found = dlsym(library, symbols[i].name);
@@ -122,15 +138,14 @@ static int count_devices(void) {
 
 /* The driver lists processes by the numbers of its own pid namespace. */
 static void sum_processes(const nvml_process *rows, unsigned int cnt, sl_device_sample *sample) {
-    unsigned int own = (unsigned int)getpid();
     sample->others_bytes = sl_known_u64(0);
     for (unsigned int i = 0; i < cnt; i++) {
-        bool is_own = rows[i].pid == own;
+        bool is_own = is_own_pid(rows[i].pid);
         if (rows[i].used_bytes == UINT64_MAX) {
             sample->process_why = "the driver does not tell the memory of processes here";
             sample->others_bytes.known = false;
         } else if (is_own) {
-            sample->process_bytes = sl_known_u64(rows[i].used_bytes);
+            sample->process_bytes = sl_known_u64(sample->process_bytes.value + rows[i].used_bytes);
         } else {
             sample->others_bytes.value += rows[i].used_bytes;
         }
@@ -187,4 +202,5 @@ const sl_counters_ops sl_counters_nvml = {
     .count = count_devices,
     .read = read_device,
     .close = close_nvml,
+    .set_own = set_own,
 };

@@ -404,7 +404,7 @@ void sl_log_maintain(sl_log *log) {
     uint64_t now_ns = sl__now(log);
     sl__log_grow(log, now_ns);
     sl__curve_roll(log, now_ns);
-    if (now_ns - log->swept_ns >= SWEEP_NS) {
+    if (log->swept_ns == 0 || now_ns - log->swept_ns >= SWEEP_NS) {
         log->swept_ns = now_ns;
         sl__ring_sweep(log);
     }

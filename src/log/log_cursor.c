@@ -35,6 +35,7 @@ struct sl_log_cursor {
     const sl_fmt_section *ring;
     seen *seen; /* owned; by position in the ring */
     uint64_t seen_cnt;
+    uint64_t last_ticket; /* of this look */
     SL_VEC(piece) pieces;
     SL_VEC(stream) streams;
     SL_VEC(uint32_t) heap;  /* of streams, earliest first */
@@ -85,12 +86,13 @@ static sl_status look_at_chunk(sl_log_cursor *c, uint64_t i, sl_error *err) {
     if (cnt == 0 || sl_chunk_ticket(head.word) == 0)
         return SL_OK;
     SL_TRY(sl__log_read(c->reader, &word, sizeof word, chunk_offset(c, i), err));
-    if (sl_chunk_ticket(word) != sl_chunk_ticket(head.word))
+    seen *s = &c->seen[i];
+    if (sl_chunk_ticket(word) != sl_chunk_ticket(head.word) ||
+        sl_chunk_ticket(word) > c->last_ticket)
         return SL_OK;
     SL_TRY(check_head(c, i, &head, err));
-    seen *s = &c->seen[i];
-    uint32_t from = s->ticket == sl_chunk_ticket(head.word) ? s->cnt : 0;
-    *s = (seen){sl_chunk_ticket(head.word), cnt};
+    uint32_t from = s->ticket == sl_chunk_ticket(word) ? s->cnt : 0;
+    *s = (seen){sl_chunk_ticket(word), cnt};
     if (from >= cnt)
         return SL_OK;
     piece p = {sl_chunk_ticket(head.word), i, (uint32_t)head.thread, from, cnt};
@@ -110,16 +112,17 @@ static sl_status grow_seen(sl_log_cursor *c, uint64_t cnt, sl_error *err) {
     return SL_OK;
 }
 
-/* Read before the chunks: whatever these threads had published by now must be among the pieces,
- * or was overwritten. */
+/* Read before the newest ticket and the chunks: whatever these threads had published by now must
+ * be among the pieces, or was overwritten. */
 static sl_status count_published(sl_log_cursor *c, sl_error *err) {
-    const sl_fmt_section *s = sl__log_find(c->reader, SL_SECTION_THREADS, &c->thread_cnt);
+    uint64_t cnt;
+    const sl_fmt_section *s = sl__log_find(c->reader, SL_SECTION_THREADS, &cnt);
     sl_fmt_thread *threads;
     if (!s)
         return SL_OK;
-    SL_TRY(sl__log_load(c->reader, s, c->thread_cnt, &threads, err));
+    SL_TRY(sl__log_load(c->reader, s, cnt, &threads, err));
     c->published = 0;
-    for (uint64_t i = 0; i < c->thread_cnt; i++)
+    for (uint64_t i = 0; i < cnt; i++)
         c->published += threads[i].published;
     free(threads);
     return SL_OK;
@@ -132,13 +135,22 @@ static int by_thread_and_ticket(const void *a, const void *b) {
     return x->ticket < y->ticket ? -1 : x->ticket > y->ticket;
 }
 
+/* Tickets given out after the look began wait for the next one. A thread takes its next ticket
+ * only when the chunk before is full, so a chunk that has a successor up to this mark is counted
+ * whole; without the mark a chunk could be counted early and its successor late, and the events
+ * between would come out of order. */
+static uint64_t newest_ticket(const sl_log_reader *r) {
+    return r->state.marks[sl__log_section(r, SL_SECTION_RING)].used;
+}
+
 static sl_status find_pieces(sl_log_cursor *c, sl_error *err) {
     uint64_t chunk_cnt;
     c->ring = sl__log_find(c->reader, SL_SECTION_RING, &chunk_cnt);
     c->pieces.cnt = 0;
     if (!c->ring)
         return sl_fail(err, SL_E_FORMAT, "expected a section ring, found none");
-    SL_TRY(count_published(c, err));
+    c->last_ticket = newest_ticket(c->reader);
+    (void)sl__log_find(c->reader, SL_SECTION_THREADS, &c->thread_cnt);
     SL_TRY(grow_seen(c, chunk_cnt, err));
     for (uint64_t i = 0; i < chunk_cnt; i++)
         SL_TRY(look_at_chunk(c, i, err));
@@ -279,6 +291,7 @@ static sl_status add_intents(sl_log_cursor *c, sl_error *err) {
 /* ---- interface ---- */
 
 sl_status sl_log_cursor_follow(sl_log_cursor *c, sl_error *err) {
+    SL_TRY(count_published(c, err));
     SL_TRY(sl_log_refresh(c->reader, err));
     SL_TRY(find_pieces(c, err));
     SL_TRY(build_streams(c, err));

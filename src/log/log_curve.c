@@ -54,8 +54,8 @@ static inline void raise_word(uint64_t *at, uint64_t word, uint64_t value, word_
 }
 
 /* The addition is sequentially consistent: see the top of this file. */
-static inline void update_word(const sl_fmt_bin *bin, uint64_t *at, uint64_t number, uint64_t value,
-                               word_rule rule) {
+static inline __attribute__((always_inline)) void
+update_word(const sl_fmt_bin *bin, uint64_t *at, uint64_t number, uint64_t value, word_rule rule) {
     uint64_t word = sl_get(at), tag = tag_of(number);
     if (SL_UNLIKELY((word & TAG_MASK) != tag)) {
         if (begin_word(bin, at, number, value))
@@ -71,7 +71,7 @@ static inline void update_word(const sl_fmt_bin *bin, uint64_t *at, uint64_t num
 }
 
 /* False when the bin already is of a later time. */
-static bool update_bin(sl_fmt_bin *bin, uint64_t number, const sample *s) {
+static inline bool update_bin(sl_fmt_bin *bin, uint64_t number, const sample *s) {
     uint64_t seen = sl_get_acquire(&bin->bin);
     while (seen < number && !sl_swap(&bin->bin, &seen, number))
         continue;
@@ -119,18 +119,36 @@ static bool read_bin(const sl_fmt_bin *bin, uint64_t number, sample *s) {
     return true;
 }
 
+static void roll_bin(sl_log *log, uint32_t counter, uint32_t level, uint64_t bin_idx) {
+    sample s;
+    uint64_t up = bin_idx / SL_CURVE_FACTOR;
+    if (read_bin(bin_at(log, counter, level, bin_idx), bin_idx + 1, &s))
+        update_bin(bin_at(log, counter, level + 1, up), up + 1, &s);
+}
+
+static void set_rolled(uint64_t *rolled, uint64_t bin_idx) {
+    __atomic_store_n(rolled, bin_idx, __ATOMIC_SEQ_CST);
+}
+
+/* After a pause longer than the ring: bins of before it may still stand in their places. */
+static void roll_old(sl_log *log, uint32_t counter, uint32_t level, uint64_t end_idx) {
+    uint64_t *rolled = &counter_at(log, counter)->rolled[level];
+    uint64_t first = sl_get(rolled);
+    set_rolled(rolled, end_idx);
+    for (uint64_t i = 0; i < log->curve_bins; i++) {
+        uint64_t number = sl_get_acquire(&bin_at(log, counter, level, first + i)->bin);
+        if (number > first && number <= end_idx)
+            roll_bin(log, counter, level, number - 1);
+    }
+}
+
 static void roll_level(sl_log *log, uint32_t counter, uint32_t level, uint64_t end_idx) {
     uint64_t *rolled = &counter_at(log, counter)->rolled[level];
-    uint64_t i = sl_get(rolled);
-    if (end_idx > log->curve_bins && i < end_idx - log->curve_bins)
-        i = end_idx - log->curve_bins; /* older bins of this level are gone or were never used */
-    for (; i < end_idx; i++) {
-        sample s;
-        __atomic_store_n(rolled, i + 1, __ATOMIC_SEQ_CST);
-        if (!read_bin(bin_at(log, counter, level, i), i + 1, &s))
-            continue;
-        uint64_t up = i / SL_CURVE_FACTOR;
-        update_bin(bin_at(log, counter, level + 1, up), up + 1, &s);
+    if (end_idx > log->curve_bins && sl_get(rolled) < end_idx - log->curve_bins)
+        roll_old(log, counter, level, end_idx - log->curve_bins);
+    for (uint64_t i = sl_get(rolled); i < end_idx; i++) {
+        set_rolled(rolled, i + 1);
+        roll_bin(log, counter, level, i);
     }
 }
 

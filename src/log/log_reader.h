@@ -80,7 +80,8 @@ sl_status sl_log_cursor_new(sl_log_reader *reader, sl_log_cursor **out, sl_error
  * missing, *sl_log_cursor_lost tells, going on is fine; another negative code is final. */
 int sl_log_cursor_next(sl_log_cursor *cursor, sl_log_record *record, sl_error *err);
 
-/* After 0: looks for events published since; then go on with _next. */
+/* After 0: looks for events published since; then go on with _next. Events of one thread come in
+ * order; between threads the order of time holds within one look, not from one look to the next. */
 sl_status sl_log_cursor_follow(sl_log_cursor *cursor, sl_error *err);
 
 /* Events known to be lost so far: overwritten before this cursor could read them. */

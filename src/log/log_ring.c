@@ -11,9 +11,7 @@
 #include "base/sys.h"
 #include "log/log_writer_impl.h"
 
-/* initial-exec: the general model may call malloc for a thread's first access to a library that
- * was loaded with dlopen. */
-static _Thread_local sl_log_thread this_thread __attribute__((tls_model("initial-exec")));
+_Thread_local sl_log_thread sl__this_thread;
 
 static sl_fmt_thread *thread_slot(const sl_log *log, uint64_t i) {
     return (sl_fmt_thread *)(void *)log->at[SL_SECTION_THREADS] + i;
@@ -82,7 +80,7 @@ static void set_name(sl_fmt_thread *slot, const char *name) {
 }
 
 /* Slots of ended threads are taken last: they still name the threads of older events. */
-static __attribute__((noinline)) sl_log_thread *attach_slow(sl_log *log) {
+sl_log_thread *sl__log_attach_slow(sl_log *log) {
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
     sl_fmt_thread *slot = find_slot(log, tid, true);
     if (!slot)
@@ -94,18 +92,12 @@ static __attribute__((noinline)) sl_log_thread *attach_slow(sl_log *log) {
         return NULL;
     }
     set_name(slot, NULL);
-    this_thread = (sl_log_thread){.log = log,
-                                  .epoch = log->epoch,
-                                  .slot = slot,
-                                  .published = sl_get(&slot->published),
-                                  .tid = tid};
-    return &this_thread;
-}
-
-sl_log_thread *sl__log_attach(sl_log *log) {
-    if (SL_LIKELY(this_thread.log == log && this_thread.epoch == log->epoch))
-        return &this_thread;
-    return attach_slow(log);
+    sl__this_thread = (sl_log_thread){.log = log,
+                                      .epoch = log->epoch,
+                                      .slot = slot,
+                                      .published = sl_get(&slot->published),
+                                      .tid = tid};
+    return &sl__this_thread;
 }
 
 /* Chunks still open belong to other threads and are passed over (L2). */
@@ -143,22 +135,6 @@ bool sl__ring_claim(sl_log *log, sl_log_thread *thread, uint64_t time_ns) {
     return false;
 }
 
-void sl__ring_publish(sl_log_thread *thread, const sl_ring_place *place, const sl_fmt_record *r) {
-    sl_fmt_record *to = place->record;
-    if (!to)
-        return;
-    uint64_t stamp = (sl_chunk_ticket(thread->word) & 0xff) << 8;
-    /* Release, each of them: a reader that finds a new word of a record must also find the new
-     * ticket when it looks again (L4). */
-    sl_set_release(&to->w0, r->w0 | stamp);
-    sl_set_release(&to->w1, r->w1);
-    sl_set_release(&to->w2, r->w2);
-    sl_set_release(&to->w3, r->w3);
-    thread->word += 2;
-    sl_set_release(&thread->chunk->word, thread->word); /* (L3) */
-    sl_set_release(&thread->slot->published, ++thread->published);
-}
-
 void sl__ring_append(sl_log *log, const sl_log_event *event, uint64_t time_ns, uint8_t flags) {
     sl_log_thread *thread = sl__log_attach(log);
     if (!thread)
@@ -172,14 +148,14 @@ void sl__ring_append(sl_log *log, const sl_log_event *event, uint64_t time_ns, u
 }
 
 void sl_log_thread_exit(sl_log *log) {
-    if (this_thread.log != log || this_thread.epoch != log->epoch)
+    if (sl__this_thread.log != log || sl__this_thread.epoch != log->epoch)
         return;
-    sl_fmt_thread *slot = this_thread.slot;
+    sl_fmt_thread *slot = sl__this_thread.slot;
     close_chunk_of(log, slot);
     uint64_t word = sl_get(&slot->word);
     sl_set_release(&slot->word,
-                   sl_thread_word(this_thread.tid, SL_THREAD_ENDED, (uint32_t)(word >> 40)));
-    this_thread.log = NULL;
+                   sl_thread_word(sl__this_thread.tid, SL_THREAD_ENDED, (uint32_t)(word >> 40)));
+    sl__this_thread.log = NULL;
 }
 
 void sl_log_thread_name(sl_log *log, const char *name) {

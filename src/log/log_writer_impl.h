@@ -71,10 +71,13 @@ typedef struct sl_ring_place {
 } sl_ring_place;
 
 /* log_ring.c */
-sl_log_thread *sl__log_attach(sl_log *log); /* NULL: no slot, counted */
+/* initial-exec: the general model may call malloc for a thread's first access to a library that
+ * was loaded with dlopen. */
+extern _Thread_local sl_log_thread sl__this_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+sl_log_thread *sl__log_attach_slow(sl_log *log); /* NULL: no slot, counted */
 /* A chunk for the thread; false: all chunks are held by other threads, counted as dropped. */
 bool sl__ring_claim(sl_log *log, sl_log_thread *thread, uint64_t time_ns);
-void sl__ring_publish(sl_log_thread *thread, const sl_ring_place *place, const sl_fmt_record *r);
 void sl__ring_append(sl_log *log, const sl_log_event *event, uint64_t time_ns, uint8_t flags);
 void sl__ring_sweep(sl_log *log);
 
@@ -113,7 +116,7 @@ static inline bool sl__ring_has_room(const sl_log *log, const sl_log_thread *thr
            (time_ns < thread->base_ns || time_ns - thread->base_ns <= SL_SIZE_MASK);
 }
 
-/* Inline and into the caller's struct: returned by value it cost 8 ns of stalled loads. */
+/* Inline and into the caller's struct: returned by value, its loads stalled on the stores. */
 static inline void sl__ring_place(sl_log *log, sl_log_thread *thread, uint64_t time_ns,
                                   sl_ring_place *place) {
     place->record = NULL;
@@ -126,6 +129,30 @@ static inline void sl__ring_place(sl_log *log, sl_log_thread *thread, uint64_t t
     /* A caller's clock reading may be older than the chunk; order within the chunk is kept. */
     place->time_word = time_ns > thread->base_ns ? time_ns - thread->base_ns : 0;
     place->position = (thread->word & ~UINT64_C(0xffff)) | i;
+}
+
+static inline sl_log_thread *sl__log_attach(sl_log *log) {
+    sl_log_thread *thread = &sl__this_thread;
+    if (SL_LIKELY(thread->log == log && thread->epoch == log->epoch))
+        return thread;
+    return sl__log_attach_slow(log);
+}
+
+static inline void sl__ring_publish(sl_log_thread *thread, const sl_ring_place *place,
+                                    const sl_fmt_record *r) {
+    sl_fmt_record *to = place->record;
+    if (!to)
+        return;
+    uint64_t stamp = (sl_chunk_ticket(thread->word) & 0xff) << 8;
+    /* Release, each of them: a reader that finds a new word of a record must also find the new
+     * ticket when it looks again (L4). */
+    sl_set_release(&to->w0, r->w0 | stamp);
+    sl_set_release(&to->w1, r->w1);
+    sl_set_release(&to->w2, r->w2);
+    sl_set_release(&to->w3, r->w3);
+    thread->word += 2;
+    sl_set_release(&thread->chunk->word, thread->word); /* (L3) */
+    sl_set_release(&thread->slot->published, ++thread->published);
 }
 
 static inline sl_fmt_site *sl__site(const sl_log *log, uint32_t id) {

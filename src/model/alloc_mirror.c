@@ -149,8 +149,6 @@ static uint32_t walk_to(const sl_mirror *mirror, uint64_t start, uint64_t addr) 
 }
 
 bool sl_mirror_add_range(sl_mirror *mirror, sl_segment_life range) {
-    if (range.bytes == 0)
-        return true;
     /* Disagreement with what was reserved before is settled in favour of the event. */
     if (!sl_mirror_drop_range(mirror, range.addr, range.bytes, range.begin_event) ||
         !sl_vec_push(mirror->history, range))
@@ -231,7 +229,8 @@ bool sl_mirror_drop_range(sl_mirror *mirror, uint64_t addr, uint64_t bytes, uint
 
 /* In the large pool a rest of up to 1 MiB is never split off, so such a gap behind a block whose
  * size is a guess belongs to that block. */
-static void widen(const sl_segment_life *segment, sl_life *life, uint64_t gap) {
+static void widen(const sl_mirror *mirror, sl_life *life, uint64_t gap) {
+    const sl_segment_life *segment = &mirror->history->at[life->segment_idx];
     if ((life->flags & SL_LIFE_BY_RULE) && segment->is_large && !segment->is_expandable &&
         gap <= SL_ALLOC_SMALL_BYTES)
         life->block_bytes += gap;
@@ -255,13 +254,12 @@ static bool place_run(sl_mirror *mirror, sl_life *lives, const uint32_t *ids, si
         uint64_t limit =
             *next + 1 < cnt && lives[ids[*next + 1]].addr < end ? lives[ids[*next + 1]].addr : end;
         life->segment_idx = sl_segment_set_at(&mirror->segments, mirror->history->at, life->addr);
-        if (life->addr < cursor || life->addr + life->block_bytes > limit) {
+        if (life->addr < cursor || life->block_bytes > limit - life->addr) {
             if (!alone(mirror, life, ids[*next], life->block_bytes))
                 return false;
             continue;
         }
-        widen(&mirror->history->at[life->segment_idx], life,
-              limit - life->addr - life->block_bytes);
+        widen(mirror, life, limit - life->addr - life->block_bytes);
         if (life->addr > cursor && !append(mirror, &tail, cursor, life->addr - cursor, SL_IDX_NONE))
             return false;
         if (!append(mirror, &tail, life->addr, life->block_bytes, ids[*next]))

@@ -24,8 +24,8 @@ typedef struct replay_run {
     size_t next_twin;
     sl_addr_map first_seen; /* addr -> alloc event, of the first pass */
     sl_replay_totals now;
-    int64_t alloc_less_free; /* requested bytes, as the events themselves say */
-    bool requests_end_lives; /* free_completed was not recorded at all */
+    uint64_t alloc_less_free; /* requested bytes, as the events themselves say; wraps */
+    bool requests_end_lives;  /* free_completed was not recorded at all */
 } replay_run;
 
 static bool ends_life(const replay_run *run, uint8_t kind) {
@@ -248,7 +248,7 @@ static bool on_alloc(replay_run *run, uint32_t i) {
     replay->life_of_event[i] = life_idx;
     replay->allocs++;
     replay->rounded_by_rule += (life.flags & SL_LIFE_BY_RULE) != 0;
-    run->alloc_less_free += (int64_t)size;
+    run->alloc_less_free += size;
     run->now.requested_bytes += size;
     run->now.active_bytes += life.block_bytes;
     run->now.allocated_bytes += life.block_bytes;
@@ -272,7 +272,7 @@ static void on_free(replay_run *run, uint32_t i) {
     uint32_t block = sl_mirror_find_used(&run->mirror, replay->device->events.addr[i]);
     uint32_t life_idx = SL_IDX_NONE;
     replay->frees++;
-    run->alloc_less_free -= (int64_t)replay->device->events.size_bytes[i];
+    run->alloc_less_free -= replay->device->events.size_bytes[i];
     if (block != SL_IDX_NONE) {
         life_idx = run->mirror.blocks.at[block].life_idx;
         sl_mirror_release(&run->mirror, block);
@@ -288,6 +288,8 @@ static void on_free(replay_run *run, uint32_t i) {
 static bool on_segment(replay_run *run, uint32_t i) {
     sl_event ev = sl_events_get(&run->replay->device->events, i);
     bool is_map = ev.kind == SL_EV_SEGMENT_MAP;
+    if (!sl_segment_is_range(ev.addr, ev.size_bytes))
+        return true;
     run->replay->reserved_known = true;
     if (ev.kind == SL_EV_SEGMENT_FREE || ev.kind == SL_EV_SEGMENT_UNMAP) {
         run->now.reserved_bytes -=
@@ -376,8 +378,8 @@ static void check_identity(replay_run *run) {
     replay->identity_holds = replay->lost_frees == 0;
     if (!replay->device->has_end_state)
         return;
-    int64_t replayed = (int64_t)replay->start.requested_bytes + run->alloc_less_free;
-    replay->identity_residue = replayed - (int64_t)replay->end_state_requested;
+    uint64_t replayed = replay->start.requested_bytes + run->alloc_less_free;
+    replay->identity_residue = (int64_t)(replayed - replay->end_state_requested);
     replay->identity_holds = replay->identity_residue == 0;
 }
 

@@ -109,6 +109,9 @@ int64_t sl_replay_absolute_time(const sl_replay *replay, int64_t time_us);
 /* The time of an event; of the first one for SL_EVENT_BEFORE. */
 int64_t sl_replay_time(const sl_replay *replay, uint32_t event);
 
+/* Microseconds from one event to another; exact for clocks below 2^53. */
+double sl_replay_span_us(const sl_replay *replay, uint32_t from, uint32_t to);
+
 typedef SL_VEC(uint32_t) sl_life_ids;
 
 /* Appends the ids of the lives that are live after the event, ascending (P1), in

@@ -4,6 +4,7 @@
 
 #include "model/live_index.h"
 #include "model/replay.h"
+#include "model/segment_history.h"
 
 uint32_t sl_replay_event_at(const sl_replay *replay, int64_t time_us) {
     const int64_t *times = replay->device->events.time_us;
@@ -29,9 +30,16 @@ int64_t sl_replay_time(const sl_replay *replay, uint32_t event) {
 
 int64_t sl_replay_absolute_time(const sl_replay *replay, int64_t time_us) {
     int64_t first = sl_replay_time(replay, 0), last = sl_replay_time(replay, replay->event_cnt);
-    if (time_us < 0)
-        return last + time_us;
-    return time_us < first ? first + time_us : time_us;
+    int64_t sum;
+    if (time_us >= first && time_us >= 0)
+        return time_us;
+    if (__builtin_add_overflow(time_us < 0 ? last : first, time_us, &sum))
+        return time_us < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
+double sl_replay_span_us(const sl_replay *replay, uint32_t from, uint32_t to) {
+    return (double)sl_replay_time(replay, to) - (double)sl_replay_time(replay, from);
 }
 
 /* How many lives had begun; they are sorted by beginning (P4). */
@@ -203,15 +211,18 @@ static void walk_life(sl_replay_walk *walk, const sl_life *life) {
     }
 }
 
-static void walk_reserved(uint64_t *reserved, uint8_t kind, uint64_t size) {
-    switch (kind) {
-    case SL_EV_SEGMENT_ALLOC:
-    case SL_EV_SEGMENT_MAP: *reserved += size; break;
-    case SL_EV_SEGMENT_FREE:
-    case SL_EV_SEGMENT_UNMAP: *reserved -= size < *reserved ? size : *reserved; break;
-    case SL_EV_RESERVED: *reserved = size; break;
-    default: break;
-    }
+static void walk_reserved(uint64_t *reserved, const sl_events *events, uint32_t i) {
+    uint64_t size = events->size_bytes[i];
+    uint8_t kind = events->kind[i];
+    if (kind == SL_EV_RESERVED)
+        *reserved = size;
+    if (kind < SL_EV_SEGMENT_ALLOC || kind > SL_EV_SEGMENT_UNMAP ||
+        !sl_segment_is_range(events->addr[i], size))
+        return;
+    if (kind == SL_EV_SEGMENT_ALLOC || kind == SL_EV_SEGMENT_MAP)
+        *reserved += size;
+    else
+        *reserved -= size < *reserved ? size : *reserved;
 }
 
 bool sl_replay_walk_next(sl_replay_walk *walk) {
@@ -223,8 +234,7 @@ bool sl_replay_walk_next(sl_replay_walk *walk) {
     if (life_idx != SL_IDX_NONE)
         walk_life(walk, &replay->lives.at[life_idx]);
     else
-        walk_reserved(&walk->totals.reserved_bytes, replay->device->events.kind[i],
-                      replay->device->events.size_bytes[i]);
+        walk_reserved(&walk->totals.reserved_bytes, &replay->device->events, i);
     walk->next++;
     return true;
 }
@@ -249,18 +259,25 @@ static void widen_bin(sl_curve_bin *bin, const sl_replay_totals *now) {
         now->reserved_bytes > bin->max_reserved ? now->reserved_bytes : bin->max_reserved;
 }
 
+/* Where bin b of cnt begins between two times; whatever they are, it lies between them. */
+static int64_t bin_start(int64_t from_us, int64_t to_us, size_t b, size_t cnt) {
+    uint64_t span = to_us > from_us ? (uint64_t)to_us - (uint64_t)from_us : 0;
+    return (int64_t)((uint64_t)from_us + (uint64_t)((__uint128_t)span * b / cnt));
+}
+
 void sl_replay_curve(const sl_replay *replay, int64_t from_us, int64_t to_us, sl_curve_bin *bins,
                      size_t bin_cnt) {
-    double width = ((double)to_us - (double)from_us + 1) / (double)(bin_cnt ? bin_cnt : 1);
     sl_replay_walk walk;
     sl_replay_walk_init(&walk, replay);
     const int64_t *times = replay->device->events.time_us;
     while (walk.next < replay->event_cnt && times[walk.next] < from_us)
         (void)sl_replay_walk_next(&walk);
     for (size_t b = 0; b < bin_cnt; b++) {
-        int64_t end = from_us + (int64_t)((double)(b + 1) * width);
-        begin_bin(&bins[b], from_us + (int64_t)((double)b * width), &walk.totals);
-        while (walk.next < replay->event_cnt && times[walk.next] < end) {
+        int64_t end = bin_start(from_us, to_us, b + 1, bin_cnt);
+        bool is_last = b + 1 == bin_cnt;
+        begin_bin(&bins[b], bin_start(from_us, to_us, b, bin_cnt), &walk.totals);
+        while (walk.next < replay->event_cnt &&
+               (times[walk.next] < end || (is_last && times[walk.next] == end))) {
             (void)sl_replay_walk_next(&walk);
             widen_bin(&bins[b], &walk.totals);
         }

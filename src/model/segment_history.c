@@ -9,6 +9,10 @@ static uint64_t end_of(const sl_segment_life *segment) {
     return segment->addr + segment->bytes;
 }
 
+bool sl_segment_is_range(uint64_t addr, uint64_t bytes) {
+    return bytes > 0 && bytes <= UINT64_MAX - addr;
+}
+
 size_t sl_segment_set_find(const sl_segment_set *set, const sl_segment_life *all, uint64_t addr) {
     size_t lo = 0, hi = set->by_addr.cnt;
     while (lo < hi) {
@@ -88,9 +92,10 @@ static bool push_end_state(const sl_device_trace *device, sl_segment_lives *all,
                                 .pool_idx = s->pool_idx,
                                 .is_large = s->is_large,
                                 .is_expandable = s->is_expandable};
-        if (life.bytes == 0)
+        if (!sl_segment_is_range(life.addr, life.bytes))
             continue;
-        if (!sl_vec_push(all, life) || !sl_segment_set_add(set, all->at, (uint32_t)all->cnt - 1))
+        if (!sl_segment_set_cut(set, all, life.addr, life.bytes, SL_EVENT_NEVER) ||
+            !add_rest(set, all, life))
             return false;
     }
     return true;
@@ -100,6 +105,8 @@ static bool undo(const sl_device_trace *device, uint32_t i, sl_segment_lives *al
                  sl_segment_set *set) {
     sl_event ev = sl_events_get(&device->events, i);
     bool is_expandable = ev.kind == SL_EV_SEGMENT_UNMAP;
+    if (!sl_segment_is_range(ev.addr, ev.size_bytes))
+        return true;
     switch (ev.kind) {
     case SL_EV_SEGMENT_ALLOC:
     case SL_EV_SEGMENT_MAP: return sl_segment_set_cut(set, all, ev.addr, ev.size_bytes, i);

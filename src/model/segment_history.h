@@ -10,6 +10,9 @@
 /* The ranges reserved before the first of the device's events, by ascending address. */
 bool sl_segments_at_start(const sl_device_trace *device, uint32_t event_cnt, sl_segment_lives *out);
 
+/* Whether [addr, addr + bytes) is a range at all: not empty, and not beyond the end of memory. */
+bool sl_segment_is_range(uint64_t addr, uint64_t bytes);
+
 /* The ranges that are reserved now, as indexes into the growing table of all of them. */
 typedef struct sl_segment_set {
     SL_VEC(uint32_t) by_addr; /* ascending addresses */

@@ -10,9 +10,9 @@
 /* What reads records: the tokens, the set they go into, and room to work in. */
 typedef struct sl_tm_reader {
     sl_json_in json;
-    sl_telemetry *set;   /* borrowed */
-    sl_json_text room;   /* owned */
-    sl_tm_raw raw;       /* of the record just read */
+    sl_telemetry *set; /* borrowed */
+    sl_json_text room; /* owned */
+    sl_tm_raw raw;     /* of the record just read */
 } sl_tm_reader;
 
 void sl_tm_reader_init(sl_tm_reader *reader, sl_telemetry *set, sl_byte_stream *in);

@@ -11,9 +11,9 @@ typedef struct job {
     sl_tm_reader reader;
     const sl_tm_load_options *options;
     sl_json_token token; /* the newest one outside records */
-    uint64_t index;  /* of the record that is being read */
-    bool is_lines;   /* one record a line: a broken one can be passed over */
-    bool is_refused; /* by a rule, not by the syntax */
+    uint64_t index;      /* of the record that is being read */
+    bool is_lines;       /* one record a line: a broken one can be passed over */
+    bool is_refused;     /* by a rule, not by the syntax */
 } job;
 
 #define PLACE_CAP 64

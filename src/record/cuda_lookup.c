@@ -51,15 +51,14 @@ static sl_hook_id find_by_base(const char *base, int version, uint64_t flags) {
     return plain;
 }
 
-/* Ours for the driver's function, or that function when it is another than the one already known by
- * this name: two originals behind one replacement could not be told apart. */
+/* Ours for the driver's function. The driver may have several addresses for one function (what dlsym
+ * gives, what cuGetProcAddress gives); the first one met serves all callers. */
 static void *exchange(sl_hook_id id, void *found) {
     void *known = NULL;
     if (id == SL_HOOK_CNT || !found || found == sl_hooks[id].replacement)
         return found;
-    if (atomic_compare_exchange_strong(&sl_hooks[id].original, &known, found) || known == found)
-        return sl_hooks[id].replacement;
-    return found;
+    atomic_compare_exchange_strong(&sl_hooks[id].original, &known, found);
+    return sl_hooks[id].replacement;
 }
 
 cu_result SL_CU(cuGetProcAddress)(const char *symbol, void **out, int version, uint64_t flags) {
@@ -131,7 +130,9 @@ sl_dlsym_answer sl_dlsym_find(void *handle, const char *name) {
                              1}; /* NULL, and a dlerror */
 }
 
-#if defined(__x86_64__)
+/* A sanitizer's own start asks dlsym before instrumented code can run; there the name stays libc's. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#elif defined(__x86_64__)
 __asm__(".text\n"
         ".globl dlsym\n"
         ".type dlsym, @function\n"

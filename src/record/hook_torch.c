@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/hook_torch.h"
 
+#include "record/backward_map.h"
 #include "record/hook_table.h"
 #include "record/phase_watch.h"
 #include "record/recorder.h"
@@ -43,6 +44,15 @@ static void fill_totals(sl_log_event *event, const torch_report *report, bool is
     event->total_reserved = report->reserved;
 }
 
+/* Where an allocation comes from: the Python stack, or the forward line of a backward one. */
+static void add_origin(sl_log_event *event, const sl_capture *capture) {
+    sl_stack_ref stack = sl_stack_cache_get(capture->log);
+    event->tag = sl_phase_note(capture->log, capture->guard.slot, stack);
+    event->stack = stack.id ? stack.id : sl_backward_find(capture->log, event->size);
+    if (stack.id && !(stack.flags & (SL_STACK_IN_OPTIMIZER | SL_STACK_IN_BACKWARD)))
+        sl_backward_note_forward(stack.id);
+}
+
 static void record(const torch_report *report) {
     torch_device device = device_of(report->device_word);
     bool is_host = device.type == DEVICE_TYPE_CPU;
@@ -59,11 +69,8 @@ static void record(const torch_report *report) {
     fill_totals(&event, report, is_host);
     if (!is_host)
         sl_sampler_note_device(device.index);
-    if (is_alloc) {
-        sl_stack_ref stack = sl_stack_cache_get(capture.log);
-        event.stack = stack.id;
-        event.tag = sl_phase_note(capture.log, capture.guard.slot, stack);
-    }
+    if (is_alloc)
+        add_origin(&event, &capture);
     sl_log_write(capture.log, &event);
     sl_capture_end(&capture);
 }

@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* The way in of `stormlog run`: the library is preloaded, its exported names take the place of
- * torch's, and this constructor reads what the command line asked for. Loaded in any other way,
- * without STORMLOG_DIR, it does nothing until sl_record_start. */
+ * torch's, and this constructor reads what the command line asked for. Loaded in any other way it
+ * does nothing until sl_record_start. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/diag.h"
 #include "record/recorder.h"
 
 static sl_diag_once bad_setting;
 
+/* Names win only when this library stands before torch's in the global scope. The loader does not
+ * tell; the variable that brought us here does. */
+static bool is_preloaded(void) {
+    const char *list = getenv("LD_PRELOAD");
+    return list && strstr(list, "libstormlog_record.so");
+}
+
 __attribute__((constructor)) static void start(void) {
     sl_record_settings settings;
     sl_error err = SL_ERROR_INIT;
+    if (!is_preloaded())
+        return;
     sl_status status = sl_record_settings_load(&settings, &err);
     if (settings.is_disabled)
         return;

@@ -20,6 +20,9 @@ static inline void sl_sampler_note_device(int index) {
 /* One reading of everything. */
 void sl_sampler_run(sl_log *log);
 
+/* A last reading of what needs no driver, which may hang at the end of a process. */
+void sl_sampler_finish(sl_log *log);
+
 /* The log is gone: counters are looked up anew in the next one, the driver is let go. */
 void sl_sampler_reset(void);
 

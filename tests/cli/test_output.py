@@ -3,6 +3,7 @@
 
 import os
 import pty
+import re
 
 import tap
 from cli import H200, STORMLOG, stormlog
@@ -48,6 +49,31 @@ def on_terminal(arguments, env):
     os.close(master)
     process.wait()
     return text.decode()
+
+
+@tap.test("colour on a terminal, none with NO_COLOR, in a pipe or on a dumb one")
+def _():
+    arguments = ["analyze", H200[0]]
+    plain = stormlog(*arguments, env={"NO_COLOR": ""}).stdout
+    tap.true("\x1b" not in plain, "no colour in a pipe")
+    colored = on_terminal(arguments, {"NO_COLOR": ""}).replace("\r\n", "\n")
+    tap.contains(colored, "\x1b[1;31mLeak")
+    tap.equal(re.sub("\x1b\\[[0-9;]*m", "", colored), plain, "colour changes no letter")
+    tap.equal(on_terminal(arguments, {"NO_COLOR": "1"}).replace("\r\n", "\n"), plain, "NO_COLOR")
+    tap.equal(on_terminal(arguments, {"NO_COLOR": "", "TERM": "dumb"}).replace("\r\n", "\n"), plain, "a dumb terminal")
+
+
+@tap.test("a slow input shows its progress on a terminal and takes it away again")
+def _(folder):
+    fifo = os.path.join(folder, "slow.pickle")
+    os.mkfifo(fifo)
+    script = "import gzip, sys, time\ndata = gzip.open(sys.argv[1]).read()\nout = open(sys.argv[2], 'wb', 0)\nparts = 16\n" \
+             "for i in range(parts):\n    out.write(data[i * len(data) // parts:(i + 1) * len(data) // parts])\n    time.sleep(0.12)\n"
+    feeder = tap.subprocess.Popen(["/usr/bin/python3", "-c", script, str(H200[0]), fifo])
+    text = on_terminal(["analyze", fifo], {"NO_COLOR": "1"})
+    feeder.wait()
+    tap.contains(text, "\rreading ")
+    tap.contains(text, "\r\x1b[KLeak: ")
 
 
 @tap.test("a pickle does not go to a terminal")

@@ -9,7 +9,7 @@
  *   - totals of every site, computed anew from the sequences, equal the file's to the last byte; so do the live blocks;
  *   - steps reported are in the list; fsck finds no damage, and its replay agrees where nothing was overwritten.
  *
- * usage: crash_kill ROUNDS SEED FOLDER
+ * usage: crash_kill [--keep] ROUNDS SEED FOLDER      --keep: small, and the last file stays
  */
 #include <errno.h>
 #include <pthread.h>
@@ -385,8 +385,11 @@ static bool run_round(const plan *p, shared *to) {
 }
 
 int main(int argc, char **argv) {
+    bool keeps = argc > 1 && strcmp(argv[1], "--keep") == 0;
+    argc -= keeps;
+    argv += keeps;
     if (argc != 4) {
-        fprintf(stderr, "usage: crash_kill ROUNDS SEED FOLDER\n");
+        fprintf(stderr, "usage: crash_kill [--keep] ROUNDS SEED FOLDER\n");
         return 2;
     }
     int rounds = atoi(argv[1]), failed = 0;
@@ -401,6 +404,8 @@ int main(int argc, char **argv) {
                   .may_lose = i % 3 == 1,
                   .grows = i % 3 == 2};
         p.ring_bytes = p.may_lose ? 256u << 10 : p.grows ? 64u << 20 : 32u << 20;
+        if (keeps)
+            p = (plan){.path = path, .may_lose = true, .ring_bytes = 128u << 10};
         p.delay_us = random_below(p.kills_at_start ? 3000 : 8000);
         bool is_fine = run_round(&p, to);
         for (int t = 0; t < THREADS; t++)
@@ -419,6 +424,7 @@ int main(int argc, char **argv) {
            "uncertain\n",
            rounds, (llu)events, (llu)lost_events, (llu)in_flight_events, (llu)repaired_sites,
            (llu)uncertain_sites);
-    unlink(path);
+    if (!keeps)
+        unlink(path);
     return failed > 0;
 }

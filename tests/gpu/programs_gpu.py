@@ -6,6 +6,7 @@ at once, so that nothing is freed after they were read.
 import json
 import os
 import sys
+import time
 
 import torch
 
@@ -53,6 +54,7 @@ def stats():
         "free_bytes": values["allocated_bytes.all.freed"],
         "live_bytes": values["allocated_bytes.all.current"],
         "peak_bytes": values["allocated_bytes.all.peak"],
+        "reserved_bytes": values["reserved_bytes.all.current"],
         "reserved_peak_bytes": values["reserved_bytes.all.peak"],
         "ooms": values["num_ooms"],
         "torch": torch.__version__,
@@ -62,6 +64,7 @@ def stats():
 
 def case_train():
     held = train(30, lambda p: torch.optim.AdamW(p, lr=1e-4))
+    time.sleep(0.5)  # the recorder reads its counters ten times a second
     return {**stats(), "steps": 30, "held": len(held)}
 
 
@@ -97,7 +100,6 @@ def case_oom():
 
 
 def case_counters():
-    import time
     block = torch.empty(1 << 30, dtype=torch.uint8, device=DEVICE)
     torch.cuda.synchronize()
     time.sleep(1.0)

@@ -81,6 +81,24 @@ def compare(case, facts, totals, names=("allocs", "frees", "alloc_bytes", "free_
     tap.equal(losses(totals), {}, "health")
 
 
+def driver_bytes(totals):
+    """Live bytes of the driver's functions by calling library."""
+    found = {}
+    for site in totals.select(0, slog_totals.DRIVER):
+        found[site.label] = found.get(site.label, 0) + site.live_bytes
+    return found
+
+
+def compare_segments(case, facts, totals):
+    """What torch holds in reserve must be what its libraries took from the driver."""
+    found = driver_bytes(totals)
+    torch_bytes = sum(size for label, size in found.items() if label in ("libcudart", "libc10_cuda"))
+    for label, size in sorted(found.items()):
+        rows.append((case, f"driver, by {label}", "", size))
+    rows.append((case, "reserved against driver", facts["reserved_bytes"], torch_bytes))
+    tap.equal(torch_bytes, facts["reserved_bytes"], f"bytes torch's libraries took from the driver; all: {found}")
+
+
 @tap.test("training: allocations, bytes, live and peak are torch's; the leak has its line; steps are found")
 def _(folder):
     facts, totals, _ = record(folder, "train")
@@ -90,6 +108,10 @@ def _(folder):
     sites = totals.at_line("programs_gpu.py", line_of("leak"))
     tap.equal([(site.alloc_cnt, site.live_bytes) for site in sites], [(30, 30 * LEAK_BYTES)], "the leaking line")
     tap.equal([frame[0] for frame in sites[0].stack], ["train", "case_train", "<module>"], "its stack")
+    compare_segments("train", facts, totals)
+    every, mapped = (totals.counters.get((name, -1), (None,))[0] for name in ("backward_bytes", "backward_mapped_bytes"))
+    rows.append(("train", "backward bytes with a forward line", every, mapped))
+    tap.true(every and mapped / every > 0.9, f"backward allocations name their forward line: {mapped} of {every} bytes")
     shown = sum(site.alloc_bytes for site in totals.select(0) if site.stack)
     rows.append(("train", "bytes with a Python stack", totals.sum("alloc_bytes", 0), shown))
 
@@ -99,6 +121,7 @@ def _(folder):
     conf = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True", "PYTORCH_ALLOC_CONF": "expandable_segments:True"}
     facts, totals, _ = record(folder, "train", env=conf)
     compare("expandable", facts, totals)
+    compare_segments("expandable", facts, totals)
 
 
 @tap.test("SGD without momentum: steps are found although it allocates nothing")

@@ -97,6 +97,40 @@ def _(folder):
     tap.equal(counters["temperature"], (None, "not to be had here"))
 
 
+@tap.test("top: every byte of the card has a row, and they add up")
+def _(folder):
+    device_counters(folder, FAKE_NVML_PID="own")
+    result = tap.run([stormlog, "top", os.path.join(folder, "run")])
+    tap.equal(result.returncode, 0, result.stderr)
+    tap.contains(result.stdout, """Device 1
+    2.00 GiB  of 8.00 GiB in use on the card
+       512 B  tensors
+    2.00 MiB  held by PyTorch's allocator beyond that
+     298 MiB  CUDA context, modules and what was not seen
+     100 MiB  other processes
+    1.61 GiB  rest: the driver's own
+""")
+
+
+@tap.test("a card that is nearly full raises one alert, not one for each reading")
+def _(folder):
+    device_counters(folder, FAKE_NVML_PID="own", FAKE_NVML_FULL="1")
+    result = tap.run([stormlog, "top", os.path.join(folder, "run")])
+    lines = [line for line in result.stdout.splitlines() if "alert after" in line]
+    tap.equal(len(lines), 1, result.stdout)
+    tap.contains(lines[0], "device 1: less than a twentieth of the card is free")
+
+
+@tap.test("top: what was not measured is unknown, and libraries have their names")
+def _(folder):
+    record(folder, "driver")
+    result = tap.run([stormlog, "top", os.path.join(folder, "run")])
+    tap.equal(result.returncode, 0, result.stderr)
+    tap.contains(result.stdout, "    64.0 MiB  libcublas\n")
+    tap.contains(result.stdout, "     unknown  tensors\n")
+    tap.contains(result.stdout, "     unknown  other processes\n")
+
+
 @tap.test("NVML: a process the driver lists under another number is unknown, not 0")
 def _(folder):
     counters = device_counters(folder, FAKE_NVML_PID="none")

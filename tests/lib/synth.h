@@ -23,6 +23,8 @@
     X(SPIKE, "one-spike", false, 0, "one step is much larger")                  \
     X(MOVE, "moved", false, 0, "blocks move from one line to another")          \
     X(EVAL, "evaluation", false, 0, "larger batches after every tenth step")    \
+    X(PRELOAD, "preloaded", false, 0, "data is loaded first, then training")    \
+    X(COLLECT, "final-collection", false, 0, "the last third collects outputs") \
     X(EVERY_STEP, "every-step", true, 90, "one tensor a step is kept")          \
     X(TINY, "tiny", true, 91, "512 bytes a step under megabytes of noise")      \
     X(EVERY_TENTH, "every-tenth", true, 92, "one tensor each tenth step")       \
@@ -31,7 +33,8 @@
     X(BUFFER, "growing-buffer", true, 95, "one tensor that grows")              \
     X(QUEUE, "queue", true, 96, "two in, one out")                              \
     X(GRAPH, "graph", true, 40, "the activations of each step are kept")        \
-    X(LATE, "late-start", true, 97, "a leak that begins after a quarter")
+    X(LATE, "late-start", true, 97, "a leak that begins after 40 %")            \
+    X(PER_EPOCH, "per-epoch", true, 98, "a copy of the weights after each of six epochs")
 
 typedef enum synth_habit {
 #define SYNTH_ENUM(name, text, is_leak, line, what) SYNTH_##name,
@@ -201,8 +204,16 @@ static inline void synth_do_habit(synth *s, synth_habit habit, size_t step, size
         synth_keep(s, synth_alloc(s, mib / 8, stack));
         synth_let_go_oldest(s);
         break;
+    case SYNTH_COLLECT:
+        if (step > steps * 2 / 3)
+            synth_keep(s, synth_alloc(s, mib / 4, stack));
+        break;
+    case SYNTH_PER_EPOCH:
+        for (int i = 0; (step + 1) % (steps / 6) == 0 && i < 8; i++)
+            synth_keep(s, synth_alloc(s, mib + (uint64_t)i * 512, stack));
+        break;
     case SYNTH_LATE:
-        if (step > steps / 4)
+        if (step > steps * 2 / 5)
             synth_keep(s, synth_alloc(s, mib / 4, stack));
         break;
     default: break;
@@ -271,6 +282,8 @@ static inline sl_trace *synth_run(synth_habit habit, size_t steps, uint64_t seed
     synth_block held = {0, 0};
     for (uint32_t i = 0; i < SYNTH_LAYERS; i++) /* parameters */
         (void)synth_alloc(s, 256 * 1024, synth_stack(s, 20, 0));
+    for (size_t i = 0; habit == SYNTH_PRELOAD && i < steps * 50; i++)
+        (void)synth_alloc(s, 1 << 20, synth_stack(s, 25, 0));
     for (size_t step = 0; step < steps; step++)
         synth_step(s, habit, step, steps, &held);
     sl_trace *trace = s->trace;

@@ -412,6 +412,10 @@ os._exit(0)
     tap.contains(lines[1], "program.py:8 in <module> keeps 3.91 KiB more every step")
     tap.equal(lines[2], f"stormlog: next: stormlog analyze {totals[0].path}")
     tap.equal(tap.run([stormlog, *lines[2].split()[3:]]).returncode, 0, "exit code of what it says to type")
+    picture = tap.run([stormlog, "top", f"{folder}/run"])
+    tap.equal(picture.returncode, 0, picture.stderr)
+    tap.contains(picture.stdout, "781 KiB        200  ")
+    tap.contains(picture.stdout, "program.py:8 in <module>\n")
 
 
 @tap.test("a recording can be read while it is written")
@@ -424,6 +428,9 @@ def _(folder):
     process.stdout.readline()
     live = one(slog_totals.load_all(out))
     tap.equal((live.sum("live_bytes"), live.is_closed), (400, False))
+    picture = tap.run([stormlog, "top", "--once", str(live.pid)])
+    tap.equal(picture.returncode, 0, picture.stderr)
+    tap.contains(picture.stdout, f"process {live.pid}, live, ")
     process.communicate(b"", timeout=60)
     tap.equal(one(slog_totals.load_all(out)).is_closed, True, "closed at the end")
 

@@ -189,6 +189,68 @@ static void test_corpus(void **state) {
         skip_because("no recorded corpus in tests/data");
 }
 
+/* ---- the same runs as the recorder would have written them ---- */
+
+/* Plain frees, rounded sizes, no segments and no end state: what the hooks see. */
+static void as_recorded(sl_trace *trace) {
+    trace->source = SL_SOURCE_SLOG;
+    trace->has_requested_sizes = false;
+    for (size_t d = 0; d < trace->devices.cnt; d++) {
+        sl_device_trace *device = trace->devices.at[d];
+        sl_events *events = &device->events;
+        uint64_t reserved = 0;
+        size_t kept = 0;
+        for (size_t i = 0; i < events->cnt; i++) {
+            sl_event ev = sl_events_get(events, i);
+            bool is_segment = ev.kind >= SL_EV_SEGMENT_ALLOC && ev.kind <= SL_EV_SEGMENT_UNMAP;
+            bool grows = ev.kind == SL_EV_SEGMENT_ALLOC || ev.kind == SL_EV_SEGMENT_MAP;
+            if (ev.kind == SL_EV_FREE_REQUESTED)
+                continue;
+            if (is_segment)
+                reserved += grows ? ev.size_bytes : 0 - ev.size_bytes;
+            events->time_us[kept] = ev.time_us;
+            events->addr[kept] = is_segment ? 0 : ev.addr;
+            events->size_bytes[kept] = is_segment ? reserved : (ev.size_bytes + 511) / 512 * 512;
+            events->stack_id[kept] = ev.stack_id;
+            events->stream_idx[kept] = ev.stream_idx;
+            events->pool_idx[kept] = ev.pool_idx;
+            events->kind[kept++] = is_segment                        ? SL_EV_RESERVED
+                                   : ev.kind == SL_EV_FREE_COMPLETED ? SL_EV_FREE
+                                                                     : (uint8_t)ev.kind;
+        }
+        events->cnt = kept;
+        device->segments.cnt = device->blocks.cnt = 0;
+        device->has_end_state = false;
+    }
+}
+
+/* The same verdict at the same line. Fragmentation needs segments, so its runs are left out. */
+static void check_recorded(const labelled *run) {
+    if (is_text(run->truth, "oom_cause", "fragmentation") ||
+        is_text(run->truth, "verdict", "special"))
+        return;
+    sl_verdict verdict = run->report->verdict;
+    uint64_t peak = run->report->devices.at[0].peak_reserved_bytes.value;
+    as_recorded(run->trace);
+    const sl_trace *const traces[] = {run->trace};
+    sl_report *report = NULL;
+    assert_int_equal(sl_analyze(traces, 1, NULL, &report, NULL), SL_OK);
+    if (report->verdict != verdict)
+        fail_msg("%s: %s as a snapshot, %s as a recording", run->name, sl_verdict_name(verdict),
+                 sl_verdict_name(report->verdict));
+    if (verdict == SL_VERDICT_LEAK)
+        assert_true(accepts_line(run, report->findings.at[0].site));
+    assert_int_equal(report->devices.at[0].peak_reserved_bytes.value, peak);
+    sl_report_free(report);
+}
+
+static void test_recorded_forms(void **state) {
+    (void)state;
+    assert_int_equal(for_each("h200", check_recorded), 7);
+    if (for_each("corpus", check_recorded) == 0)
+        skip_because("no recorded corpus in tests/data");
+}
+
 /* ---- findings that single runs were made for ---- */
 
 typedef struct special_row {
@@ -263,6 +325,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_h200),
         cmocka_unit_test(test_corpus),
+        cmocka_unit_test(test_recorded_forms),
         cmocka_unit_test(test_special_findings),
         cmocka_unit_test(test_text_tells_other_process),
     };

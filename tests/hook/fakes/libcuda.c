@@ -88,8 +88,8 @@ EXPORT int cuDriverGetVersion(int *version) {
     return 0;
 }
 
-EXPORT int cuGetProcAddress_v2(const char *symbol, void **out, int version, uint64_t flags,
-                               void *status);
+/* As in the real driver, what cuGetProcAddress says about itself is another address than the exported one. */
+static int look_up(const char *symbol, void **out, int version, uint64_t flags, void *status);
 
 static const struct {
     const char *base;
@@ -108,10 +108,15 @@ static const struct {
     {"cuDevicePrimaryCtxRetain", (void *)cuDevicePrimaryCtxRetain, 0},
     {"cuCtxSetCurrent", (void *)cuCtxSetCurrent, 0},
     {"cuDriverGetVersion", (void *)cuDriverGetVersion, 0},
-    {"cuGetProcAddress", (void *)cuGetProcAddress_v2, 0},
+    {"cuGetProcAddress", (void *)look_up, 0},
 };
 
-int cuGetProcAddress_v2(const char *symbol, void **out, int version, uint64_t flags, void *status) {
+EXPORT int cuGetProcAddress_v2(const char *symbol, void **out, int version, uint64_t flags,
+                               void *status) {
+    return look_up(symbol, out, version, flags, status);
+}
+
+static int look_up(const char *symbol, void **out, int version, uint64_t flags, void *status) {
     (void)version, (void)status;
     *out = NULL;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Walks a replay in the order of its events and tells which block begins and which ends. It also
+ * finds the ends of blocks whose free is missing, which no event of their own announces. Blocks
+ * from before the trace are not announced: start from replay->lives[0 .. base_cnt). */
+#ifndef SL_PAGE_WALK_H
+#define SL_PAGE_WALK_H
+
+#include "model/replay.h"
+
+typedef struct sl_page_walk {
+    const sl_replay *replay; /* borrowed */
+    sl_life_ids strays;      /* owned; lives that end at another life's event, by that event */
+    size_t next_stray;
+    uint32_t event; /* not yet looked at */
+} sl_page_walk;
+
+typedef struct sl_page_change {
+    uint32_t event;
+    uint32_t life;
+    bool is_begin; /* else it ends */
+} sl_page_change;
+
+/* False when memory ran out; sl_page_walk_fini in either case. */
+bool sl_page_walk_init(sl_page_walk *walk, const sl_replay *replay);
+void sl_page_walk_rewind(sl_page_walk *walk);
+void sl_page_walk_fini(sl_page_walk *walk);
+
+/* The next change, events ascending; false at the end. */
+bool sl_page_walk_next(sl_page_walk *walk, sl_page_change *change);
+
+#endif

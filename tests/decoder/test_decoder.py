@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""The decoder that was written from docs/format.md alone must agree with the program: on the frozen recordings, on fresh ones
+of each kind, and on recordings of a killed writer with several threads."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import slog_decode
+import tap
+from slog import CRASH_KILL, FROZEN, KINDS, make, stormlog
+
+
+def agree(path):
+    log = slog_decode.Log(path)
+    done = stormlog("cat", path, "--format", "json", "--stacks", timeout=120)
+    tap.equal(done.returncode, 0, done.stderr)
+    ours = [json.loads(line) for line in done.stdout.splitlines()]
+    theirs = log.events()
+    tap.equal(len(theirs), len(ours), "events")
+    for i, (a, b) in enumerate(zip(theirs, ours)):
+        tap.equal(a, b, f"event {i}")
+    report = json.loads(stormlog("fsck", path, "--format", "json", timeout=120).stdout)
+    summary = log.summary()
+    tap.equal(summary, {key: report[key] for key in summary})
+
+
+def check(path):
+    @tap.test(f"{path.name}, frozen")
+    def _():
+        agree(path)
+
+
+def check_fresh(kind):
+    @tap.test(f"{kind}, fresh")
+    def _(folder):
+        agree(make(kind, Path(folder) / f"{kind}.slog"))
+
+
+for frozen in FROZEN:
+    check(frozen)
+for kind_name in KINDS:
+    check_fresh(kind_name)
+
+
+@tap.test("killed writers with four threads, five times")
+def _(folder):
+    # The crash test leaves the file of its last round when asked to keep it.
+    for seed in range(5):
+        done = subprocess.run([CRASH_KILL, "--keep", "1", str(seed), folder], capture_output=True, text=True, timeout=60)
+        tap.equal(done.returncode, 0, done.stdout)
+        paths = list(Path(folder).glob("*.slog"))
+        tap.equal(len(paths), 1, "recordings kept")
+        agree(paths[0])
+        paths[0].unlink()
+
+
+tap.main()

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""Recording that a running process starts itself (stormlog/record.h), through ctypes. Argument: the program."""
+
+import os
+import subprocess
+import sys
+
+import slog_totals
+import tap
+
+stormlog = os.path.abspath(sys.argv.pop(1))
+PYTHON = "/usr/bin/python3"
+LIBRARY = os.path.join(os.path.dirname(stormlog), "libstormlog_record.so")
+IS_SANITIZED = b"__asan_init" in open(stormlog, "rb").read()
+
+PRELUDE = """
+import ctypes, os, sys, time
+library = ctypes.CDLL(os.environ["LIBRARY"])
+library.sl_record_path.restype = ctypes.c_char_p
+library.sl_record_step.argtypes = [ctypes.c_uint64]
+class Options(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("cpu", ctypes.c_uint32), ("stacks", ctypes.c_uint32),
+                ("interval_ms", ctypes.c_uint32), ("ring_bytes", ctypes.c_uint64), ("dir", ctypes.c_char_p)]
+def start(cpu=1, **more):
+    options = Options(struct_size=ctypes.sizeof(Options), cpu=cpu, **more)
+    return library.sl_record_start(ctypes.byref(options))
+"""
+
+_has_torch = None
+
+
+def run(folder, source, command=(), **env):
+    global _has_torch
+    if IS_SANITIZED:
+        tap.skip("a sanitized library cannot be loaded into a plain Python")
+    if _has_torch is None:
+        _has_torch = os.path.exists(PYTHON) and subprocess.run([PYTHON, "-c", "import torch"]).returncode == 0
+    if not _has_torch:
+        tap.skip("this machine has no torch for " + PYTHON)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("STORMLOG_")}
+    path = os.path.join(folder, "program.py")
+    with open(path, "w") as file:
+        file.write(PRELUDE + source)
+    result = tap.run([*command, PYTHON, path], cwd=folder,
+                     env={**clean, "LIBRARY": LIBRARY, "STORMLOG_DIR": os.path.join(folder, "out"), **env})
+    tap.equal(result.returncode, 0, result.stderr)
+    return result, slog_totals.load_all(os.path.join(folder, "out"))
+
+
+def sizes(totals):
+    return {site.alloc_bytes: (site.alloc_cnt, site.free_cnt) for site in totals.sites}
+
+
+@tap.test("started after torch: what comes later is recorded, with its line, until the stop")
+def _(folder):
+    result, totals = run(folder, """
+import torch
+before = torch.ones(10)
+print(start(), library.sl_record_is_on(), library.sl_record_path())
+x = torch.ones(100)
+print(library.sl_record_path().decode().startswith(os.environ["STORMLOG_DIR"]))
+del x
+library.sl_record_stop()
+after = torch.ones(1000)
+print(library.sl_record_is_on())
+""")
+    tap.equal(result.stdout, "0 1 b''\nTrue\n0\n")
+    tap.equal(len(totals), 1, "recordings")
+    tap.equal(sizes(totals[0]), {400: (1, 1)}, "blocks between start and stop")
+    tap.equal(totals[0].sites[0].stack[0][:1], ("<module>",), "its stack")
+    tap.true(totals[0].is_closed, "closed by stop")
+
+
+@tap.test("started before torch: its libraries are patched as they come")
+def _(folder):
+    result, totals = run(folder, """
+print(start())
+import torch
+x = torch.ones(100)
+library.sl_record_stop()
+""")
+    tap.equal(result.stdout, "0\n")
+    tap.equal(len(totals), 1, "recordings")
+    tap.true(400 in sizes(totals[0]), f"the block is there: {sizes(totals[0])}")
+
+
+@tap.test("stop puts every import slot back, and start works again")
+def _(folder):
+    _, totals = run(folder, """
+import torch
+def slots():
+    # The words of libc10's writable memory: that is where its import slots are.
+    found = []
+    for line in open("/proc/self/maps"):
+        if "libc10" in line and line.split()[1] in ("rw-p", "r--p"):
+            low, high = (int(part, 16) for part in line.split()[0].split("-"))
+            found.append((line.split()[1], bytes((ctypes.c_char * (high - low)).from_address(low))))
+    return found
+torch.ones(1)
+before = slots()
+for i in range(3):
+    assert start() == 0
+    changed = slots()
+    x = torch.ones(100 + i)
+    del x
+    library.sl_record_stop()
+import struct
+own = [int(line.split("-")[0], 16) for line in open("/proc/self/maps") if "libstormlog_record" in line]
+low, high = min(own), max(own) + (1 << 20)
+def ours(memory):
+    return sum(low <= word < high for _, data in memory for (word,) in struct.iter_unpack("<Q", data[:len(data) // 8 * 8]))
+assert ours(before) == 0, ours(before)
+assert ours(changed) > 0, "nothing was patched"
+assert ours(slots()) == 0, ours(slots())
+assert [kind for kind, _ in slots()] == [kind for kind, _ in before], "protection of the pages"
+""")
+    tap.equal(sorted(size for row in totals for size in sizes(row)), [400, 404, 408], "one recording for each start")
+
+
+@tap.test("start refuses a second time, under STORMLOG_DISABLE, and under stormlog run")
+def _(folder):
+    source = "import torch\nprint(start(), start())\ntorch.ones(1)\nlibrary.sl_record_stop()\n"
+    tap.equal(run(folder, source)[0].stdout, "0 -1\n")
+    tap.equal(run(folder, source, STORMLOG_DISABLE="1")[0].stdout, "-1 -1\n")
+    command = [stormlog, "run", "-q", "-o", os.path.join(folder, "other"), "--"]
+    tap.equal(run(folder, source, command=command)[0].stdout, "-1 -1\n")
+
+
+@tap.test("options that make no sense are refused")
+def _(folder):
+    result, _ = run(folder, """
+print(start(cpu=7), start(stacks=9), start(interval_ms=3), start(dir=b"x" * 5000))
+print(library.sl_record_is_on())
+""")
+    tap.equal(result.stdout, "-2 -2 -2 -2\n0\n")
+
+
+@tap.test("steps and marks of the program's own")
+def _(folder):
+    _, totals = run(folder, """
+import torch
+start()
+net = torch.nn.Linear(4, 4)
+optimizer = torch.optim.Adam(net.parameters())
+for i in range(4):
+    library.sl_record_mark_begin(b"load")
+    x = torch.ones(2, 4)
+    library.sl_record_mark_end(b"load")
+    optimizer.zero_grad(); net(x).sum().backward(); optimizer.step()
+    library.sl_record_step(100 + i)
+library.sl_record_mark(b"done")
+library.sl_record_stop()
+""")
+    row = totals[0]
+    tap.equal(row.steps, [100, 101, 102, 103], "the program's own steps, and no found ones beside them")
+    tap.equal([name for _, name in row.marks], ["load"] * 8 + ["done"], "marks")
+
+
+@tap.test("a folder that is not named is stormlog-runs")
+def _(folder):
+    run(folder, "import torch\nstart()\ntorch.ones(1)\nlibrary.sl_record_stop()\n", STORMLOG_DIR="")
+    tap.equal(len(slog_totals.load_all(os.path.join(folder, "stormlog-runs"))), 1)
+
+
+@tap.test("fork while recording: the child has its own file")
+def _(folder):
+    _, totals = run(folder, """
+import torch
+start()
+x = torch.ones(100)
+if os.fork() == 0:
+    y = torch.ones(200)
+    os._exit(0)
+os.wait()
+z = torch.ones(300)
+library.sl_record_stop()
+""")
+    tap.equal(sorted(sorted(sizes(row)) for row in totals), [[400, 1200], [800]])
+
+
+tap.main()

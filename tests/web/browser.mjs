@@ -1,0 +1,55 @@
+// Opens a page in Debian's Chromium and watches for what must never happen: an error, a request.
+import { createRequire } from "node:module";
+import { mkdtempSync, rmSync, existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+const require = createRequire(path.join(ROOT, "web/package.json"));
+
+const FLAGS = [
+  "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+];
+
+export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** Why pages cannot be opened here, or null. */
+export function whyNot() {
+  if (!existsSync(CHROMIUM)) return `${CHROMIUM} is not installed`;
+  if (!existsSync(path.join(ROOT, "web/node_modules/playwright-core"))) return "web/node_modules is not there: run npm ci in web/";
+  return null;
+}
+
+export async function openBrowser(options = {}) {
+  const { chromium } = require("playwright-core");
+  const profile = mkdtempSync(path.join(tmpdir(), "stormlog-chromium-"));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: CHROMIUM, args: FLAGS, viewport: { width: 1280, height: 900 }, ...options,
+  });
+  return {
+    context,
+    close: async () => {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A page, its file opened, with everything it complained about or asked for. */
+export async function openPage(context, file) {
+  const page = await context.newPage();
+  const url = pathToFileURL(file).href;
+  const troubles = [];
+  page.on("console", (m) => { if (["error", "warning"].includes(m.type())) troubles.push(`console: ${m.text()}`); });
+  page.on("pageerror", (e) => troubles.push(`exception: ${e.message}`));
+  page.on("request", (r) => { if (r.url() !== url && !r.url().startsWith("data:,")) troubles.push(`request: ${r.url()}`); });
+  await page.goto(url);
+  await page.waitForSelector("html[data-ready]", { timeout: 20000 });
+  return { page, troubles };
+}
+
+export function axeSource() {
+  return require("axe-core").source;
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the odd inputs of the page's tests as torch snapshots: make_inputs.py FOLDER."""
+import pathlib
+import pickle
+import sys
+
+NASTY = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>.py"
+COMMENT = "<!--<script>"
+
+
+def frame(name, filename, line):
+    return {"name": name, "filename": filename, "line": line}
+
+
+def event(action, addr, size, time_us, frames=()):
+    return {"action": action, "addr": addr, "size": size, "stream": 0, "time_us": time_us, "frames": list(frames)}
+
+
+def freed(addr, size, time_us, frames=()):
+    return [event("free_requested", addr, size, time_us, frames), event("free_completed", addr, size, time_us, frames)]
+
+
+def segment(addr, total, blocks):
+    used = sum(b["size"] for b in blocks if b["state"] == "active_allocated")
+    return {"device": 0, "address": addr, "total_size": total, "allocated_size": used, "active_size": used,
+            "requested_size": used, "stream": 0, "segment_type": "large", "segment_pool_id": (0, 0),
+            "is_expandable": False, "frames": [], "blocks": blocks}
+
+
+def block(addr, size, state, frames=()):
+    return {"address": addr, "size": size, "requested_size": size, "state": state, "frames": list(frames)}
+
+
+def snapshot(events, segments=()):
+    return {"segments": list(segments), "device_traces": [events], "allocator_settings": {}, "external_annotations": []}
+
+
+MIB = 1 << 20
+BASE = 0x7F0000000000
+
+
+def one_block(frames):
+    """One block that stays, with an end state that agrees."""
+    return snapshot([event("segment_alloc", BASE, 2 * MIB, 1), event("alloc", BASE, MIB, 2, frames)],
+                    [segment(BASE, 2 * MIB, [block(BASE, MIB, "active_allocated", frames), block(BASE + MIB, MIB, "inactive")])])
+
+
+def many_stacks(count):
+    events = []
+    for i in range(count):
+        events.append(event("alloc", BASE + i * 512, 512, i, [frame(f"f{i}", f"/u/mod{i % 500}.py", i + 1)]))
+    return snapshot(events)
+
+
+def backwards():
+    times = [100, 50, 70, 10, 200]
+    return snapshot([event("alloc", BASE + i * MIB, MIB, t, [frame("f", "/u/a.py", 1)]) for i, t in enumerate(times)])
+
+
+INPUTS = {
+    "hostile": lambda: one_block([frame(NASTY, f"/u/{COMMENT}{NASTY}", 7), frame("__proto__", "/u/constructor.py", 3)]),
+    "not_utf8": lambda: one_block([frame("f\udcff\ud800", "/u/\udcfe.py", 7)]),
+    "empty": lambda: snapshot([]),
+    "one_event": lambda: snapshot([event("alloc", BASE, 512, 5, [frame("f", "/u/a.py", 1)])]),
+    "backwards": backwards,
+    "larger_than_card": lambda: snapshot([event("alloc", BASE, 1 << 45, 1, [frame("f", "/u/a.py", 1)])] + freed(BASE, 1 << 45, 2)),
+    "high_addresses": lambda: snapshot([event("alloc", (1 << 64) - MIB * (i + 1), MIB, i, [frame("f", "/u/a.py", 1)]) for i in range(3)]),
+    "many_stacks": lambda: many_stacks(100_000),
+}
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, make in INPUTS.items():
+        # A string with a lone surrogate is pickled as bytes that are not UTF-8, as a broken file name would be.
+        (folder / f"{name}.pickle").write_bytes(pickle.dumps(make(), protocol=4))
+    whole = (folder / "one_event.pickle").read_bytes()
+    (folder / "half.pickle").write_bytes(whole[:len(whole) // 2])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+// Inputs that are empty, broken, huge or hostile: a page that says so, or no page at all.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, rmSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { ROOT, openBrowser, openPage } from "../browser.mjs";
+import { OUT, makeReport, stormlog } from "../report.mjs";
+
+const FOLDER = path.join(OUT, "odd");
+const odd = (name) => path.join(FOLDER, `${name}.pickle`);
+let browser;
+
+before(async () => {
+  const made = spawnSync("python3", [path.join(ROOT, "tests/web/make_inputs.py"), FOLDER], { encoding: "utf8" });
+  assert.equal(made.status, 0, made.stderr);
+  browser = await openBrowser();
+});
+after(async () => { await browser.close(); });
+
+const TABS = ["blocks", "flame", "sites", "segments", "ledger", "about"];
+
+/** Opens the page, goes through every view; none may be blank or complain. Returns the text of it all. */
+async function walk(name, ...options) {
+  const { file } = makeReport(`odd-${name}`, [odd(name)], ...options);
+  const { page, troubles } = await openPage(browser.context, file);
+  let text = await page.locator("#app").innerText();
+  for (const tab of TABS) {
+    if (await page.locator(`#tab-${tab}`).count() === 0) continue;
+    await page.click(`#tab-${tab}`);
+    await page.waitForSelector(`#panel-${tab} > *`);
+    const part = await page.locator(`#panel-${tab}`).innerText();
+    assert.ok(part.trim() !== "", `${tab} is blank`);
+    assert.doesNotMatch(part, /could not be drawn|NaN|undefined|Infinity/, tab);
+    text += part;
+  }
+  await page.screenshot({ path: path.join(OUT, `odd-${name}.png`), fullPage: true });
+  assert.deepEqual(troubles, []);
+  return { page, text };
+}
+
+test("markup in names stays text", async () => {
+  const { page, text } = await walk("hostile", "--title", "</title><img src=x onerror=window.hacked=1>");
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  assert.equal(await page.locator("img").count(), 0);
+  assert.ok(text.includes("<img src=x onerror=window.hacked=1>.py"), "the name is shown as it is");
+  assert.equal(await page.title(), "</title><img src=x onerror=window.hacked=1>");
+});
+
+test("an inline handler or a strange script is refused by the page's policy", async () => {
+  const { file } = makeReport("odd-policy", [odd("one_event")]);
+  const html = readFileSync(file, "utf8");
+  const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html)[1];
+  assert.match(policy, /^default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+'/);
+  assert.doesNotMatch(policy, /unsafe|https?:|\*/);
+  const { page } = await openPage(browser.context, file);
+  const ran = await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.hacked = 1";
+    document.body.append(script);
+    return window.hacked;
+  });
+  assert.equal(ran, undefined);
+  await page.close();
+});
+
+test("names that are not UTF-8 are shown with a replacement", async () => {
+  const { text } = await walk("not_utf8");
+  assert.match(text, /\ufffd/);
+});
+
+test("an empty trace says so", async () => {
+  const { text } = await walk("empty");
+  assert.match(text, /no event|no block|no history/i);
+});
+
+test("one event", async () => {
+  const { text } = await walk("one_event");
+  assert.match(text, /512 B/);
+});
+
+test("times that go backwards are sorted, and the page says so", async () => {
+  const { text } = await walk("backwards");
+  assert.match(text, /out of order|sorted|backwards/i);
+});
+
+test("a block larger than any card", async () => {
+  const { text } = await walk("larger_than_card");
+  assert.match(text, /32\.0 TiB/);
+});
+
+test("addresses keep all their digits", async () => {
+  const { page } = await walk("high_addresses");
+  await page.click("#tab-blocks");
+  await page.locator("#panel-blocks input[type=search]").fill("0xfffffffffff00000");
+  await page.waitForFunction(() => document.querySelector("#panel-blocks .tools .sub").textContent === "1 blocks match" ||
+    document.querySelector("#panel-blocks .tools .sub").textContent === "1 block matches");
+});
+
+test("100,000 distinct stacks", async () => {
+  const { text } = await walk("many_stacks");
+  assert.match(text, /of 100,000 stacks are kept whole/);
+  assert.match(text, /48\.8 MiB/);
+});
+
+test("half a file leaves no page behind", () => {
+  const file = path.join(OUT, "odd-half.html");
+  rmSync(file, { force: true });
+  const run = stormlog("report", odd("half"), "-o", file);
+  assert.equal(run.status, 3);
+  assert.match(run.stderr, /ends at byte \d+/);
+  assert.equal(existsSync(file), false);
+});
+
+test("wrong use is told apart from bad input", () => {
+  assert.equal(stormlog("report").status, 2);
+  assert.equal(stormlog("report", odd("one_event"), "--diff", "-o", path.join(OUT, "x.html")).status, 2);
+  assert.equal(stormlog("report", odd("no_such_file")).status, 3);
+  assert.equal(stormlog("report", odd("one_event"), "-o", path.join(OUT, "no", "such", "folder.html")).status, 4);
+});

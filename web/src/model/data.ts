@@ -1,0 +1,47 @@
+// Sections by name, decoded when first asked for. No DOM: the text of a section comes from a callback.
+import { COLUMNS, SCHEMA, type SectionName } from "../schema.ts";
+import { PageError, decodeColumn, fromBase64, inflate } from "./decode.ts";
+import type { PageMeta } from "./meta.ts";
+
+export type Columns<S extends SectionName> = Record<keyof (typeof COLUMNS)[S], Float64Array>;
+
+export class PageData {
+  readonly meta: PageMeta;
+  private readonly text: (id: string) => string | null;
+  private readonly cache = new Map<string, Promise<unknown>>();
+
+  constructor(metaText: string, text: (id: string) => string | null) {
+    const meta = JSON.parse(metaText) as PageMeta;
+    if (meta.schema !== SCHEMA)
+      throw new PageError(`this page reads data of version ${SCHEMA}, but the file holds ${String(meta.schema)}`);
+    this.meta = meta;
+    this.text = text;
+  }
+
+  /** The columns of a section; missing columns are empty, a missing section is null. */
+  section<S extends SectionName>(name: S, lane?: number): Promise<Columns<S> | null> {
+    const id = lane === undefined ? name : `${name}-${lane}`;
+    let found = this.cache.get(id);
+    if (!found) {
+      found = this.load(name, id);
+      this.cache.set(id, found);
+    }
+    return found as Promise<Columns<S> | null>;
+  }
+
+  private async load<S extends SectionName>(name: S, id: string): Promise<Columns<S> | null> {
+    const meta = this.meta.sections[id];
+    const text = meta ? this.text(id) : null;
+    if (!meta || text === null) return null;
+    let data = fromBase64(text);
+    if (meta.deflate) data = await inflate(data);
+    if (data.length !== meta.bytes)
+      throw new PageError(`section ${id} should hold ${meta.bytes} bytes and holds ${data.length}: the file is damaged`);
+    const out: Record<string, Float64Array> = {};
+    for (const [column, encoding] of Object.entries(COLUMNS[name])) {
+      const [offset, length, cnt] = meta.columns[column] ?? [0, 0, 0];
+      out[column] = decodeColumn(encoding, data.subarray(offset, offset + length), cnt);
+    }
+    return out as Columns<S>;
+  }
+}

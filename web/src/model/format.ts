@@ -1,0 +1,78 @@
+// Numbers as people read them. The same rules as src/base/human.c, so that page and terminal agree.
+
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+
+function scaled(value: number, unit: string): string {
+  const decimals = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  return `${value.toFixed(decimals)} ${unit}`;
+}
+
+export function bytes(n: number | null): string {
+  if (n === null) return "not known";
+  const size = Math.abs(n);
+  const sign = n < 0 ? "-" : "";
+  if (size < 1024) return `${sign}${Math.round(size)} B`;
+  let value = size;
+  let unit = 0;
+  while (value >= 1023.5 && unit + 1 < UNITS.length) {
+    value /= 1024;
+    unit++;
+  }
+  return sign + scaled(value, UNITS[unit]!);
+}
+
+export function delta(n: number): string {
+  return (n > 0 ? "+" : "") + bytes(n);
+}
+
+export function count(n: number): string {
+  return Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** "1 block", "2 blocks" */
+export function plural(n: number, word: string): string {
+  return `${count(n)} ${word}${n === 1 ? "" : "s"}`;
+}
+
+export function exactBytes(n: number): string {
+  return `${count(n)} B`;
+}
+
+export function duration(us: number): string {
+  const sign = us < 0 ? "-" : "";
+  const left = Math.abs(us);
+  const seconds = Math.floor(left / 1e6);
+  if (left < 1000) return `${sign}${Math.round(left)} µs`;
+  if (left < 1e6) return sign + scaled(left / 1e3, "ms");
+  if (seconds < 120) return sign + scaled(left / 1e6, "s");
+  if (seconds < 7200) return `${sign}${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  if (seconds < 172800)
+    return `${sign}${Math.floor(seconds / 3600)} h ${String(Math.floor(seconds / 60) % 60).padStart(2, "0")} min`;
+  return `${sign}${Math.floor(seconds / 86400)} d ${Math.floor(seconds / 3600) % 24} h`;
+}
+
+export function percent(share: number): string {
+  const value = share * 100;
+  return `${value.toFixed(value !== 0 && Math.abs(value) < 10 ? 1 : 0)} %`;
+}
+
+export function address(high: number, low: number): string {
+  const digits = high > 0 ? high.toString(16) + low.toString(16).padStart(8, "0") : low.toString(16);
+  return `0x${digits}`;
+}
+
+export function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+/** "train.py" of "/home/a/train.py". */
+export function baseName(path: string): string {
+  const at = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
+  return at < 0 ? path : path.slice(at + 1);
+}
+
+/** The last two parts: enough to tell two files of one name apart. */
+export function shortPath(path: string): string {
+  const parts = path.split("/").filter((p) => p !== "");
+  return parts.length <= 2 ? path : parts.slice(-2).join("/");
+}

@@ -1,0 +1,123 @@
+// The shape of the JSON part of a page, as src/export/page_meta.c writes it.
+
+export interface SectionMeta {
+  deflate: boolean;
+  bytes: number;
+  /** name -> [byte offset, byte length, number of values] */
+  columns: Record<string, [number, number, number]>;
+}
+
+export interface InputMeta {
+  path: string;
+  kind: string;
+  events: number;
+  dropped_events: number | null;
+  is_live: boolean;
+  has_time: boolean;
+  has_stacks: boolean;
+  has_requested_sizes: boolean;
+  notes: string[];
+  settings: string | null;
+}
+
+export interface LaneMeta {
+  input: number;
+  device: number;
+  /** the input holds readings of counters; every "event" is one of them */
+  is_sampled: boolean;
+  first_us: number;
+  last_us: number;
+  events: number;
+  allocs: number;
+  frees: number;
+  base_bytes: number;
+  live_bytes: number;
+  live_rounded_bytes: number | null;
+  peak_bytes: number;
+  peak_event: number;
+  peak_time_us: number;
+  reserved_bytes: number | null;
+  peak_reserved_bytes: number | null;
+  capacity_bytes: number | null;
+  identity_holds: boolean;
+  identity_residue: number;
+  steps: number | null;
+  steps_marked: boolean;
+  fragmentation: Record<string, number | null> | null;
+  /** events per bin of the curve; 1 = every event */
+  bin_events: number;
+  blocks_total: number;
+  blocks_kept: number;
+  /** no block that was left out is larger */
+  largest_left_bytes: number;
+  stacks_total: number;
+  stacks_kept: number;
+  segments_total: number;
+  end_blocks_total: number;
+  groups: { line: GroupMeta[]; file: GroupMeta[]; stream: GroupMeta[] };
+  counters: string[];
+  oom_events: { event: number; time_us: number; bytes: number }[];
+  /** view -> why it cannot be shown for this input */
+  absent: Record<string, string>;
+}
+
+export interface GroupMeta {
+  label: string;
+  /** frame of the user's line, or null */
+  frame: number | null;
+}
+
+export interface FindingMeta {
+  kind: string;
+  severity: "critical" | "warning" | "info";
+  confidence: number;
+  lane: number | null;
+  device: number;
+  stack: number | null;
+  /** frame of the user's line */
+  site: number | null;
+  subkind: string | null;
+  bytes: number | null;
+  blocks: number | null;
+  bytes_per_second: number | null;
+  bytes_per_step: number | null;
+  r_squared: number | null;
+  growth_share: number | null;
+  first_time_us: number;
+  last_time_us: number;
+  title: string;
+  explanation: string;
+  advice: string | null;
+  evidence: { name: string; value: number | null; unit: string; threshold: number | null; relation: string | null }[];
+}
+
+export interface OomMeta {
+  lane: number | null;
+  device: number;
+  requested_bytes: number;
+  allocated_bytes: number | null;
+  reserved_bytes: number | null;
+  device_free_bytes: number | null;
+  limit_bytes: number | null;
+  time_us: number;
+  cause: string;
+  explanation: string;
+  stack: number | null;
+  site: number | null;
+  count: number;
+}
+
+export interface PageMeta {
+  schema: string;
+  generator: string;
+  title: string;
+  mode: "one" | "many" | "diff";
+  verdict: "healthy" | "leak" | "oom" | "fragmentation" | "spike";
+  verdict_text: string;
+  inputs: InputMeta[];
+  lanes: LaneMeta[];
+  findings: FindingMeta[];
+  oom: OomMeta | null;
+  heat: { bins: number; span_us: number; clock: "common" | "own" } | null;
+  sections: Record<string, SectionMeta>;
+}

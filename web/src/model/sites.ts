@@ -1,0 +1,99 @@
+// The table of user lines: whole-run figures from C, figures of the selected range from the live sets.
+import type { Range } from "./axis.ts";
+import type { Columns } from "./data.ts";
+import * as fmt from "./format.ts";
+import type { LiveSets } from "./live.ts";
+import type { Names } from "./names.ts";
+
+export interface SiteRow {
+  frame: number;
+  label: string;
+  place: string;
+  live: number;
+  blocks: number;
+  peak: number;
+  atPeak: number;
+  growth: number;
+  allocs: number;
+  allocBytes: number;
+  medianLifeUs: number | null;
+}
+
+/** Figures over the whole run. */
+export function siteRows(cols: Columns<"sites">, names: Names): SiteRow[] {
+  return Array.from(cols.frame, (frame, i) => ({
+    frame,
+    label: names.label(frame),
+    place: names.place(frame),
+    live: cols.live[i]!,
+    blocks: cols.blocks[i]!,
+    peak: cols.peak[i]!,
+    atPeak: cols.at_peak[i]!,
+    growth: 0,
+    allocs: cols.allocs[i]!,
+    allocBytes: cols.alloc_bytes[i]!,
+    medianLifeUs: cols.freed[i]! > 0 ? cols.median_life_us[i]! : null,
+  }));
+}
+
+/** The same rows with live, blocks, growth and allocs of the range; peak and life stay of the run. */
+export function rowsInRange(rows: SiteRow[], live: LiveSets, names: Names, range: Range): SiteRow[] {
+  const end = live.liveAt(range.to);
+  const growth = live.growth(range);
+  const churn = live.churn(range);
+  const sums = new Map<number, { live: number; blocks: number; growth: number; allocs: number; allocBytes: number }>();
+  for (let s = 0; s < live.stackCnt; s++) {
+    if (!end.bytes[s] && !growth.bytes[s] && !churn.blocks[s]) continue;
+    const frame = names.siteOf(s);
+    const sum = sums.get(frame) ?? { live: 0, blocks: 0, growth: 0, allocs: 0, allocBytes: 0 };
+    sum.live += end.bytes[s]!;
+    sum.blocks += end.blocks[s]!;
+    sum.growth += growth.bytes[s]!;
+    sum.allocs += churn.blocks[s]!;
+    sum.allocBytes += churn.bytes[s]!;
+    sums.set(frame, sum);
+  }
+  return rows.map((row) => ({ ...row, ...(sums.get(row.frame) ?? { live: 0, blocks: 0, growth: 0, allocs: 0, allocBytes: 0 }) }));
+}
+
+export type SiteKey = "label" | "live" | "blocks" | "peak" | "growth" | "allocs" | "allocBytes" | "medianLifeUs";
+
+export const SITE_COLUMNS: { key: SiteKey; title: string; help: string; show: (row: SiteRow) => string }[] = [
+  { key: "label", title: "Line", help: "the user's line that led to the allocation", show: (r) => r.label },
+  { key: "live", title: "Live", help: "bytes live at the end of the range", show: (r) => fmt.bytes(r.live) },
+  { key: "peak", title: "Peak", help: "highest live bytes of this line in the whole run", show: (r) => fmt.bytes(r.peak) },
+  { key: "growth", title: "Growth", help: "live at the end of the range less live at its start", show: (r) => fmt.delta(r.growth) },
+  { key: "allocs", title: "Allocs", help: "allocations in the range", show: (r) => fmt.count(r.allocs) },
+  { key: "allocBytes", title: "Allocated", help: "bytes allocated in the range, freed or not", show: (r) => fmt.bytes(r.allocBytes) },
+  { key: "blocks", title: "Blocks", help: "blocks live at the end of the range", show: (r) => fmt.count(r.blocks) },
+  { key: "medianLifeUs", title: "Median life", help: "of the freed blocks, in the whole run",
+    show: (r) => (r.medianLifeUs === null ? "none freed" : fmt.duration(r.medianLifeUs)) },
+];
+
+export function sortRows(rows: SiteRow[], key: SiteKey, descending: boolean): SiteRow[] {
+  const sign = descending ? -1 : 1;
+  return rows.slice().sort((a, b) => {
+    if (key === "label") return sign * a.label.localeCompare(b.label);
+    return sign * ((a[key] ?? -1) - (b[key] ?? -1)) || a.label.localeCompare(b.label);
+  });
+}
+
+export function filterRows(rows: SiteRow[], query: string, names: Names): SiteRow[] {
+  const words = query.trim().toLowerCase().split(/\s+/).filter((w) => w !== "");
+  if (words.length === 0) return rows;
+  return rows.filter((row) => {
+    const frame = names.frame(row.frame);
+    const text = `${frame?.file ?? ""}:${frame?.line ?? 0} ${frame?.function ?? ""}`.toLowerCase();
+    return words.every((w) => text.includes(w));
+  });
+}
+
+export function asMarkdown(rows: SiteRow[]): string {
+  const cell = (text: string): string => text.replace(/([\\|`*_<>[\]])/g, "\\$1").replace(/\s+/g, " ");
+  const lines = [
+    `| ${SITE_COLUMNS.map((c) => c.title).join(" | ")} |`,
+    `| ${SITE_COLUMNS.map((c) => (c.key === "label" ? "---" : "---:")).join(" | ")} |`,
+    ...rows.map((row) => `| ${SITE_COLUMNS.map((c) => cell(c.show(row))).join(" | ")} |`),
+  ];
+  return `${lines.join("\n")}\n`;
+}

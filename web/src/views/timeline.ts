@@ -1,0 +1,291 @@
+// Live, reserved and the limit over the run, alone or stacked by what holds the bytes.
+import uPlot from "uplot";
+import { onTheme, theme } from "../draw/colors.ts";
+import { absent, button, choice, h, replace, select } from "../draw/dom.ts";
+import { KEYS, makePlot, xText } from "../draw/plot.ts";
+import type { Folded } from "../model/curve.ts";
+import * as fmt from "../model/format.ts";
+import { groupsOfStacks, rowsFromBlocks, rowsFromColumns, type GroupKind, type GroupRows } from "../model/groups.ts";
+import type { Blocks } from "../model/blocks.ts";
+import type { Columns } from "../model/data.ts";
+import type { State } from "../state.ts";
+
+type Stacking = "none" | GroupKind;
+
+export function timelineView(state: State): HTMLElement {
+  const box = h("section", { class: "panel", "aria-labelledby": "timeline-title" },
+    h("h2", { id: "timeline-title" }, "Timeline"));
+  const body = h("div", {});
+  box.append(body);
+  const fill = (): void => {
+    const why = state.lane.meta.absent["timeline"];
+    if (why) replace(body, absent(why));
+    else replace(body, ...timelineBody(state));
+  };
+  fill();
+  state.on(["lane"], fill);
+  return box;
+}
+
+function timelineBody(state: State): (HTMLElement | null)[] {
+  let stacking: Stacking = "none";
+  let folded: Folded | null = null;
+  let blocks: Blocks | null = null;
+  let ends: Uint32Array | null = null;
+  let columns: Columns<"groups"> | null = null;
+  const readout = h("p", { class: "readout", id: "timeline-readout" });
+  const rangeText = h("span", { class: "range" });
+  const legend = h("ul", { class: "legend" });
+  const lane = state.lane;
+
+  const groupRows = (at: Float64Array, kind: GroupKind): GroupRows => {
+    const groups = lane.meta.groups[kind].length;
+    if (blocks && ends && kind !== "stream" && lane.meta.blocks_kept === lane.meta.blocks_total)
+      return rowsFromBlocks(blocks, ends, groupsOfStacks(lane.meta, state.names, kind), groups, at);
+    return columns ? rowsFromColumns(columns, kind, groups, at) : [];
+  };
+
+  const series = (): uPlot.Series[] => {
+    const t = theme();
+    const line = (stroke: string, extra: uPlot.Series = {}): uPlot.Series =>
+      ({ stroke, width: 1.5, points: { show: false }, ...extra });
+    const reserved = line(t.reserved, { width: 1.25 });
+    const limit = line(t.limit, { dash: [6, 4], width: 1.25 });
+    if (stacking === "none")
+      return [line(t.live, { fill: `${t.live}26` }), line(t.live, { width: 0.75 }), reserved, limit];
+    const cnt = lane.meta.groups[stacking].length;
+    const fills = lane.meta.groups[stacking].map((_, i) => line("transparent", { width: 0, fill: t.series[cnt - 1 - i] ?? t.rest }));
+    return [...fills, line(t.ink, { width: 1 }), reserved, limit];
+  };
+
+  const data = (width: number, from: number, to: number): uPlot.AlignedData => {
+    folded = lane.curve.fold(state.axis, from, to, width);
+    const capacity = lane.meta.capacity_bytes;
+    const flat = capacity === null ? folded.x.map(() => NaN) : folded.x.map(() => capacity);
+    const reserved = folded.reserved ?? folded.x.map(() => NaN);
+    const half = (to - from) / width / 2;
+    const x = folded.x.map((v) => v + half);
+    if (stacking === "none") return [x, folded.max, folded.min, reserved, flat];
+    const rows = groupRows(folded.at, stacking);
+    const sums: Float64Array[] = [];
+    for (const row of rows) {
+      const below = sums[sums.length - 1];
+      sums.push(row.map((v, i) => v + (below?.[i] ?? 0)));
+    }
+    // The whole stack first, then ever smaller parts painted over it.
+    return [x, ...sums.reverse(), folded.max, reserved, flat];
+  };
+
+  const plot = makePlot(state, {
+    label: "Memory over the run. Arrow keys pan, plus and minus zoom, zero shows the whole run, comma and full stop step by one event.",
+    height: 300,
+    series, data,
+    top: () => yTop(folded, lane.meta.capacity_bytes),
+    over: (u) => drawMarks(u, state),
+    hover: (x) => {
+      readout.textContent = describe(state, x === null ? state.instant : state.axis.event(x), x !== null);
+    },
+    click: (x) => state.setInstant(state.axis.event(x)),
+  });
+
+  const showRange = (): void => {
+    const axis = state.axis;
+    const { from, to } = state.range;
+    rangeText.textContent = state.isWhole
+      ? `Whole run: ${fmt.plural(lane.meta.events, lane.meta.is_sampled ? "sample" : "event")}.`
+      : `${xText(state, axis.x(from))} to ${xText(state, axis.x(to))}, ${fmt.plural(to - from + 1, "event")} selected.`;
+  };
+  const showLegend = (): void => replace(legend, ...legendItems(state, stacking));
+  const setStacking = async (kind: Stacking): Promise<void> => {
+    stacking = kind;
+    if (kind !== "none") {
+      columns = await lane.groups();
+      blocks = await lane.blocks();
+      ends = await lane.ends();
+    }
+    showLegend();
+    plot.rebuild();
+  };
+  const update = (): void => {
+    showRange();
+    readout.textContent = describe(state, state.instant, false);
+    plot.redraw();
+  };
+  state.follow(plot.root, ["range", "instant"], update);
+  state.follow(plot.root, ["axis"], () => {
+    plot.rebuild();
+    update();
+  });
+  onTheme(() => {
+    plot.rebuild();
+    showLegend();
+  });
+  showLegend();
+  showRange();
+  readout.textContent = describe(state, state.instant, false);
+
+  const stackings: { value: Stacking; label: string }[] = [{ value: "none", label: "Total" }];
+  if (lane.meta.groups.line.length > 0) stackings.push({ value: "line", label: "By line" });
+  if (lane.meta.groups.file.length > 1) stackings.push({ value: "file", label: "By file" });
+  if (lane.meta.groups.stream.length > 1) stackings.push({ value: "stream", label: "By stream" });
+  const tools = h("div", { class: "tools" },
+    choice("Show", stackings, stacking, (v) => void setStacking(v)),
+    lane.hasTime ? select("Axis", [{ value: "time", label: "time" }, { value: "event", label: "events" }], state.axisKind, (v) => state.setAxis(v)) : null,
+    h("div", { class: "buttons" },
+      button("←", () => state.pan(-0.25), { "aria-label": "Pan left" }),
+      button("→", () => state.pan(0.25), { "aria-label": "Pan right" }),
+      button("+", () => state.zoom(0.5), { "aria-label": "Zoom in" }),
+      button("−", () => state.zoom(2), { "aria-label": "Zoom out" }),
+      button("Whole run", () => state.resetRange())));
+  const help = h("p", { class: "hint" },
+    `Drag to select a range, it drives every view below; Shift-drag pans, Ctrl-wheel zooms, a click fixes the moment. Keys: ${KEYS.filter((k) => k.text).map((k) => k.text).join(" · ")}.`);
+  return [tools, legend, plot.root, readout, h("p", { class: "sub" }, rangeText, " ", detailNote(state)), markList(state), help];
+}
+
+function yTop(folded: Folded | null, capacity: number | null): number {
+  if (!folded) return 1;
+  let top = 0;
+  for (const v of folded.max) if (v > top) top = v;
+  if (folded.reserved) for (const v of folded.reserved) if (v > top) top = v;
+  // The limit is shown once memory comes within reach of it; far above, it would flatten everything.
+  if (capacity !== null && top > capacity / 3) top = Math.max(top, capacity);
+  return top * 1.06;
+}
+
+function describe(state: State, event: number, isHover: boolean): string {
+  const lane = state.lane;
+  if (event < 0) return `Before the first event: live ${fmt.bytes(lane.meta.base_bytes)}`;
+  const point = lane.curve.pointAt(event);
+  const when = lane.hasTime ? `${fmt.duration(state.axis.timeOf(event))} after the start` : "";
+  const which = point.from === point.to ? `event ${fmt.count(event)}` : `events ${fmt.count(point.from)} to ${fmt.count(point.to)}`;
+  const live = point.min === point.max
+    ? `live ${fmt.bytes(point.max)} (${fmt.exactBytes(point.max)})`
+    : `live ${fmt.bytes(point.min)} to ${fmt.bytes(point.max)} (at most ${fmt.exactBytes(point.max)})`;
+  const reserved = point.reserved === null ? "" : `, reserved ${fmt.bytes(point.reserved)}`;
+  const lead = isHover ? "" : event === lane.meta.peak_event ? "Peak: " : "Chosen moment: ";
+  return `${lead}${[when, which].filter((s) => s !== "").join(", ")}: ${live}${reserved}`;
+}
+
+function detailNote(state: State): string {
+  const lane = state.lane;
+  const word = lane.meta.is_sampled ? "sample" : "event";
+  if (lane.meta.bin_events === 1) return `Every ${word} is in this curve.`;
+  return `Each point of this curve stands for ${fmt.plural(lane.meta.bin_events, word)} and keeps their true lowest and highest value.`;
+}
+
+/** A colour chip drawn as an image of its class: styles in attributes are forbidden by the page's policy. */
+export function chip(color: string): HTMLElement {
+  const el = h("span", { class: "chip", "aria-hidden": "true" });
+  el.style.backgroundColor = color;
+  return el;
+}
+
+function legendItems(state: State, stacking: Stacking): HTMLElement[] {
+  const t = theme();
+  const lane = state.lane;
+  const item = (color: string, text: string, kind = ""): HTMLElement => h("li", { class: kind }, chip(color), text);
+  const out: HTMLElement[] = [];
+  if (stacking === "none") out.push(item(t.live, "live (highest and lowest in each pixel)"));
+  else
+    lane.meta.groups[stacking].forEach((g, i) =>
+      out.push(item(t.series[i] ?? t.rest, g.frame !== null ? state.names.label(g.frame) : fmt.shortPath(g.label))));
+  if (lane.curve.hasReserved) out.push(item(t.reserved, "reserved by the allocator", "line"));
+  if (lane.meta.capacity_bytes !== null) out.push(item(t.limit, `limit ${fmt.bytes(lane.meta.capacity_bytes)}`, "line"));
+  if (lane.meta.oom_events.length > 0) out.push(item(t.bad, "out of memory", "line"));
+  return out;
+}
+
+/** The marks in words, for those who cannot see the strip. */
+function markList(state: State): HTMLElement | null {
+  const { steps, ranges, points } = state.lane.marks;
+  const parts: string[] = [];
+  if (steps.length > 0) parts.push(`${fmt.count(steps.length)} steps`);
+  if (ranges.length > 0) parts.push(`${fmt.count(ranges.length)} named ranges (${[...new Set(ranges.map((r) => r.name))].slice(0, 5).join(", ")})`);
+  if (points.length > 0) parts.push(`${fmt.count(points.length)} named points`);
+  return parts.length === 0 ? null : h("p", { class: "sub" }, `Marked in the input: ${parts.join("; ")}.`);
+}
+
+const STRIP = 9;
+const MAX_DEPTH = 3;
+
+function drawMarks(u: uPlot, state: State): void {
+  const t = theme();
+  const ctx = u.ctx;
+  const r = devicePixelRatio;
+  const { left, top, width, height } = u.bbox;
+  const axis = state.axis;
+  const toX = (us: number): number => u.valToPos(axis.kind === "time" ? us / 1e6 : axis.eventAtTime(us), "x", true);
+  const visible = (x: number): boolean => x >= left && x <= left + width;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top, width, height);
+  ctx.clip();
+  const { steps, ranges, points } = state.lane.marks;
+  drawLines(ctx, steps.map((s) => toX(s.us)).filter(visible), t.muted, top, height, width, r);
+  for (const range of ranges) {
+    if (range.depth >= MAX_DEPTH) continue;
+    const a = Math.max(toX(range.from), left);
+    const b = Math.min(toX(range.to), left + width);
+    if (b <= a) continue;
+    ctx.globalAlpha = 0.55;
+    ctx.fillStyle = t.series[hash(range.name) % 11]!;
+    ctx.fillRect(a, top + height - (range.depth + 1) * STRIP * r, Math.max(b - a, 1), (STRIP - 2) * r);
+    ctx.globalAlpha = 1;
+    if (b - a > 70 * r) label(ctx, range.name, a + 4 * r, top + height - (range.depth + 1) * STRIP * r - 3 * r, t.ink, r, b - a);
+  }
+  for (const point of points) vertical(ctx, toX(point.us), t.accent, top, height, r, [2, 3]);
+  for (const oom of state.lane.meta.oom_events) {
+    const x = u.valToPos(axis.x(oom.event), "x", true);
+    if (!visible(x)) continue;
+    vertical(ctx, x, t.bad, top, height, r, []);
+    label(ctx, `out of memory: ${fmt.bytes(oom.bytes)}`, Math.min(x + 5 * r, left + width - 190 * r), top + 14 * r, t.bad, r, 400 * r);
+  }
+  const x = u.valToPos(axis.x(Math.max(0, state.instant)), "x", true);
+  if (visible(x)) vertical(ctx, x, t.accent, top, height, r, [4, 3]);
+  ctx.restore();
+}
+
+function hash(text: string): number {
+  let n = 0;
+  for (let i = 0; i < text.length; i++) n = (Math.imul(n, 31) + text.charCodeAt(i)) >>> 0;
+  return n;
+}
+
+/** Steps as lines while they are apart, as ticks at the top when they are many. */
+function drawLines(ctx: CanvasRenderingContext2D, xs: number[], color: string, top: number, height: number, width: number, r: number): void {
+  const many = xs.length > width / r / 14;
+  ctx.strokeStyle = color;
+  ctx.globalAlpha = many ? 0.5 : 0.28;
+  ctx.lineWidth = r;
+  ctx.beginPath();
+  let last = -Infinity;
+  for (const x of xs) {
+    if (x - last < r) continue;
+    last = x;
+    ctx.moveTo(x, top);
+    ctx.lineTo(x, many ? top + 6 * r : top + height);
+  }
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+}
+
+function vertical(ctx: CanvasRenderingContext2D, x: number, color: string, top: number, height: number, r: number, dash: number[]): void {
+  ctx.strokeStyle = color;
+  ctx.lineWidth = 1.5 * r;
+  ctx.setLineDash(dash.map((d) => d * r));
+  ctx.beginPath();
+  ctx.moveTo(x, top);
+  ctx.lineTo(x, top + height);
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+function label(ctx: CanvasRenderingContext2D, text: string, x: number, y: number, color: string, r: number, room: number): void {
+  ctx.font = `${11 * r}px ${getComputedStyle(document.body).fontFamily}`;
+  ctx.fillStyle = color;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "alphabetic";
+  let shown = text;
+  while (shown.length > 3 && ctx.measureText(shown).width > room - 8 * r) shown = `${shown.slice(0, -2)}…`;
+  ctx.fillText(shown, x, y);
+}
