@@ -4,6 +4,7 @@ import { onTheme, theme } from "../draw/colors.ts";
 import { absent, button, choice, h, replace, select } from "../draw/dom.ts";
 import { KEYS, makePlot, xText } from "../draw/plot.ts";
 import type { Folded } from "../model/curve.ts";
+import { USED_ON_DEVICE, readingsOf, type Readings } from "../model/readings.ts";
 import * as fmt from "../model/format.ts";
 import { groupsOfStacks, rowsFromBlocks, rowsFromColumns, type GroupKind, type GroupRows } from "../model/groups.ts";
 import type { Blocks } from "../model/blocks.ts";
@@ -31,6 +32,8 @@ function timelineBody(state: State): (HTMLElement | null)[] {
   let stacking: Stacking = "none";
   let folded: Folded | null = null;
   let rows: GroupRows = [];
+  let used = new Float64Array(0);
+  let usedReadings: Readings | null = null;
   let blocks: Blocks | null = null;
   let ends: Uint32Array | null = null;
   let columns: Columns<"groups"> | null = null;
@@ -48,7 +51,8 @@ function timelineBody(state: State): (HTMLElement | null)[] {
 
   const series = (): uPlot.Series[] => {
     const t = theme();
-    return [{ stroke: t.reserved, width: 1.25, points: { show: false } }, { stroke: t.limit, width: 1.25, dash: [6, 4], points: { show: false } }];
+    const line = (stroke: string, dash?: number[]): uPlot.Series => ({ stroke, width: 1.25, points: { show: false }, ...(dash ? { dash } : {}) });
+    return [line(t.reserved), line(t.used), line(t.limit, [6, 4])];
   };
 
   const data = (width: number, from: number, to: number): uPlot.AlignedData => {
@@ -56,14 +60,16 @@ function timelineBody(state: State): (HTMLElement | null)[] {
     rows = stacking === "none" ? [] : groupRows(folded.at, stacking);
     const capacity = lane.meta.capacity_bytes ?? NaN;
     const half = (to - from) / width / 2;
-    return [folded.x.map((v) => v + half), folded.reserved ?? folded.x.map(() => NaN), folded.x.map(() => capacity)];
+    const axis = state.axis;
+    used = folded.x.map((x) => (usedReadings ? usedReadings.highest(axis.kind === "time" ? x * 1e6 : axis.timeOf(x), axis.kind === "time" ? (x + 2 * half) * 1e6 : axis.timeOf(x + 2 * half)) : NaN));
+    return [folded.x.map((v) => v + half), folded.reserved ?? folded.x.map(() => NaN), used, folded.x.map(() => capacity)];
   };
 
   const plot = makePlot(state, {
     label: "Memory over the run. Arrow keys pan, plus and minus zoom, zero shows the whole run, comma and full stop step by one event.",
     height: 300,
     series, data,
-    top: () => yTop(folded, lane.meta.capacity_bytes),
+    top: () => yTop(folded, used, lane.meta.capacity_bytes),
     under: (u) => drawColumns(u, folded!, rows),
     over: (u) => drawMarks(u, state),
     hover: (x) => {
@@ -104,6 +110,11 @@ function timelineBody(state: State): (HTMLElement | null)[] {
     plot.rebuild();
     showLegend();
   });
+  if (lane.meta.counters.includes(USED_ON_DEVICE))
+    void lane.counters().then((cols) => {
+      usedReadings = cols ? readingsOf(cols, lane.meta.counters.indexOf(USED_ON_DEVICE)) : null;
+      plot.rebuild();
+    });
   showLegend();
   showRange();
   readout.textContent = describe(state, state.instant, false);
@@ -165,11 +176,12 @@ function drawColumns(u: uPlot, folded: Folded, rows: GroupRows): void {
   }
 }
 
-function yTop(folded: Folded | null, capacity: number | null): number {
+function yTop(folded: Folded | null, used: Float64Array, capacity: number | null): number {
   if (!folded) return 1;
   let top = 0;
   for (const v of folded.max) if (v > top) top = v;
   if (folded.reserved) for (const v of folded.reserved) if (v > top) top = v;
+  for (const v of used) if (v > top) top = v;
   // The limit is shown once memory comes within reach of it; far above, it would flatten everything.
   if (capacity !== null && top > capacity / 3) top = Math.max(top, capacity);
   return top * 1.06;
@@ -213,6 +225,7 @@ function legendItems(state: State, stacking: Stacking): HTMLElement[] {
     lane.meta.groups[stacking].forEach((g, i) =>
       out.push(item(t.series[i] ?? t.rest, g.frame !== null ? state.names.label(g.frame) : fmt.shortPath(g.label))));
   if (lane.curve.hasReserved) out.push(item(t.reserved, "reserved by the allocator", "line"));
+  if (lane.meta.counters.includes(USED_ON_DEVICE)) out.push(item(t.used, USED_ON_DEVICE, "line"));
   if (lane.meta.capacity_bytes !== null) out.push(item(t.limit, `limit ${fmt.bytes(lane.meta.capacity_bytes)}`, "line"));
   if (lane.meta.oom_events.length > 0) out.push(item(t.bad, "out of memory", "line"));
   return out;
