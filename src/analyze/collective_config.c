@@ -38,8 +38,10 @@ static const struct {
 };
 
 static double get(const sl_collective_config *config, size_t i) {
-    const char *at = (const char *)config + fields[i].offset;
-    return fields[i].is_integer ? (double)*(const int64_t *)at : *(const double *)at;
+    const void *at = (const char *)config + fields[i].offset;
+    if (!fields[i].is_integer)
+        return *(const double *)at;
+    return (double)*(const int64_t *)at;
 }
 
 bool sl_collective_field(const sl_collective_config *config, size_t idx, const char **name,
@@ -71,7 +73,7 @@ sl_status sl_collective_override(sl_collective_config *config, const char *field
     for (size_t i = 0; i < SL_COUNT_OF(fields); i++) {
         if (strcmp(fields[i].name, field) != 0)
             continue;
-        char *at = (char *)config + fields[i].offset;
+        void *at = (char *)config + fields[i].offset;
         if (!fields[i].is_integer)
             *(double *)at = value;
         else if (value > -9.2e18 && value < 9.2e18)

@@ -131,6 +131,7 @@ static int explain_failure(answer *a, const sl_error *load_err, sl_error *err) {
     } else {
         a->survey = &survey;
         result = deliver(a, err);
+        a->survey = NULL;
     }
     sl_json_survey_fini(&survey);
     return result;
