@@ -11,6 +11,7 @@
 #include "model/replay.h"
 #include "model/telemetry.h"
 #include "read/source.h"
+#include "read/source_bundle.h"
 
 static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
     sl_progress progress;
@@ -41,7 +42,9 @@ static sl_status load_folder(sl_inputs *inputs, const char *folder, sl_error *er
     if (cnt == 0)
         status = sl_fail(
             err, SL_E_OPEN,
-            "cannot read '%s': it is a folder without recordings (*.slog); name a file", folder);
+            "cannot read '%s': it is a folder without recordings (*.slog) and no OOM bundle; name a "
+            "file",
+            folder);
     for (int i = 0; i < cnt; i++) {
         char *path = NULL;
         if (status == SL_OK && asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
@@ -57,7 +60,8 @@ static sl_status load_folder(sl_inputs *inputs, const char *folder, sl_error *er
 
 static sl_status load_path(sl_inputs *inputs, const char *path, sl_error *err) {
     struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    if (is_folder && !sl_bundle_is(path))
         return load_folder(inputs, path, err);
     return load_one(inputs, path, err);
 }
