@@ -192,7 +192,8 @@ function describe(state: State, event: number, isHover: boolean): string {
   if (event < 0) return `Before the first event: live ${fmt.bytes(lane.meta.base_bytes)}`;
   const point = lane.curve.pointAt(event);
   const when = lane.hasTime ? `${fmt.duration(state.axis.timeOf(event))} after the start` : "";
-  const which = point.from === point.to ? `event ${fmt.count(event)}` : `events ${fmt.count(point.from)} to ${fmt.count(point.to)}`;
+  const word = lane.meta.is_sampled ? "sample" : "event";
+  const which = point.from === point.to ? `${word} ${fmt.count(event)}` : `${word}s ${fmt.count(point.from)} to ${fmt.count(point.to)}`;
   const live = point.min === point.max
     ? `live ${fmt.bytes(point.max)} (${fmt.exactBytes(point.max)})`
     : `live ${fmt.bytes(point.min)} to ${fmt.bytes(point.max)} (at most ${fmt.exactBytes(point.max)})`;
