@@ -11,6 +11,7 @@
 #include "model/replay.h"
 #include "model/telemetry.h"
 #include "read/source.h"
+#include "read/source_bundle.h"
 
 static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
     sl_progress progress;
@@ -57,7 +58,7 @@ static sl_status load_folder(sl_inputs *inputs, const char *folder, sl_error *er
 
 static sl_status load_path(sl_inputs *inputs, const char *path, sl_error *err) {
     struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode) && !sl_bundle_is(path))
         return load_folder(inputs, path, err);
     return load_one(inputs, path, err);
 }
