@@ -38,10 +38,12 @@ static const struct {
 };
 
 static double get(const sl_collective_config *config, size_t i) {
-    const void *at = (const char *)config + fields[i].offset;
-    if (!fields[i].is_integer)
-        return *(const double *)at;
-    return (double)*(const int64_t *)at;
+    const char *at = (const char *)config + fields[i].offset;
+    int64_t integer;
+    double real;
+    memcpy(&integer, at, sizeof integer);
+    memcpy(&real, at, sizeof real);
+    return fields[i].is_integer ? (double)integer : real;
 }
 
 bool sl_collective_field(const sl_collective_config *config, size_t idx, const char **name,
@@ -73,13 +75,15 @@ sl_status sl_collective_override(sl_collective_config *config, const char *field
     for (size_t i = 0; i < SL_COUNT_OF(fields); i++) {
         if (strcmp(fields[i].name, field) != 0)
             continue;
-        void *at = (char *)config + fields[i].offset;
-        if (!fields[i].is_integer)
-            *(double *)at = value;
-        else if (value > -9.2e18 && value < 9.2e18)
-            *(int64_t *)at = (int64_t)value;
-        else
+        char *at = (char *)config + fields[i].offset;
+        if (!fields[i].is_integer) {
+            memcpy(at, &value, sizeof value);
+            return SL_OK;
+        }
+        if (!(value > -9.2e18 && value < 9.2e18))
             return sl_fail(err, SL_E_USAGE, "%s is out of range", field);
+        int64_t integer = (int64_t)value;
+        memcpy(at, &integer, sizeof integer);
         return SL_OK;
     }
     return sl_fail(err, SL_E_USAGE, "Unknown collective attribution override: %s", field);

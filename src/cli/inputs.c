@@ -16,7 +16,8 @@
 static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
     sl_progress progress;
     sl_progress_begin(&progress, path);
-    sl_load_options options = {.progress = sl_progress_update, .progress_ctx = &progress};
+    sl_load_options options = {
+        .progress = sl_progress_update, .progress_ctx = &progress, .skips_bad = inputs->skips_bad};
     sl_trace *trace;
     sl_status status = sl_trace_load(path, &options, &trace, err);
     sl_progress_end(&progress);
@@ -42,9 +43,7 @@ static sl_status load_folder(sl_inputs *inputs, const char *folder, sl_error *er
     if (cnt == 0)
         status = sl_fail(
             err, SL_E_OPEN,
-            "cannot read '%s': it is a folder without recordings (*.slog) and no OOM bundle; name a "
-            "file",
-            folder);
+            "cannot read '%s': it is a folder without recordings (*.slog); name a file", folder);
     for (int i = 0; i < cnt; i++) {
         char *path = NULL;
         if (status == SL_OK && asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
@@ -60,14 +59,12 @@ static sl_status load_folder(sl_inputs *inputs, const char *folder, sl_error *er
 
 static sl_status load_path(sl_inputs *inputs, const char *path, sl_error *err) {
     struct stat info;
-    bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    if (is_folder && !sl_bundle_is(path))
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode) && !sl_bundle_is(path))
         return load_folder(inputs, path, err);
     return load_one(inputs, path, err);
 }
 
-sl_status sl_inputs_load(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err) {
-    *inputs = (sl_inputs){0};
+static sl_status load_all(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err) {
     for (size_t i = 0; i < cnt; i++) {
         sl_status status = load_path(inputs, paths[i], err);
         if (status < 0) {
@@ -76,6 +73,17 @@ sl_status sl_inputs_load(sl_inputs *inputs, const char *const *paths, size_t cnt
         }
     }
     return SL_OK;
+}
+
+sl_status sl_inputs_load(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err) {
+    *inputs = (sl_inputs){0};
+    return load_all(inputs, paths, cnt, err);
+}
+
+sl_status sl_inputs_load_skipping(sl_inputs *inputs, const char *const *paths, size_t cnt,
+                                  sl_error *err) {
+    *inputs = (sl_inputs){.skips_bad = true};
+    return load_all(inputs, paths, cnt, err);
 }
 
 void sl_inputs_fini(sl_inputs *inputs) {
