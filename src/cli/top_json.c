@@ -35,6 +35,7 @@ static void write_device(sl_json_out *json, int device, const sl_ledger *ledger)
         {"libraries_bytes", sl_known_u64(ledger->library_bytes)},
         {"context_bytes", ledger->context},
         {"other_processes_bytes", ledger->others},
+        {"driver_bytes", ledger->driver},
         {"rest_bytes", ledger->rest},
     };
     sl_json_begin_object(json);

@@ -77,5 +77,8 @@ void sl_ledger_fill(sl_ledger *ledger, int device, const sl_log_tables *tables,
     sl_maybe_u64 named =
         sl_known_u64((reserved.known ? reserved.value : 0) + ledger->library_bytes);
     ledger->context = less(process, named);
+    ledger->driver = last_of(counters, reader, device, SL_COUNTER_CUSTOM, "driver_reserved");
     ledger->rest = less(less(ledger->card_used, process), ledger->others);
+    if (ledger->driver.known)
+        ledger->rest = less(ledger->rest, ledger->driver);
 }
