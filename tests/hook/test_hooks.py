@@ -4,6 +4,7 @@
 Arguments: the program, the target, the folder of the fakes.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -94,6 +95,7 @@ def _(folder):
     tap.equal(counters["device_total"], (8 << 30, ""))
     tap.equal(counters["process_used"], (300 * MIB, ""))
     tap.equal(counters["other_processes"], (100 * MIB, ""))
+    tap.equal(counters["driver_reserved"], (600 * MIB, ""))
     tap.equal(counters["temperature"], (None, "not to be had here"))
 
 
@@ -108,8 +110,21 @@ def _(folder):
     2.00 MiB  held by PyTorch's allocator beyond that
      298 MiB  CUDA context, modules and what was not seen
      100 MiB  other processes
-    1.61 GiB  rest: the driver's own
+     600 MiB  kept by the driver for itself
+    1.02 GiB  rest
 """)
+
+
+@tap.test("top --format json: the same rows in bytes, and they add up to the card")
+def _(folder):
+    device_counters(folder, FAKE_NVML_PID="own")
+    result = tap.run([stormlog, "top", "--format", "json", os.path.join(folder, "run")])
+    tap.equal(result.returncode, 0, result.stderr)
+    recording = json.loads(result.stdout)[0]
+    device = next(row for row in recording["devices"] if row["device"] == 1)
+    rows = ("tensors", "cache", "libraries", "context", "other_processes", "driver", "rest")
+    tap.equal(sum(device[row + "_bytes"] for row in rows), device["card_used_bytes"])
+    tap.equal((device["tensors_bytes"], device["card_used_bytes"], recording["rank"]), (512, 2 << 30, None))
 
 
 @tap.test("a card that is nearly full raises one alert, not one for each reading")
