@@ -3,15 +3,18 @@
  * pixel, so that the one that leaves the others is seen. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/human.h"
+#include "base/term.h"
 #include "export/plot_samples.h"
 
-#define LABELS_LEFT  64.0
-#define AXIS_BELOW   28.0
-#define LEGEND_WIDTH 270.0
-#define LEGEND_GAP   24.0
-#define HEADROOM     1.06
+#define LABELS_LEFT    64.0
+#define AXIS_BELOW     28.0
+#define LEGEND_WIDTH   270.0
+#define LEGEND_GAP     24.0
+#define HEADROOM       1.06
+#define LEGEND_COLUMNS 38 /* characters of a path that fit */
 
 /* A curve of either kind: of every event, or of samples. */
 typedef struct rank_curve {
@@ -88,6 +91,15 @@ static sl_status draw_curve(rank_chart *chart, size_t idx, sl_error *err) {
     return is_done ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory for a curve");
 }
 
+/* Ranks often write the same name into folders of their own. */
+static bool is_name_shared(const sl_plot *plot, size_t idx) {
+    const char *name = sl_plot_basename(plot->inputs[idx].trace->path);
+    for (size_t i = 0; i < plot->input_cnt; i++)
+        if (i != idx && strcmp(sl_plot_basename(plot->inputs[i].trace->path), name) == 0)
+            return true;
+    return false;
+}
+
 static sl_status draw_legend(const rank_chart *chart, sl_box box, sl_error *err) {
     sl_plot *plot = chart->plot;
     sl_legend_row *rows = calloc(plot->input_cnt, sizeof *rows);
@@ -99,6 +111,9 @@ static sl_status draw_legend(const rank_chart *chart, sl_box box, sl_error *err)
         rows[i].rgb = rank_color(plot, i);
         rows[i].is_line = true;
         snprintf(rows[i].name, sizeof rows[i].name, "%.90s", sl_plot_basename(input->trace->path));
+        if (is_name_shared(plot, i))
+            sl_term_fit_path(rows[i].detail, sizeof rows[i].detail, input->trace->path,
+                             LEGEND_COLUMNS);
         snprintf(rows[i].value, sizeof rows[i].value, "%s",
                  sl_human_bytes(human, chart->curves[i].peak_bytes));
     }
