@@ -11,6 +11,7 @@
 
 typedef struct sl_host_sample {
     sl_maybe_u64 rss_bytes;       /* of this process */
+    sl_maybe_u64 total_bytes;     /* of the machine */
     sl_maybe_u64 available_bytes; /* of the machine, as the kernel estimates it */
     sl_maybe_u64 cgroup_bytes;    /* used by this process's control group */
 } sl_host_sample;

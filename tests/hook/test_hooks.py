@@ -112,6 +112,15 @@ def _(folder):
 """)
 
 
+@tap.test("a card that is nearly full raises one alert, not one for each reading")
+def _(folder):
+    device_counters(folder, FAKE_NVML_PID="own", FAKE_NVML_FULL="1")
+    result = tap.run([stormlog, "top", os.path.join(folder, "run")])
+    lines = [line for line in result.stdout.splitlines() if "alert after" in line]
+    tap.equal(len(lines), 1, result.stdout)
+    tap.contains(lines[0], "device 1: less than a twentieth of the card is free")
+
+
 @tap.test("top: what was not measured is unknown, and libraries have their names")
 def _(folder):
     record(folder, "driver")

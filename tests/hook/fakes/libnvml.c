@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * An NVML with two cards of 8 GiB. FAKE_NVML_PID: "own" lists the calling process, a number lists that one,
- * "none" nobody; FAKE_NVML_INIT is the code of nvmlInit.
+ * "none" nobody; FAKE_NVML_INIT is the code of nvmlInit; FAKE_NVML_FULL fills the cards.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned idx, uintptr_t *handle) {
 
 EXPORT int nvmlDeviceGetMemoryInfo(uintptr_t handle, unsigned long long *memory) {
     memory[0] = 8ull << 30;
-    memory[2] = handle * (1ull << 30);
+    memory[2] = getenv("FAKE_NVML_FULL") ? memory[0] - 1 : handle * (1ull << 30);
     memory[1] = memory[0] - memory[2];
     return 0;
 }
