@@ -156,10 +156,11 @@ def _(folder):
     out = os.path.join(folder, "run")
     process = subprocess.Popen([stormlog, "run", "-o", out, "--", find_python(), PROGRAM, "kill"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while int(process.stdout.readline() or 1e9) < 20000:
-        pass
+    last = 0
+    while last < 20000:
+        last = int(process.stdout.readline() or 1e9)
     os.kill(slog_totals.load_all(out)[0].pid, signal.SIGKILL)
-    last = int(process.stdout.read().split()[-1])
+    last = int((process.stdout.read().split() or [last])[-1])
     process.wait(60)
     totals = slog_totals.load_all(out)[0]
     found = totals.sum("alloc_cnt", 0)
