@@ -18,8 +18,11 @@ static const char *const more_patterns[] = {
     "cublas_status_alloc_failed",
     "cudnn_status_alloc_failed",
     "cannot allocate memory",
+    "can't allocate memory",
+    "not enough memory: you tried to allocate",
     "unable to allocate",
     "std::bad_alloc",
+    "cuda_error_out_of_memory",
     "nccl error: unhandled cuda error: out",
 };
 

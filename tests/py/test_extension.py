@@ -88,6 +88,8 @@ CALLABLES = {
     "_read.merge_ranks": [lambda: _read.merge_ranks(EVENTS), lambda: _read.merge_ranks(None)],
     "_read.profile_report": [lambda: _read.profile_report(CALLS), lambda: _read.profile_report([(1, 2)]),
                              lambda: _read.profile_report(5)],
+    "_read.classify_oom": [lambda: _read.classify_oom("A", "b", "out of memory\udc80\0"), lambda: _read.classify_oom("A", "b", "x"),
+                           lambda: _read.classify_oom(1, 2, 3)],
     "_read.fit": [lambda: _read.fit([1, 2, 3], [1, 2, 4]), lambda: _read.fit([1], [1, 2]), lambda: _read.fit(["x"], [1])],
     "_read.pearson": [lambda: _read.pearson([1, 2, 3], [1, 2, 4]), lambda: _read.pearson(1, 2)],
     "_read.mean_stdev": [lambda: _read.mean_stdev([1, 2, 3]), lambda: _read.mean_stdev(["x"])],

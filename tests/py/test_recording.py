@@ -72,6 +72,18 @@ assert stormlog.analyze(recording.path)["devices"]
 """)
 
 
+@tap.test("recording does not load the reading module")
+def _(folder):
+    script(folder, WORK + """
+from stormlog import metrics
+with stormlog.record(dir=folder, cpu=True):
+    with stormlog.phase("p"):
+        work(1)
+metrics.DeviceMemoryMonitor().report(1)
+assert "stormlog._read" not in sys.modules
+""")
+
+
 @tap.test("a schedule records from one step to another and writes the snapshot")
 def _(folder):
     script(folder, WORK + """
