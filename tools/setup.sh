@@ -26,8 +26,14 @@ fonts-dejavu-core       pictures
 protobuf-compiler       export-tests
 libcmocka-dev           unit-tests
 python3                 test-runner
+python3-build           wheel-tests
+python3-dev             python-extension
 python3-numpy           torch
+python3-pip             wheel-tests
+python3-setuptools      wheel-tests
 python3-torch           recorder-tests
+python3-venv            wheel-tests
+python3-wheel           wheel-tests
 clang                   fuzzing
 libclang-rt-14-dev      fuzzing
 clang-format            lint

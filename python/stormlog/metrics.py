@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Dict, Optional
 
 from . import _process
+from ._identity import resolve_distributed_identity
 from ._torch import torch_or_none
-from .telemetry import resolve_distributed_identity
 
 logger = logging.getLogger(__name__)
 

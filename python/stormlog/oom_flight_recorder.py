@@ -25,15 +25,6 @@ logger = logging.getLogger(__name__)
 _BUNDLE_PREFIX = "oom_dump_"
 _TORCH_REASON = "torch.cuda.OutOfMemoryError"
 
-# Lower-cased texts, tried in this order. Behind the frameworks' own words: cuBLAS, the C library, PyTorch's CPU
-# allocator, numpy, the CUDA driver.
-_MESSAGE_PATTERNS = (
-    "out of memory", "cuda out of memory", "hip out of memory", "resource exhausted", "failed to allocate",
-    "allocation failed", "cublas_status_alloc_failed", "cannot allocate memory", "can't allocate memory",
-    "not enough memory: you tried to allocate", "unable to allocate", "cuda_error_out_of_memory",
-)
-
-
 @dataclass(frozen=True)
 class OOMExceptionClassification:
     """Whether an exception means that memory ran out, and how that was recognised."""
@@ -54,18 +45,12 @@ def classify_oom_exception(exc: BaseException) -> OOMExceptionClassification:
     torch_type = _torch_oom_type()
     if isinstance(torch_type, type) and isinstance(exc, torch_type):
         return OOMExceptionClassification(True, _TORCH_REASON)
-    name, module = type(exc).__name__.lower(), type(exc).__module__ or ""
-    if name.endswith("resourceexhaustederror"):
-        return OOMExceptionClassification(True, "tensorflow.ResourceExhaustedError")
-    if name == "outofmemoryerror" and "torch" in module:
-        return OOMExceptionClassification(True, _TORCH_REASON)
-    message = str(exc).lower()
-    for pattern in _MESSAGE_PATTERNS:
-        if pattern in message:
-            return OOMExceptionClassification(True, f"message_pattern:{pattern}")
-    if isinstance(exc, MemoryError):
-        return OOMExceptionClassification(True, "MemoryError")
-    return OOMExceptionClassification(False, None)
+    # Loaded only when something went wrong: a process that records does not need the reading module.
+    from . import _read
+
+    kind = "MemoryError" if isinstance(exc, MemoryError) else type(exc).__name__
+    reason = _read.classify_oom(kind, type(exc).__module__ or "", str(exc))
+    return OOMExceptionClassification(reason is not None, reason)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from typing import Any, Dict, Iterator, Optional, Tuple, Union
 
 from . import _record
 from ._files import find_library
+from ._identity import resolve_distributed_identity
 from .oom_flight_recorder import classify_oom_exception
-from .telemetry import resolve_distributed_identity
 
 logger = logging.getLogger(__name__)
 

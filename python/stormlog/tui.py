@@ -7,6 +7,7 @@ from .cli import stormlog_main
 
 
 def run_app() -> int:
+    """Becomes the program `stormlog`."""
     return stormlog_main()
 
 

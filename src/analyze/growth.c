@@ -115,33 +115,46 @@ static size_t without_end(const sl_growth_point *points, size_t cnt) {
     return rest <= 0.1 * span ? top + 1 : cnt;
 }
 
-void sl_growth_find(const sl_growth_point *points, size_t cnt, sl_growth *out) {
-    cnt = cnt ? without_end(points, cnt) : 0;
-    bins b = {.cnt = cnt / 2 < BINS_MAX ? cnt / 2 : BINS_MAX};
+/* Looks with bins of one width. */
+static bool find_with(bins *b, const sl_growth_point *points, size_t cnt, sl_growth *out) {
     sl_fit fit;
-    *out = (sl_growth){0};
-    if (cnt < SL_GROWTH_MIN_POINTS || points[cnt - 1].time_ns <= points[0].time_ns)
-        return;
-    b.cnt = b.cnt < BINS_MIN ? BINS_MIN : b.cnt;
-    fill(&b, points, cnt);
-    size_t from = b.cnt - (size_t)((double)b.cnt * SL_GROWTH_TAIL);
-    if (!fit_from(&b, from, &fit) || !(fit.slope > 0))
-        return;
-    double least = fmax((double)SL_GROWTH_MIN_BYTES, SL_GROWTH_MIN_SHARE * b.largest);
-    least = fmax(least, 4 * noise(&b, from, &fit));
-    out->trend_z = trend_z(b.floor + from, b.cnt - from);
-    /* Three bins cannot reach the z of 1 %; there the other conditions decide. */
-    double min_z = b.cnt - from < 6 ? 1.0 : SL_GROWTH_MIN_Z;
-    if (out->trend_z < min_z || !rises_throughout(&b, from, least))
-        return;
-    from = widen(&b, from, &fit);
-    double bin_ns = (double)(points[cnt - 1].time_ns - points[0].time_ns) / (double)b.cnt;
+    fill(b, points, cnt);
+    size_t from = b->cnt - (size_t)((double)b->cnt * SL_GROWTH_TAIL);
+    if (!fit_from(b, from, &fit) || !(fit.slope > 0))
+        return false;
+    double least = fmax((double)SL_GROWTH_MIN_BYTES, SL_GROWTH_MIN_SHARE * b->largest);
+    least = fmax(least, 4 * noise(b, from, &fit));
+    out->trend_z = trend_z(b->floor + from, b->cnt - from);
+    /* A few bins cannot reach the z of 1 %; there the other conditions decide. */
+    double min_z = b->cnt - from < 6 ? 1.0 : SL_GROWTH_MIN_Z;
+    if (out->trend_z < min_z || !rises_throughout(b, from, least))
+        return false;
+    from = widen(b, from, &fit);
+    double bin_ns = (double)(points[cnt - 1].time_ns - points[0].time_ns) / (double)b->cnt;
     out->is_found = true;
     out->bytes_per_second = fit.slope;
     out->r_squared = fit.r * fit.r;
-    out->noise_bytes = (int64_t)noise(&b, from, &fit);
+    out->noise_bytes = (int64_t)noise(b, from, &fit);
     out->first_ns = points[0].time_ns + (int64_t)(bin_ns * (double)from);
     out->last_ns = points[cnt - 1].time_ns;
-    out->from_bytes = (int64_t)b.floor[from];
-    out->to_bytes = (int64_t)b.floor[b.cnt - 1];
+    out->from_bytes = (int64_t)b->floor[from];
+    out->to_bytes = (int64_t)b->floor[b->cnt - 1];
+    return true;
+}
+
+void sl_growth_find(const sl_growth_point *points, size_t cnt, sl_growth *out) {
+    /* A bin must be longer than a step of the program for its floor to be one, and how long that is
+     * is not known: wider bins are tried when narrow ones show nothing. */
+    static const size_t widths[] = {BINS_MAX, 24, 10};
+    *out = (sl_growth){0};
+    cnt = cnt ? without_end(points, cnt) : 0;
+    if (cnt < SL_GROWTH_MIN_POINTS || points[cnt - 1].time_ns <= points[0].time_ns)
+        return;
+    for (size_t i = 0; i < SL_COUNT_OF(widths) && !out->is_found; i++) {
+        bins b = {.cnt = widths[i]};
+        if (b.cnt > cnt / 2)
+            b.cnt = cnt / 2 < BINS_MIN ? BINS_MIN : cnt / 2;
+        if (find_with(&b, points, cnt, out))
+            return;
+    }
 }

@@ -2,6 +2,7 @@
 /* The raw events of a recording as lines, streamed: memory does not grow with the file. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
 
 #include "base/human.h"
@@ -169,6 +170,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     const char *path = opts->operands.at[0];
     bool is_json = strcmp(sl_opts_text(opts, "format"), "json") == 0;
     cat c = {.shows_stacks = sl_opts_flag(opts, "stacks")};
+    __fsetlocking(stdout, FSETLOCKING_BYCALLER); /* one thread; millions of small writes */
     sl_status status = sl_log_open(path, &c.log, err);
     if (status >= 0)
         status = print_log(&c, is_json ? print_json : print_line, err);

@@ -25,6 +25,7 @@ typedef struct picture {
     sl_log_counters counters;
     sl_log_marks marks;
     sl_log_ooms ooms;
+    sl_log_alerts alerts;
     const sl_top_options *options;
     FILE *to;
 } picture;
@@ -122,7 +123,9 @@ static void print_ledger(const picture *p, int device) {
     }
     print_row(p, "CUDA context, modules and what was not seen", ledger.context);
     print_row(p, "other processes", ledger.others);
-    print_row(p, "rest: the driver's own", ledger.rest);
+    if (ledger.driver.known)
+        print_row(p, "kept by the driver for itself", ledger.driver);
+    print_row(p, "rest", ledger.rest);
 }
 
 static void print_host(const picture *p) {
@@ -179,6 +182,22 @@ static size_t count_steps(const picture *p) {
     return cnt;
 }
 
+/* The newest few, newest last. */
+static void print_alerts(const picture *p) {
+    const size_t shown = 3;
+    char time[SL_HUMAN_CAP];
+    for (size_t i = p->alerts.cnt > shown ? p->alerts.cnt - shown : 0; i < p->alerts.cnt; i++) {
+        const sl_fmt_alert *alert = &p->alerts.at[i];
+        sl_str text = sl_log_get_string(p->reader, (uint32_t)(alert->text_word >> 32));
+        int device = (int32_t)(uint32_t)alert->device_word;
+        fprintf(p->to, "  alert after %s",
+                sl_human_duration_us(time, (int64_t)(alert->time_ns / 1000)));
+        if (device >= 0)
+            fprintf(p->to, ", device %d", device);
+        fprintf(p->to, ": %.*s\n", (int)text.len, text.ptr);
+    }
+}
+
 static void print_losses(const picture *p) {
     char count[SL_HUMAN_CAP];
     const sl_fmt_state *state = sl_log_state(p->reader);
@@ -205,6 +224,7 @@ static void print_head(const picture *p) {
     if (p->ooms.cnt)
         fprintf(p->to, ", %zu out of memory", p->ooms.cnt);
     fputc('\n', p->to);
+    print_alerts(p);
     print_losses(p);
 }
 
@@ -213,6 +233,7 @@ static sl_status load(picture *p, sl_error *err) {
     SL_TRY(sl_log_load_tables(p->reader, &p->tables, err));
     SL_TRY(sl_log_load_counters(p->reader, &p->counters, err));
     SL_TRY(sl_log_load_marks(p->reader, &p->marks, err));
+    SL_TRY(sl_log_load_alerts(p->reader, &p->alerts, err));
     return sl_log_load_ooms(p->reader, &p->ooms, err);
 }
 
@@ -228,5 +249,6 @@ sl_status sl_top_print(sl_log_reader *reader, const sl_top_options *options, FIL
     sl_vec_free(&p.counters);
     sl_vec_free(&p.marks);
     sl_vec_free(&p.ooms);
+    sl_vec_free(&p.alerts);
     return status;
 }

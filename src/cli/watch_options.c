@@ -61,7 +61,9 @@ sl_status sl_watch_read_identity(const sl_opts *opts, sl_identity *out, sl_error
                                .world_size = claim(opts, "world-size")};
     sl_status status = sl_identity_resolve(&given, NULL, getenv, out, err);
     /* A wrong rank is no wrong use of the command line here, but an error with exit code 1. */
-    return status < 0 ? sl_fail(err, SL_E_OPEN, "%s", err->text) : SL_OK;
+    if (status == SL_E_USAGE)
+        status = err->code = SL_E_OPEN;
+    return status;
 }
 
 static sl_status make_parents(const char *path, sl_error *err) {

@@ -36,15 +36,20 @@ static sl_maybe_u64 read_rss(void) {
     return pages;
 }
 
-static sl_maybe_u64 read_available(void) {
-    static const char key[] = "MemAvailable:";
-    char text[FILE_CAP];
-    if (!read_text("/proc/meminfo", text, sizeof text))
-        return (sl_maybe_u64){0, false};
+/* A line "Key:  123 kB" of /proc/meminfo. */
+static sl_maybe_u64 find_meminfo(const char *text, const char *key) {
     const char *line = strstr(text, key);
     sl_maybe_u64 kib = number_at(line ? line + strlen(key) : NULL);
     kib.value *= 1024;
     return kib;
+}
+
+static void read_machine(sl_host_sample *sample) {
+    char text[FILE_CAP];
+    if (!read_text("/proc/meminfo", text, sizeof text))
+        text[0] = '\0';
+    sample->total_bytes = find_meminfo(text, "MemTotal:");
+    sample->available_bytes = find_meminfo(text, "MemAvailable:");
 }
 
 /* Version 2 has one line "0::/path"; version 1 names the memory controller. */
@@ -86,6 +91,6 @@ static sl_maybe_u64 read_cgroup(void) {
 
 void sl_counters_read_host(sl_host_sample *sample) {
     sample->rss_bytes = read_rss();
-    sample->available_bytes = read_available();
+    read_machine(sample);
     sample->cgroup_bytes = read_cgroup();
 }

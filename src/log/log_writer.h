@@ -64,7 +64,8 @@ sl_status sl_log_create(const sl_log_options *options, sl_log **out, sl_error *e
 
 /* Call every 10 to 100 ms from a thread of the recorder: extends regions ahead of their use, rolls
  * curves up, closes the chunks of threads that ended, writes the heartbeat. A full disk is not an
- * error: the region stops growing and the health table says so. */
+ * error: the region stops growing and the health table says so. Bins of a curve that were not
+ * rolled up within one turn of their ring (51 s at level 0) are overwritten. */
 void sl_log_maintain(sl_log *log);
 
 /* Marks the log as closed, trims the space that was not used, unmaps and frees it. No event
@@ -154,8 +155,8 @@ typedef struct sl_log_oom {
     uint64_t allocated, reserved, device_free, device_total; /* SL_LOG_UNKNOWN where not known */
 } sl_log_oom;
 
-/* Keeps the request and the sites that hold most on this device at this moment. Reads every site:
- * about a millisecond for 64 Ki sites; an out-of-memory may cost that. */
+/* Keeps the request and the sites that hold most on this device at this moment. Reads every site,
+ * 64 bytes each: for an event that ends the program or makes its allocator start over. */
 void sl_log_oom_add(sl_log *log, const sl_log_oom *oom);
 
 /* ---- counters -------------------------------------------------------------------------------- */

@@ -116,7 +116,7 @@ static inline bool sl__ring_has_room(const sl_log *log, const sl_log_thread *thr
            (time_ns < thread->base_ns || time_ns - thread->base_ns <= SL_SIZE_MASK);
 }
 
-/* Inline and into the caller's struct: returned by value it cost 8 ns of stalled loads. */
+/* Inline and into the caller's struct: returned by value, its loads stalled on the stores. */
 static inline void sl__ring_place(sl_log *log, sl_log_thread *thread, uint64_t time_ns,
                                   sl_ring_place *place) {
     place->record = NULL;

@@ -18,8 +18,11 @@ static const char *const more_patterns[] = {
     "cublas_status_alloc_failed",
     "cudnn_status_alloc_failed",
     "cannot allocate memory",
+    "can't allocate memory",
+    "not enough memory: you tried to allocate",
     "unable to allocate",
     "std::bad_alloc",
+    "cuda_error_out_of_memory",
     "nccl error: unhandled cuda error: out",
 };
 
@@ -60,7 +63,7 @@ bool sl_oom_classify(const char *type, const char *module, const char *message, 
 static bool classify_line(const char *line, char reason[SL_OOM_REASON_CAP]) {
     char module[80] = "", type[80] = "";
     size_t len = strcspn(line, ": \n");
-    if (line[len] == ':' && len < sizeof module) {
+    if (len < sizeof module && line[len] == ':') {
         memcpy(module, line, len);
         char *dot = strrchr(module, '.');
         snprintf(type, sizeof type, "%s", dot ? dot + 1 : module);

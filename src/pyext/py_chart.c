@@ -37,12 +37,12 @@ static PyObject *chart_new(PyTypeObject *type, PyObject *args, PyObject *keyword
         PyErr_SetString(PyExc_ValueError, "width and height must be 200 to 20000");
         return NULL;
     }
-    chart_object *self = (chart_object *)PyType_GenericNew(type, NULL, NULL);
-    if (self && !(self->chart = sl_chart_new(title, width, height, columns))) {
-        Py_DECREF(self);
+    chart_object *made = (chart_object *)PyType_GenericNew(type, NULL, NULL);
+    if (made && !(made->chart = sl_chart_new(title, width, height, columns))) {
+        Py_DECREF(made);
         return PyErr_NoMemory();
     }
-    return (PyObject *)self;
+    return (PyObject *)made;
 }
 
 static void chart_dealloc(PyObject *self) {

@@ -49,11 +49,11 @@ static int intern_str(PyObject *text, sl_telemetry *set, uint32_t *id) {
 
 /* A value as JSON text; what JSON cannot say becomes its str(). */
 static int intern_json(const sl_py_state *state, PyObject *value, sl_telemetry *set, uint32_t *id) {
-    PyObject *args = PyTuple_Pack(1, value);
-    PyObject *text = args ? PyObject_Call(state->dumps, args, state->dumps_keywords) : NULL;
+    PyObject *pack = PyTuple_Pack(1, value);
+    PyObject *text = pack ? PyObject_Call(state->dumps, pack, state->dumps_keywords) : NULL;
     int failed = text ? intern_str(text, set, id) : -1;
     Py_XDECREF(text);
-    Py_XDECREF(args);
+    Py_XDECREF(pack);
     return failed;
 }
 

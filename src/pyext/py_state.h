@@ -26,6 +26,7 @@ extern PyMethodDef sl_py_attribution_methods[];
 extern PyMethodDef sl_py_counters_methods[];
 extern PyMethodDef sl_py_diff_methods[];
 extern PyMethodDef sl_py_log_methods[];
+extern PyMethodDef sl_py_oom_methods[];
 extern PyMethodDef sl_py_profile_methods[];
 extern PyMethodDef sl_py_trace_methods[];
 

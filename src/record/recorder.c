@@ -77,9 +77,12 @@ static sl_status create_log(sl_error *err) {
         if (access(rec.path, F_OK) == 0)
             continue;
         sl_log *log;
-        SL_TRY(sl_log_create(&options, &log, err));
-        atomic_store(&rec.log, log);
-        return SL_OK;
+        sl_status status = sl_log_create(&options, &log, err);
+        if (status == SL_OK)
+            atomic_store(&rec.log, log);
+        else if (access(rec.path, F_OK) == 0)
+            continue; /* a process of another machine, with the same number, was faster */
+        return status;
     }
     return sl_fail(err, SL_E_OPEN, "'%s' and 999 more exist", rec.path);
 }
@@ -194,12 +197,14 @@ static void after_fork_in_child(void) {
     sl_torch_profiler_after_fork_child();
     sl_sampler_after_fork_child();
     sl_vmm_after_fork_child();
-    if (!rec.log)
+    if (atomic_load(&rec.state) == STATE_OFF)
         return;
     atomic_store(&sl_recorder_current, NULL);
-    sl_log_after_fork_child(rec.log);
+    if (rec.log)
+        sl_log_after_fork_child(rec.log);
     rec.log = NULL;
     sl_stack_cache_clear();
+    /* Whatever another thread of the parent was at, opening a log for example, ends here. */
     atomic_store(&rec.state, STATE_READY);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "counters/counters.h"
+#include "record/alert_rules.h"
 #include "record/backward_map.h"
 
 _Atomic(uint64_t) sl_sampler_devices;
@@ -28,6 +29,7 @@ static const field_row device_fields[] = {
     {SL_COUNTER_DEVICE_TOTAL, offsetof(sl_device_sample, total_bytes), NULL},
     {SL_COUNTER_PROCESS_USED, offsetof(sl_device_sample, process_bytes), NULL},
     {SL_COUNTER_CUSTOM, offsetof(sl_device_sample, others_bytes), "other_processes"},
+    {SL_COUNTER_CUSTOM, offsetof(sl_device_sample, reserved_bytes), "driver_reserved"},
     {SL_COUNTER_UTILIZATION, offsetof(sl_device_sample, utilization_pct), NULL},
     {SL_COUNTER_TEMPERATURE, offsetof(sl_device_sample, temperature_c), NULL},
     {SL_COUNTER_POWER, offsetof(sl_device_sample, power_mw), NULL},
@@ -58,6 +60,9 @@ static void run_host(sl_log *log) {
     sl_counters_read_host(&sample);
     for (size_t i = 0; i < SL_COUNT_OF(host_fields); i++)
         put(log, &host_fields[i], -1, &sample, NULL);
+    sl_maybe_u64 used = {sample.total_bytes.value - sample.available_bytes.value,
+                         sample.total_bytes.known && sample.available_bytes.known};
+    sl_alert_check(log, SL_ALERT_HOST_FULL, -1, used, sample.total_bytes);
 }
 
 static void refuse(sl_log *log, int device, const char *why) {
@@ -76,6 +81,7 @@ static void run_device(sl_log *log, int device) {
     for (size_t i = 0; i < SL_COUNT_OF(device_fields); i++)
         put(log, &device_fields[i], device, &sample,
             device_fields[i].kind == SL_COUNTER_PROCESS_USED ? sample.process_why : NULL);
+    sl_alert_check(log, SL_ALERT_DEVICE_FULL, device, sample.used_bytes, sample.total_bytes);
 }
 
 static void open_back_end(sl_log *log) {
@@ -124,6 +130,7 @@ void sl_sampler_reset(void) {
 }
 
 void sl_sampler_after_fork_child(void) {
+    sl_alert_reset();
     back_end = NULL;
     refused = (sl_error)SL_ERROR_INIT;
     atomic_store(&sl_sampler_devices, 0);

@@ -3,7 +3,7 @@
  * Writes the small recordings that tests/format/v1 keeps frozen, and the fresh ones that the decoder is held against.
  * Times of most events are given, not measured; what is measured comes before one second.
  *
- * usage: make_fixture KIND FILE      KIND: closed, killed, wrapped, live_levels
+ * usage: make_fixture KIND FILE      KIND: closed, killed, wrapped, live_levels; or growing, of 80 MiB where there is room
  */
 #include <signal.h>
 #include <stdio.h>
@@ -99,6 +99,28 @@ static void write_blocks(sl_log *log, int cnt) {
     }
 }
 
+/* Writes more than the first pieces of the regions hold, and lets them grow as far as the disk allows. */
+static int grow(const char *path) {
+    static fixture_thread sequence;
+    uint32_t stacks[FIXTURE_STACKS];
+    sl_log *log;
+    sl_error err = SL_ERROR_INIT;
+    sl_log_options options = {.struct_size = sizeof options, .path = path, .ring_bytes = 64u << 20};
+    if (sl_log_create(&options, &log, &err) < 0) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    fixture_stacks(log, stacks);
+    for (int i = 0; i < 1500000; i++) {
+        fixture_event e = fixture_next(&sequence);
+        fixture_write(log, stacks, &e);
+        if (i % 10000 == 0)
+            sl_log_maintain(log);
+    }
+    sl_log_close(log);
+    return 0;
+}
+
 static void write_lists(sl_log *log) {
     uint32_t name = string(log, "epoch");
     sl_log_event first = {.kind = SL_EV_ALLOC,
@@ -127,6 +149,8 @@ static void write_lists(sl_log *log) {
 int main(int argc, char **argv) {
     if (argc != 3)
         return 2;
+    if (strcmp(argv[1], "growing") == 0)
+        return grow(argv[2]);
     bool wraps = strcmp(argv[1], "wrapped") == 0;
     sl_log *log = create(argv[2], wraps ? 2048 : 8192);
     sl_log_thread_name(log, "main");

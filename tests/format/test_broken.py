@@ -2,6 +2,7 @@
 """Recordings that must be refused: every one with the file's name, the byte, what was expected and what was found, exit
 code 3. Made from the frozen ones, so that they are broken in one place only."""
 
+import json
 import os
 import struct
 import subprocess
@@ -311,6 +312,33 @@ def _(folder):
         tap.equal(path.exists(), False, "a file left behind")
     finally:
         tap.run(["umount", folder])
+
+
+@tap.test("a disk that fills up while recording stops the growth, not the program")
+def _(folder):
+    if os.geteuid() != 0 or tap.run(["mount", "-t", "tmpfs", "-o", "size=30m", "tmpfs", folder]).returncode != 0:
+        tap.skip("needs root and the right to mount a tmpfs")
+    try:
+        path = Path(folder) / "run.slog"
+        done = subprocess.run([MAKE_FIXTURE, "growing", str(path)], capture_output=True, text=True, timeout=60)
+        tap.equal((done.returncode, done.stderr), (0, ""))
+        report = json.loads(stormlog("fsck", path, "--format", "json").stdout)
+        tap.equal(report["problems"], [])
+        tap.equal(report["events"] + report["overwritten"], 1500000)
+        if not report["health"]["extend_failed"] or not report["overwritten"]:
+            raise AssertionError(f"the disk did not fill up: {report['health']}, {report['overwritten']} overwritten")
+    finally:
+        tap.run(["umount", folder])
+
+
+@tap.test("regions grow while they are written")
+def _(folder):
+    path = Path(folder) / "run.slog"
+    done = subprocess.run([MAKE_FIXTURE, "growing", str(path)], capture_output=True, text=True, timeout=60)
+    tap.equal((done.returncode, done.stderr), (0, ""))
+    report = json.loads(stormlog("fsck", path, "--format", "json").stdout)
+    tap.equal((report["problems"], report["events"], report["overwritten"]), ([], 1500000, 0))
+    tap.equal(report["replay"], "equal")
 
 
 tap.main()

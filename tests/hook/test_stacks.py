@@ -42,6 +42,31 @@ def check(version, folder):
     tap.equal(totals.health["stack_failure"], 0, "stacks that could not be read")
 
 
+@tap.test("a fork is not warned about: the recorder's thread is gone while the program forks")
+def _(folder):
+    python = find("3.12") or find("3.13") or find("3.14")
+    if not python:
+        tap.skip("there is no Python that looks for threads before it forks (3.12 and later)")
+    source = """
+import ctypes, os, sys, warnings
+warnings.simplefilter("error")
+event = ctypes.CDLL(sys.argv[1]).fake_event
+event.argtypes = [ctypes.c_uint64, ctypes.c_int64, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
+event(0x1000, 512, 512, 512, 0)
+assert len(os.listdir("/proc/self/task")) == 2, "the program's thread and the recorder's"
+if os.fork() == 0:
+    event(0x2000, 512, 512, 512, 0)
+    os._exit(0)
+os.wait()
+event(0x3000, 512, 512, 512, 0)
+"""
+    out = os.path.join(folder, "run")
+    result = tap.run([stormlog, "run", "-q", "-o", out, "--", python, "-c", source, f"{fakes}/libc10_cuda.so"],
+                     env={**os.environ, "LD_LIBRARY_PATH": fakes})
+    tap.equal(result.returncode, 0, result.stderr)
+    tap.equal(sorted(row.sum("alloc_cnt", 0) for row in slog_totals.load_all(out)), [1, 2], "allocations by process")
+
+
 for name in VERSIONS:
     tap.test(f"Python {name}")(lambda folder, version=name: check(version, folder))
 

@@ -31,7 +31,7 @@ CASES = [
     (RuntimeError("CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate"), "message_pattern:cublas_status_alloc_failed"),
     (OSError(12, "Cannot allocate memory"), "message_pattern:cannot allocate memory"),
     (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "message_pattern:can't allocate memory"),
-    (MemoryError(), "MemoryError"),
+    (MemoryError(), "python.MemoryError"),
     (RuntimeError("shape mismatch"), None),
     (KeyboardInterrupt(), None),
 ]

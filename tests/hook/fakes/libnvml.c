@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * An NVML with two cards of 8 GiB. FAKE_NVML_PID: "own" lists the calling process, a number lists that one,
- * "none" nobody; FAKE_NVML_INIT is the code of nvmlInit.
+ * "none" nobody; FAKE_NVML_INIT is the code of nvmlInit; FAKE_NVML_FULL fills the cards.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,8 +37,26 @@ EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned idx, uintptr_t *handle) {
 
 EXPORT int nvmlDeviceGetMemoryInfo(uintptr_t handle, unsigned long long *memory) {
     memory[0] = 8ull << 30;
-    memory[2] = handle * (1ull << 30);
+    memory[2] = getenv("FAKE_NVML_FULL") ? memory[0] - 1 : handle * (1ull << 30);
     memory[1] = memory[0] - memory[2];
+    return 0;
+}
+
+typedef struct memory_v2 {
+    unsigned version;
+    unsigned long long total, reserved, free, used;
+} memory_v2;
+
+/* As the real one: refuses a caller that does not say which struct it means. */
+EXPORT int nvmlDeviceGetMemoryInfo_v2(uintptr_t handle, memory_v2 *memory) {
+    unsigned long long plain[3];
+    if (memory->version != (sizeof *memory | 2u << 24))
+        return 25; /* NVML_ERROR_ARGUMENT_VERSION_MISMATCH */
+    nvmlDeviceGetMemoryInfo(handle, plain);
+    memory->total = plain[0];
+    memory->free = plain[1];
+    memory->reserved = 600ull << 20;
+    memory->used = plain[2] - memory->reserved;
     return 0;
 }
 

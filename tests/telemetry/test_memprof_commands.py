@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""gpumemprof and tfmemprof: flags, words, files and exit codes as users of the Python tool know them."""
+
+import json
+import os
+
+import tap
+
+BUILD = os.environ["STORMLOG_BUILD"]
+PEER = os.path.join(os.environ["STORMLOG_TEST_DATA"], "peer")
+LEAKY = os.path.join(PEER, "leaky", "events.json")
+
+
+def gpumemprof(*words, **options):
+    return tap.run([os.path.join(BUILD, "gpumemprof"), *words], **options)
+
+
+def tfmemprof(*words, **options):
+    return tap.run([os.path.join(BUILD, "tfmemprof"), *words], **options)
+
+
+# words, exit code, a part of stdout or None, a part of stderr or None.
+USAGE = [
+    ([], 0, "commands:", None),
+    (["--help"], 0, "commands:", None),
+    (["track", "--help"], 0, "--oom-flight-recorder", None),
+    (["nothing"], 2, None, "invalid choice: 'nothing' (choose from 'info', 'monitor', 'track', 'analyze', 'diagnose')"),
+    (["--nothing"], 2, None, "unrecognized arguments: --nothing"),
+    (["track", "--nothing"], 2, None, "unrecognized arguments: --nothing"),
+    (["track", "--duration", "x"], 2, None, "argument --duration: invalid float value: 'x'"),
+    (["track", "--rank", "1.5"], 2, None, "argument --rank: invalid int value: '1.5'"),
+    (["track", "--format", "xml"], 2, None, "argument --format: invalid choice: 'xml' (choose from 'csv', 'json')"),
+    (["track", "--oom", "x"], 2, None, "ambiguous option: --oom could match --oom-flight-recorder"),
+    (["track", "--output"], 2, None, "argument --output: expected one argument"),
+    (["track", "--output", "--watchdog"], 2, None, "argument --output: expected one argument"),
+    (["analyze"], 2, None, "the following arguments are required: input_file"),
+    (["analyze", "a", "b"], 2, None, "unrecognized arguments: b"),
+    (["monitor", "--interval", "0"], 1, "Error: sampling_interval must be > 0", None),
+    (["track", "--interval", "-1"], 1, "Error: sampling_interval must be > 0", None),
+    (["track", "--rank", "3", "--duration", "1"], 1, "Error: rank must be < world_size", None),
+    (["track", "--pid", "999999999"], 1, "Error: there is no process 999999999", None),
+    (["track", "--", "/no/such/program"], 1, "Error: cannot start '/no/such/program'", None),
+    (["diagnose", "--duration", "-1"], 1, None, "--duration"),
+    (["diagnose", "--interval", "0"], 1, None, "--interval"),
+]
+
+for _words, _code, _out, _err in USAGE:
+
+    @tap.test(f"gpumemprof {' '.join(_words) or '(nothing)'}: {_code}")
+    def _(folder, words=_words, code=_code, out=_out, err=_err):
+        result = gpumemprof(*words, cwd=folder)
+        tap.equal(result.returncode, code, f"exit code ({result.stdout}{result.stderr})")
+        if out:
+            tap.contains(result.stdout, out, "stdout")
+        if err:
+            tap.contains(result.stderr, err, "stderr")
+        if code == 2:
+            tap.contains(result.stderr, "usage: gpumemprof", "stderr")
+        tap.equal(os.listdir(folder), [], "files left behind")
+
+
+@tap.test("info prints its lines, without Python or torch")
+def _():
+    result = gpumemprof("info", env={"PATH": "/nonexistent"})
+    tap.equal(result.returncode, 0, "exit code")
+    for label in ("Platform:", "Python Version:", "CUDA Available:", "Detected Backend:"):
+        tap.contains(result.stdout, label)
+    tap.contains(result.stdout, "=" * 50)
+    if "Detected Backend: cpu" in result.stdout:
+        for label in ("MPS Built:", "Falling back to CPU-only profiling.", "Process RSS:", "CPU Count:"):
+            tap.contains(result.stdout, label)
+
+
+@tap.test("analyze: the report's keys, the text, the parents of the output")
+def _(folder):
+    out = os.path.join(folder, "a", "b", "report.json")
+    result = gpumemprof("analyze", LEAKY, "--output", out)
+    tap.equal(result.returncode, 0, "exit code")
+    for part in (f"Analyzing profiling results from: {LEAKY}", "Basic Analysis:", "Gap findings: 0", "Verdict: leak", "Drift: ",
+                 f"File size: {os.path.getsize(LEAKY)} bytes", f"Analysis report saved to: {out}"):
+        tap.contains(result.stdout, part)
+    report = json.load(open(out))
+    tap.equal(list(report), ["summary", "critical_issues", "high_impact_insights", "all_patterns", "all_insights",
+                             "recommendations", "optimization_score", "gap_analysis", "collective_attribution"], "keys")
+    tap.true(report["optimization_score"]["score"] < 100, "a leak costs points")
+    tap.true("cross_rank_analysis" not in report, "one rank has no cross-rank part")
+
+
+@tap.test("analyze --format txt writes what is printed")
+def _(folder):
+    out = os.path.join(folder, "report.txt")
+    result = gpumemprof("analyze", LEAKY, "--output", out, "--format", "txt")
+    tap.equal(open(out).read(), result.stdout.rsplit("Analysis report saved to:", 1)[0], "text")
+
+
+# name: content, exit code, a part of stdout.
+INPUTS = {
+    "not JSON": ("{", 1, "Error loading input file: "),
+    "a record that is none": ('[{"timestamp": "x"}]', 1, "Error parsing telemetry events: "),
+    "another object": ('{"b": 1, "a": [1]}', 0, "JSON payload does not contain telemetry events"),
+    "a scalar": ("3", 0, "JSON payload does not contain telemetry events"),
+    "no events": ("[]", 0, "Gap findings: 0"),
+}
+
+for _name, (_content, _code, _out) in INPUTS.items():
+
+    @tap.test(f"analyze: {_name}")
+    def _(folder, content=_content, code=_code, out=_out):
+        path = os.path.join(folder, "in.json")
+        open(path, "w").write(content)
+        result = gpumemprof("analyze", path)
+        tap.contains(result.stdout, out, "stdout")
+        tap.equal(result.returncode, code, "exit code")
+
+
+@tap.test("analyze: a file that is not there")
+def _():
+    result = gpumemprof("analyze", "/no/such/file")
+    tap.equal(result.returncode, 1, "exit code")
+    tap.contains(result.stdout, "Error: Input file '/no/such/file' not found")
+
+
+@tap.test("analyze --skip-bad goes on and counts")
+def _(folder):
+    records = json.load(open(LEAKY))
+    records[5]["host"] = ""
+    del records[9]["context"]
+    path = os.path.join(folder, "in.json")
+    json.dump(records, open(path, "w"))
+    tap.equal(gpumemprof("analyze", path).returncode, 1, "exit code without")
+    result = gpumemprof("analyze", path, "--skip-bad")
+    tap.equal(result.returncode, 0, "exit code with")
+    tap.contains(result.stdout, "Left out 2 bad records")
+    tap.contains(result.stdout, f"Records: {len(records) - 2}")
+
+
+@tap.test("analyze reads what stormlog analyze reads")
+def _():
+    snapshots = os.path.join(os.environ["STORMLOG_TEST_DATA"], "h200")
+    for name in sorted(os.listdir(snapshots)):
+        if name.endswith((".pickle", ".pickle.gz", ".pickle.zst")):
+            result = gpumemprof("analyze", os.path.join(snapshots, name))
+            tap.equal(result.returncode, 0, f"exit code ({result.stdout})")
+            tap.contains(result.stdout, "Verdict: ")
+            return
+    tap.skip("there is no snapshot in tests/data/h200")
+
+
+@tap.test("diagnose: a new folder is used as it is, an existing one gets a child, a file is refused")
+def _(folder):
+    new = os.path.join(folder, "x", "new")
+    result = gpumemprof("diagnose", "--duration", "0", "--output", new)
+    tap.true(result.returncode in (0, 2), f"exit code {result.returncode}")
+    names = ["diagnostic_summary.json", "environment.json", "manifest.json", "telemetry_timeline.json"]
+    tap.equal(sorted(os.listdir(new)), names, "files")
+    manifest = json.load(open(os.path.join(new, "manifest.json")))
+    tap.equal(manifest["version"], 1, "version")
+    tap.equal(manifest["exit_code"], result.returncode, "exit code in the manifest")
+    tap.equal(manifest["files"][-1], "manifest.json", "last file")
+    tap.equal(json.load(open(os.path.join(new, "telemetry_timeline.json"))),
+              {"timestamps": [], "allocated": [], "reserved": []}, "timeline of no time")
+    tap.contains(result.stdout, f"Artifact: {os.path.realpath(new)}")
+    gpumemprof("diagnose", "--duration", "0", "--output", new)
+    children = [name for name in os.listdir(new) if name.startswith("stormlog-diagnose-")]
+    tap.equal(len(children), 1, "children")
+    result = gpumemprof("diagnose", "--duration", "0", "--output", os.path.join(new, "manifest.json"))
+    tap.equal(result.returncode, 1, "exit code for a file")
+    tap.true(not [name for name in os.listdir(folder) if name.startswith(".")], "nothing half-written is left")
+
+
+@tap.test("diagnose has a point a tick")
+def _(folder):
+    result = gpumemprof("diagnose", "--duration", "1.1", "--interval", "0.2", "--output", os.path.join(folder, "d"))
+    tap.true(result.returncode in (0, 2), "exit code")
+    timeline = json.load(open(os.path.join(folder, "d", "telemetry_timeline.json")))
+    tap.true(1 <= len(timeline["timestamps"]) <= 6, f"{len(timeline['timestamps'])} points")
+    tap.true(all(value > 0 for value in timeline["allocated"]), "real figures")
+
+
+@tap.test("tfmemprof: verbose before the command, required options, lengths")
+def _(folder):
+    tap.equal(tfmemprof("-v", "info").returncode, 0, "exit code of info")
+    result = tfmemprof("track")
+    tap.equal(result.returncode, 2, "exit code without --output")
+    tap.contains(result.stderr, "the following arguments are required: --output")
+    path = os.path.join(folder, "in.json")
+    json.dump({"memory_usage": [1.0, 2.0], "timestamps": [1.0]}, open(path, "w"))
+    result = tfmemprof("analyze", "--input", path)
+    tap.equal(result.returncode, 1, "exit code for lists of unequal length")
+    tap.contains(result.stdout, "same length")
+
+
+@tap.test("tfmemprof analyze: growth, spikes, score")
+def _(folder):
+    path, out = os.path.join(folder, "in.json"), os.path.join(folder, "report.txt")
+    usage = [100.0 + 10 * i for i in range(20)]
+    json.dump({"memory_usage": usage, "timestamps": [float(i) for i in range(20)], "peak_memory": 290.0,
+               "average_memory": 195.0, "duration": 19.0}, open(path, "w"))
+    result = tfmemprof("analyze", "--input", path, "--detect-leaks", "--optimize", "--report", out)
+    tap.equal(result.returncode, 0, "exit code")
+    for part in ("Basic Analysis:", "Peak Memory: 290.00 MB", "Memory Allocations: 19", "monotonic_increase (high)",
+                 "insufficient_cleanup (medium)", "Overall Score: "):
+        tap.contains(result.stdout, part)
+    tap.contains(open(out).read(), "monotonic_increase")
+
+
+tap.main()
