@@ -19,8 +19,9 @@ typedef struct icicle {
     sl_flame_tree tree;
     sl_box box;
     double row;
-    size_t rows; /* that fit */
-    bool is_cut; /* some did not */
+    size_t rows;     /* that fit */
+    bool is_cut;     /* some did not */
+    bool has_narrow; /* some boxes are too narrow to be seen */
 } icicle;
 
 static void name_node(const icicle *ice, const sl_flame_node *node, bool is_root, char *buf,
@@ -84,8 +85,10 @@ static void draw_tree(icicle *ice, uint32_t idx, sl_box box, size_t row) {
     double x = box.x;
     for (uint32_t i = node->first_child; i != SL_IDX_NONE; i = ice->tree.nodes.at[i].next_sibling) {
         double width = box.w * (double)ice->tree.nodes.at[i].bytes / (double)node->bytes;
-        if (width < NARROW)
+        if (width < NARROW) {
+            ice->has_narrow = true; /* and so are all that follow: the largest came first */
             break;
+        }
         draw_tree(ice, i, (sl_box){x, box.y + box.h, width, box.h}, row + 1);
         x += width;
     }
@@ -93,11 +96,12 @@ static void draw_tree(icicle *ice, uint32_t idx, sl_box box, size_t row) {
 
 static void draw_foot(icicle *ice, sl_box box) {
     double y = box.y + box.h - 2, x = box.x;
-    char text[192];
+    char text[256];
     sl_canvas_rect(ice->plot->canvas, (sl_box){x, y - 9, 10, 10},
                    sl_solid(ice->plot->theme->series[1]));
-    snprintf(text, sizeof text, "your lines; callers above, the allocating call below%s%s",
+    snprintf(text, sizeof text, "your lines; callers above, the allocating call below%s%s%s",
              ice->tree.has_skipped ? "; frames of machine code are left out" : "",
+             ice->has_narrow ? "; what is narrower than a pixel is not drawn" : "",
              ice->is_cut ? "; deeper frames do not fit into this height" : "");
     sl_canvas_text_fit(ice->plot->canvas, (sl_point){x + 16, y}, text, box.w - 16,
                        sl_plot_small(ice->plot));
