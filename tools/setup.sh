@@ -21,6 +21,9 @@ ninja-build             build
 pkg-config              build
 zlib1g-dev              gzip-input
 libzstd-dev             zstd-input
+libcairo2-dev           pictures
+fonts-dejavu-core       pictures
+protobuf-compiler       export-tests
 libcmocka-dev           unit-tests
 python3                 test-runner
 python3-build           wheel-tests

@@ -39,7 +39,11 @@ static const struct {
 
 static double get(const sl_collective_config *config, size_t i) {
     const char *at = (const char *)config + fields[i].offset;
-    return fields[i].is_integer ? (double)*(const int64_t *)at : *(const double *)at;
+    int64_t integer;
+    double real;
+    memcpy(&integer, at, sizeof integer);
+    memcpy(&real, at, sizeof real);
+    return fields[i].is_integer ? (double)integer : real;
 }
 
 bool sl_collective_field(const sl_collective_config *config, size_t idx, const char **name,
@@ -72,12 +76,14 @@ sl_status sl_collective_override(sl_collective_config *config, const char *field
         if (strcmp(fields[i].name, field) != 0)
             continue;
         char *at = (char *)config + fields[i].offset;
-        if (!fields[i].is_integer)
-            *(double *)at = value;
-        else if (value > -9.2e18 && value < 9.2e18)
-            *(int64_t *)at = (int64_t)value;
-        else
+        if (!fields[i].is_integer) {
+            memcpy(at, &value, sizeof value);
+            return SL_OK;
+        }
+        if (!(value > -9.2e18 && value < 9.2e18))
             return sl_fail(err, SL_E_USAGE, "%s is out of range", field);
+        int64_t integer = (int64_t)value;
+        memcpy(at, &integer, sizeof integer);
         return SL_OK;
     }
     return sl_fail(err, SL_E_USAGE, "Unknown collective attribution override: %s", field);

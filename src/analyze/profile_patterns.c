@@ -255,7 +255,7 @@ static int compare_repeated(const void *a, const void *b) {
 }
 
 static bool report_repeated(sl_profile_job *job, repeated *rows, size_t cnt) {
-    const char *names[REPEATED_LISTED];
+    const char *names[REPEATED_LISTED] = {NULL};
     int64_t total = 0;
     size_t listed = cnt < REPEATED_LISTED ? cnt : REPEATED_LISTED;
     qsort(rows, cnt, sizeof *rows, compare_repeated);

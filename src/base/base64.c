@@ -11,7 +11,7 @@ static void encode_three(char out[4], const uint8_t *in) {
 }
 
 void sl_base64_write(FILE *to, const uint8_t *bytes, size_t cnt) {
-    char out[2048];
+    char out[2048] = {0};
     size_t len = 0, i = 0;
     for (; i + 3 <= cnt; i += 3) {
         if (len == sizeof out) {

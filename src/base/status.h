@@ -23,7 +23,7 @@
     X(-33, E_REFUSED, 3, "the input asks for something that is never done")       \
     X(-34, E_FOREIGN, 3, "the input is not of a known kind")                      \
     X(-35, E_LAPPED, 3, "the writer overran a live reader")                       \
-    X(-36, E_BUSY, 4, "another process already writes this file")                 \
+    X(-36, E_BUSY, 3, "another process already writes this file")                 \
     X(-40, E_SYSTEM, 4, "a system call failed")                                   \
     X(-41, E_NOMEM, 5, "out of host memory")                                      \
     X(-42, E_PERMISSION, 4, "not permitted")                                      \

@@ -111,25 +111,15 @@ static int run_command(const sl_cmd *cmd, int argc, char **argv) {
     return code;
 }
 
-static const sl_cmd_absent *find_absent(const char *name) {
-    for (size_t i = 0; i < running->absent_cnt; i++)
-        if (strcmp(running->absent[i].name, name) == 0)
-            return &running->absent[i];
-    return NULL;
-}
-
 static int fail_unknown_command(const char *name) {
     if (running->is_compat)
         return sl_compat_unknown(running, name);
-    const sl_cmd_absent *absent = find_absent(name);
     sl_nearest nearest = {.word = name};
     for (size_t i = 0; i < running->cmd_cnt; i++)
         if (!running->cmds[i]->is_hidden)
             sl_nearest_offer(&nearest,
                              (sl_str){running->cmds[i]->name, strlen(running->cmds[i]->name)});
-    if (absent)
-        sl_cli_complain("the command '%s' is not in this version; %s", name, absent->instead);
-    else if (nearest.best[0])
+    if (nearest.best[0])
         sl_cli_complain("unknown command '%s'; did you mean '%s'?", name, nearest.best);
     else
         sl_cli_complain("unknown command '%s'; '%s --help' lists them", name, running->name);

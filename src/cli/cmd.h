@@ -30,12 +30,6 @@ typedef struct sl_cmd {
     int (*run)(const sl_opts *opts, sl_error *err);
 } sl_cmd;
 
-/* A command that another tool of this name has and this one does not have yet. */
-typedef struct sl_cmd_absent {
-    const char *name;
-    const char *instead; /* what to do now */
-} sl_cmd_absent;
-
 /* What the executable is called decides which table it speaks. */
 typedef struct sl_program {
     const char *name;
@@ -43,8 +37,6 @@ typedef struct sl_program {
     const char *description;
     const sl_cmd *const *cmds;
     size_t cmd_cnt;
-    const sl_cmd_absent *absent;
-    size_t absent_cnt;
     bool is_compat;   /* the names, words and exit codes of the Python tool: see compat_cli.h */
     bool has_verbose; /* -v, --verbose in front of the command */
 } sl_program;

@@ -71,7 +71,8 @@ static int analyze(const sl_opts *opts, const sl_inputs *inputs, sl_error *err) 
 
 static int run(const sl_opts *opts, sl_error *err) {
     sl_inputs inputs;
-    SL_TRY(sl_inputs_load(&inputs, opts->operands.at, opts->operands.cnt, err));
+    SL_TRY((sl_opts_flag(opts, "skip-bad") ? sl_inputs_load_skipping : sl_inputs_load)(
+        &inputs, opts->operands.at, opts->operands.cnt, err));
     int result = analyze(opts, &inputs, err);
     sl_inputs_fini(&inputs);
     return result;
@@ -100,6 +101,9 @@ static const sl_opt options[] = {
     {.name = "capacity",
      .type = SL_OPT_SIZE,
      .help = "memory of the card, where the input does not say it"},
+    {.name = "skip-bad",
+     .type = SL_OPT_FLAG,
+     .help = "leave bad telemetry records out and count them in a note"},
     {.name = "explain",
      .short_name = 'e',
      .type = SL_OPT_FLAG,
@@ -114,7 +118,8 @@ const sl_cmd sl_cmd_analyze = {
     .operand_max = SL_OPERANDS_ANY,
     .summary = "say what is wrong with the memory of a run, and where",
     .description =
-        "PATH is a PyTorch memory snapshot, plain, .gz or .zst. The answer starts with a verdict "
+        "PATH is a PyTorch memory snapshot, telemetry (JSON, JSON lines, CSV), or an OOM bundle "
+        "folder, plain, .gz or .zst. The answer starts with a verdict "
         "in one sentence: healthy, or the most severe of out of memory, leak, fragmentation and "
         "spike. Every finding names the line of your code, the amount, how fast it grows, how "
         "sure that is, and what to do.\n\n"

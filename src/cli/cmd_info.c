@@ -22,7 +22,7 @@ static const struct {
     {"zlib", HAVE_ZLIB, true, "reading .gz inputs"},
     {"zstd", HAVE_ZSTD, true, "reading .zst inputs"},
     {"ncursesw", HAVE_NCURSES, false, "a full-screen program"},
-    {"cairo", HAVE_CAIRO, false, "pictures as PNG and SVG"},
+    {"cairo", HAVE_CAIRO, true, "pictures as PNG and SVG"},
     {"libmicrohttpd", HAVE_MICROHTTPD, false, "serving metrics"},
     {"libcurl", HAVE_CURL, false, "pushing metrics"},
 };

@@ -22,6 +22,7 @@ extern const sl_cmd sl_cmd_gpumemprof_track;
 extern const sl_cmd sl_cmd_help;
 extern const sl_cmd sl_cmd_info;
 extern const sl_cmd sl_cmd_man;
+extern const sl_cmd sl_cmd_plot;
 extern const sl_cmd sl_cmd_ranks;
 extern const sl_cmd sl_cmd_report;
 extern const sl_cmd sl_cmd_run;

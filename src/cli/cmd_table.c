@@ -14,6 +14,7 @@ static const sl_cmd *const stormlog_cmds[] = {
     &sl_cmd_report,
     &sl_cmd_diff,
     &sl_cmd_check,
+    &sl_cmd_plot,
     &sl_cmd_ranks,
     &sl_cmd_export,
     &sl_cmd_fsck,

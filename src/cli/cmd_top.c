@@ -14,6 +14,7 @@
 #include "cli/cmd_list.h"
 #include "cli/run_folder.h"
 #include "cli/top_frame.h"
+#include "cli/top_json.h"
 
 typedef SL_VEC(char *) path_list; /* owned texts */
 
@@ -114,6 +115,25 @@ static sl_status print_all(const path_list *list, const sl_top_options *options,
     return SL_OK;
 }
 
+/* One array, an object for each recording. */
+static sl_status print_json(const path_list *list, sl_error *err) {
+    sl_json_out json;
+    sl_json_init(&json, stdout, 2);
+    sl_json_begin_array(&json);
+    for (size_t i = 0; i < list->cnt; i++) {
+        sl_log_reader *reader;
+        sl_status status = sl_log_open(list->at[i], &reader, err);
+        if (status == SL_OK) {
+            status = sl_top_write_json(&json, reader, list->at[i], err);
+            sl_log_reader_close(reader);
+        }
+        if (status < 0)
+            return sl_error_prefix(err, "cannot read '%s'", list->at[i]);
+    }
+    sl_json_end_array(&json);
+    return sl_json_finish(&json, err);
+}
+
 static sl_status follow(const path_list *list, const sl_top_options *options, int64_t interval_us,
                         sl_error *err) {
     struct timespec pause = {interval_us / 1000000, interval_us % 1000000 * 1000};
@@ -134,7 +154,9 @@ static int run(const sl_opts *opts, sl_error *err) {
     path_list list = {0};
     bool is_live;
     sl_status status = list_recordings(&list, what, err);
-    if (status == SL_OK && (sl_opts_flag(opts, "once") || !isatty(STDOUT_FILENO)))
+    if (status == SL_OK && strcmp(sl_opts_text(opts, "format"), "json") == 0)
+        status = print_json(&list, err);
+    else if (status == SL_OK && (sl_opts_flag(opts, "once") || !isatty(STDOUT_FILENO)))
         status = print_all(&list, &options, &is_live, err);
     else if (status == SL_OK)
         status = follow(&list, &options, sl_opts_number(opts, "interval"), err);
@@ -146,6 +168,14 @@ static const sl_opt options[] = {
     {.name = "once",
      .type = SL_OPT_FLAG,
      .help = "print one picture and stop; this is so by itself where the output is no terminal"},
+    {.name = "format",
+     .short_name = 'f',
+     .type = SL_OPT_CHOICE,
+     .choices = "txt|json",
+     .initial = "txt",
+     .help =
+         "for people, or once for programs: the rows of each device in bytes, null what was not "
+         "measured"},
     {.name = "interval",
      .type = SL_OPT_DURATION,
      .initial = "1s",

@@ -118,7 +118,7 @@ static int analyze_trace(answer *a, const sl_trace *trace, sl_error *err) {
 }
 
 /* No reader took it: the reason decides the words, as in the Python tool. */
-static int explain_failure(answer *a, const sl_error *load_err, sl_error *err) {
+static int explain_failure(const answer *a, const sl_error *load_err, sl_error *err) {
     sl_json_survey survey;
     sl_error survey_err = SL_ERROR_INIT;
     int result = 0;
@@ -129,8 +129,9 @@ static int explain_failure(answer *a, const sl_error *load_err, sl_error *err) {
         printf("Error parsing telemetry events: %s\n", load_err->text);
         result = 1;
     } else {
-        a->survey = &survey;
-        result = deliver(a, err);
+        answer foreign = *a;
+        foreign.survey = &survey;
+        result = deliver(&foreign, err);
     }
     sl_json_survey_fini(&survey);
     return result;

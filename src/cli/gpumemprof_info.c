@@ -82,7 +82,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     printf("Python Version: %s\n", info.python_version[0] ? info.python_version : "none on PATH");
     printf("PyTorch: %s\n", info.torch_version[0] ? info.torch_version
                             : info.has_torch      ? "found"
-                                                  : "not found");
+                                                  : "not found beside this Python");
     printf("CUDA Available: %s\n", yes(info.has_cuda));
     printf("Detected Backend: %s\n", info.has_cuda ? "cuda" : "cpu");
     if (!info.has_cuda)

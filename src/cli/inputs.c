@@ -11,11 +11,13 @@
 #include "model/replay.h"
 #include "model/telemetry.h"
 #include "read/source.h"
+#include "read/source_bundle.h"
 
 static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
     sl_progress progress;
     sl_progress_begin(&progress, path);
-    sl_load_options options = {.progress = sl_progress_update, .progress_ctx = &progress};
+    sl_load_options options = {
+        .progress = sl_progress_update, .progress_ctx = &progress, .skips_bad = inputs->skips_bad};
     sl_trace *trace;
     sl_status status = sl_trace_load(path, &options, &trace, err);
     sl_progress_end(&progress);
@@ -57,13 +59,12 @@ static sl_status load_folder(sl_inputs *inputs, const char *folder, sl_error *er
 
 static sl_status load_path(sl_inputs *inputs, const char *path, sl_error *err) {
     struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode) && !sl_bundle_is(path))
         return load_folder(inputs, path, err);
     return load_one(inputs, path, err);
 }
 
-sl_status sl_inputs_load(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err) {
-    *inputs = (sl_inputs){0};
+static sl_status load_all(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err) {
     for (size_t i = 0; i < cnt; i++) {
         sl_status status = load_path(inputs, paths[i], err);
         if (status < 0) {
@@ -72,6 +73,17 @@ sl_status sl_inputs_load(sl_inputs *inputs, const char *const *paths, size_t cnt
         }
     }
     return SL_OK;
+}
+
+sl_status sl_inputs_load(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err) {
+    *inputs = (sl_inputs){0};
+    return load_all(inputs, paths, cnt, err);
+}
+
+sl_status sl_inputs_load_skipping(sl_inputs *inputs, const char *const *paths, size_t cnt,
+                                  sl_error *err) {
+    *inputs = (sl_inputs){.skips_bad = true};
+    return load_all(inputs, paths, cnt, err);
 }
 
 void sl_inputs_fini(sl_inputs *inputs) {

@@ -9,9 +9,13 @@
 
 typedef struct sl_inputs {
     SL_VEC(sl_trace *) traces; /* owned */
+    bool skips_bad;            /* bad telemetry records are left out, counted in a note */
 } sl_inputs;
 
 sl_status sl_inputs_load(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err);
+/* The same, leaving bad telemetry records out. */
+sl_status sl_inputs_load_skipping(sl_inputs *inputs, const char *const *paths, size_t cnt,
+                                  sl_error *err);
 void sl_inputs_fini(sl_inputs *inputs);
 
 /* A device to work on: `device`, or all. */

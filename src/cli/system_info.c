@@ -11,14 +11,15 @@
 
 #define PATH_CAP 1024
 
-/* "python3" on PATH, resolved; false when there is none. */
-static bool find_python(char real[PATH_CAP]) {
+/* "python3" on PATH, as found (a virtual environment's) and resolved; false when there is none. */
+static bool find_python(char found[PATH_CAP], char real[PATH_CAP]) {
     const char *path = getenv("PATH");
     while (path && *path) {
         char candidate[PATH_CAP], *resolved;
         size_t len = strcspn(path, ":");
         snprintf(candidate, sizeof candidate, "%.*s/python3", (int)len, path);
         if (access(candidate, X_OK) == 0 && (resolved = realpath(candidate, NULL)) != NULL) {
+            snprintf(found, PATH_CAP, "%s", candidate);
             snprintf(real, PATH_CAP, "%s", resolved);
             free(resolved);
             return true;
@@ -87,15 +88,17 @@ static void find_minor(sl_system_info *info, const char *python) {
 }
 
 static void read_python(sl_system_info *info) {
-    char python[PATH_CAP];
-    if (!find_python(python))
+    char found[PATH_CAP], python[PATH_CAP];
+    if (!find_python(found, python))
         return;
     const char *name = strstr(strrchr(python, '/'), "python");
     snprintf(info->python_version, sizeof info->python_version, "%.15s",
              name ? name + strlen("python") : "");
     if (!strchr(info->python_version, '.'))
         find_minor(info, python);
-    find_torch(info, python);
+    find_torch(info, found);
+    if (!info->has_torch)
+        find_torch(info, python);
 }
 
 static void read_cards(sl_system_info *info) {

@@ -123,7 +123,9 @@ static void print_ledger(const picture *p, int device) {
     }
     print_row(p, "CUDA context, modules and what was not seen", ledger.context);
     print_row(p, "other processes", ledger.others);
-    print_row(p, "rest: the driver's own", ledger.rest);
+    if (ledger.driver.known)
+        print_row(p, "kept by the driver for itself", ledger.driver);
+    print_row(p, "rest", ledger.rest);
 }
 
 static void print_host(const picture *p) {

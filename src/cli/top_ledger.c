@@ -27,8 +27,8 @@ static sl_maybe_u64 less(sl_maybe_u64 a, sl_maybe_u64 b) {
     return sl_known_u64(a.value > b.value ? a.value - b.value : 0);
 }
 
-/* PyTorch takes its segments through these; they are in the rows of its allocator. */
-static bool is_torch(sl_str label) {
+/* PyTorch takes its segments through these, but others may too. */
+static bool may_be_torch(sl_str label) {
     return str_equal(label, "libcudart") || str_equal(label, "libc10_cuda");
 }
 
@@ -45,21 +45,21 @@ static void add_library(sl_ledger *ledger, sl_str name, uint64_t bytes) {
         ledger->libraries[ledger->library_cnt++] = (sl_ledger_library){name, bytes};
 }
 
-/* Returns what PyTorch's own libraries hold of the driver. */
-static uint64_t sum_driver(sl_ledger *ledger, int device, const sl_log_tables *tables,
-                           const sl_log_reader *reader) {
-    uint64_t torch_bytes = 0;
+/* What PyTorch's allocator holds is in its own rows; callers that share a library with it are what
+ * is beyond that. `reserved` is 0 where PyTorch has nothing. */
+static void sum_driver(sl_ledger *ledger, int device, const sl_log_tables *tables,
+                       uint64_t reserved, const sl_log_reader *reader) {
     for (size_t i = 0; i < tables->sites.cnt; i++) {
         const sl_log_site *site = &tables->sites.at[i];
         if (site->domain != SL_DOMAIN_DRIVER || site->device != device || !site->live_bytes)
             continue;
         sl_str label = sl_log_get_label(reader, site->label);
-        if (is_torch(label))
-            torch_bytes += site->live_bytes;
-        else
-            add_library(ledger, label, site->live_bytes);
+        uint64_t own = may_be_torch(label) ? site->live_bytes : 0;
+        own = own < reserved ? own : reserved;
+        reserved -= own;
+        if (site->live_bytes > own)
+            add_library(ledger, label, site->live_bytes - own);
     }
-    return torch_bytes;
 }
 
 void sl_ledger_fill(sl_ledger *ledger, int device, const sl_log_tables *tables,
@@ -67,14 +67,18 @@ void sl_ledger_fill(sl_ledger *ledger, int device, const sl_log_tables *tables,
     *ledger = (sl_ledger){.library_cnt = 0};
     sl_maybe_u64 reserved = last_of(counters, reader, device, SL_COUNTER_RESERVED, NULL);
     sl_maybe_u64 process = last_of(counters, reader, device, SL_COUNTER_PROCESS_USED, NULL);
-    uint64_t torch_bytes = sum_driver(ledger, device, tables, reader);
+    sum_driver(ledger, device, tables, reserved.known ? reserved.value : 0, reader);
     ledger->card_used = last_of(counters, reader, device, SL_COUNTER_DEVICE_USED, NULL);
     ledger->card_total = last_of(counters, reader, device, SL_COUNTER_DEVICE_TOTAL, NULL);
     ledger->tensors = last_of(counters, reader, device, SL_COUNTER_ALLOCATED, NULL);
     ledger->cache = less(reserved, ledger->tensors);
     ledger->others = last_of(counters, reader, device, SL_COUNTER_CUSTOM, "other_processes");
-    if (!reserved.known && torch_bytes)
-        reserved = sl_known_u64(torch_bytes);
-    ledger->context = less(less(process, reserved), sl_known_u64(ledger->library_bytes));
+    /* A process that never used PyTorch's allocator has nothing in it. */
+    sl_maybe_u64 named =
+        sl_known_u64((reserved.known ? reserved.value : 0) + ledger->library_bytes);
+    ledger->context = less(process, named);
+    ledger->driver = last_of(counters, reader, device, SL_COUNTER_CUSTOM, "driver_reserved");
     ledger->rest = less(less(ledger->card_used, process), ledger->others);
+    if (ledger->driver.known)
+        ledger->rest = less(ledger->rest, ledger->driver);
 }

@@ -22,7 +22,8 @@ typedef struct sl_ledger {
     uint64_t library_bytes; /* of all of them, listed or not */
     sl_maybe_u64 context;   /* this process's rest: CUDA context, modules, what was not seen */
     sl_maybe_u64 others;    /* other processes the driver lists */
-    sl_maybe_u64 rest;      /* of the card: the driver's own, and what nobody is named for */
+    sl_maybe_u64 driver;    /* what the driver keeps for itself */
+    sl_maybe_u64 rest;      /* of the card: what nobody is named for */
 } sl_ledger;
 
 void sl_ledger_fill(sl_ledger *ledger, int device, const sl_log_tables *tables,

@@ -18,6 +18,8 @@
 /* An alert comes again only when the value fell this far below its threshold in between. */
 #define REARM_POINTS   5.0
 #define LARGE_STEP     (INT64_C(100) << 20)
+/* Another large step is told after this time, or when it is twice as large. */
+#define STEP_QUIET_NS  INT64_C(10000000000)
 /* Texts of records that are gone are thrown away from here on. */
 #define TEXTS_MAX      100000
 #define CHILD_GRACE_NS INT64_C(5000000000)
@@ -183,9 +185,15 @@ static sl_status emit(sl_watch *watch, const figures *f, const happening *h) {
     return SL_OK;
 }
 
+/* What is said about a process that ended is said with its last figures. */
 sl_status sl_watch_record(sl_watch *watch, const char *event_type, int64_t change,
                           const char *context, const char *metadata) {
-    figures f = read_figures(watch);
+    figures f = {watch->current_bytes, watch->last_used, watch->last_free, watch->total_bytes,
+                 watch->last_device};
+    if (!watch->counters)
+        f.total = SL_TM_NULL;
+    if (watch->tree->is_alive)
+        f = read_figures(watch);
     return emit(watch, &f, &(happening){event_type, change, context, metadata});
 }
 
@@ -212,8 +220,12 @@ static sl_status check_level(sl_watch *watch, const figures *f) {
 
 static sl_status check_step(sl_watch *watch, const figures *f, int64_t change) {
     char context[96], bytes[SL_COMPAT_BYTES_CAP];
-    if (change <= LARGE_STEP)
+    int64_t now = sl_watch_clock();
+    bool is_new = now - watch->step_ns > STEP_QUIET_NS || change >= 2 * watch->step_bytes;
+    if (change <= LARGE_STEP || (watch->step_ns && !is_new))
         return SL_OK;
+    watch->step_ns = now;
+    watch->step_bytes = change;
     watch->alert_cnt++;
     snprintf(context, sizeof context, "Large allocation detected: %s",
              sl_compat_bytes(bytes, change));
@@ -250,6 +262,9 @@ static sl_status tick(sl_watch *watch) {
         return SL_OK;
     int64_t change = f.allocated - watch->last_bytes;
     watch->last_bytes = watch->current_bytes = f.allocated;
+    watch->last_used = f.used;
+    watch->last_free = f.free;
+    watch->last_device = f.device;
     watch->sample_cnt++;
     watch->sum_bytes += (double)f.allocated;
     SL_TRY(emit(watch, &f, &(happening){"sample", change, NULL, NULL}));
@@ -312,6 +327,9 @@ static sl_status begin(sl_watch *watch) {
     figures f = read_figures(watch);
     watch->begin_ns = sl_watch_clock();
     watch->last_bytes = watch->first_bytes = watch->current_bytes = f.allocated;
+    watch->last_used = f.used;
+    watch->last_free = f.free;
+    watch->last_device = f.device;
     return emit(watch, &f, &(happening){"start", 0, "Memory tracking started", NULL});
 }
 

@@ -57,7 +57,10 @@ struct sl_watch {
     int64_t begin_ns; /* monotonic */
     int64_t elapsed_ns;
     int64_t total_bytes; /* of the card or the host; SL_TM_NULL */
-    int64_t last_bytes, first_bytes, peak_bytes, current_bytes, sum_samples;
+    int64_t last_bytes, first_bytes, peak_bytes, current_bytes;
+    int64_t last_used, last_free; /* of the newest sample */
+    int last_device;
+    int64_t step_ns, step_bytes; /* of the newest alert about a large step */
     double sum_bytes;
     uint64_t record_cnt, sample_cnt, alert_cnt;
     int alert_level;        /* 0 none, 1 warning, 2 critical */

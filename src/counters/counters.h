@@ -19,8 +19,9 @@ typedef struct sl_host_sample {
 typedef struct sl_device_sample {
     sl_maybe_u64 used_bytes; /* of the card, by everybody */
     sl_maybe_u64 total_bytes;
-    sl_maybe_u64 process_bytes; /* by this process, its context included */
-    sl_maybe_u64 others_bytes;  /* by all other processes the driver lists */
+    sl_maybe_u64 reserved_bytes; /* the part of used_bytes the driver keeps for itself */
+    sl_maybe_u64 process_bytes;  /* by this process, its context included */
+    sl_maybe_u64 others_bytes;   /* by all other processes the driver lists */
     sl_maybe_u64 utilization_pct;
     sl_maybe_u64 temperature_c;
     sl_maybe_u64 power_mw;

@@ -173,18 +173,25 @@ static void read_processes(nvml_device *handle, sl_device_sample *sample) {
                                   : "the driver refused to list the processes";
 }
 
-static sl_status read_device(int device, sl_device_sample *sample, sl_error *err) {
+static void read_memory(nvml_device *handle, sl_device_sample *sample) {
     nvml_memory memory;
+    nvml_memory_v2 parts = {.version = NVML_MEMORY_V2};
+    if (nvml.get_memory(handle, &memory) == NVML_SUCCESS) {
+        sample->used_bytes = sl_known_u64(memory.used);
+        sample->total_bytes = sl_known_u64(memory.total);
+    }
+    if (nvml.get_memory_v2 && nvml.get_memory_v2(handle, &parts) == NVML_SUCCESS)
+        sample->reserved_bytes = sl_known_u64(parts.reserved);
+}
+
+static sl_status read_device(int device, sl_device_sample *sample, sl_error *err) {
     nvml_utilization utilization;
     unsigned int value;
     *sample = (sl_device_sample){0};
     if (device < 0 || device >= handle_cnt)
         return sl_fail(err, SL_E_DEVICE, "NVML knows %d devices; no number %d", handle_cnt, device);
     nvml_device *handle = handles[device];
-    if (nvml.get_memory(handle, &memory) == NVML_SUCCESS) {
-        sample->used_bytes = sl_known_u64(memory.used);
-        sample->total_bytes = sl_known_u64(memory.total);
-    }
+    read_memory(handle, sample);
     read_processes(handle, sample);
     if (nvml.get_utilization && nvml.get_utilization(handle, &utilization) == NVML_SUCCESS)
         sample->utilization_pct = sl_known_u64(utilization.gpu);

@@ -12,6 +12,12 @@ typedef struct nvml_memory {
     unsigned long long total, free, used;
 } nvml_memory;
 
+/* The driver's own share apart: `used` is what nvml_memory calls used, less `reserved`. */
+typedef struct nvml_memory_v2 {
+    unsigned int version;
+    unsigned long long total, reserved, free, used;
+} nvml_memory_v2;
+
 /* nvmlProcessInfo_t since R450 (the _v2 and _v3 functions). */
 typedef struct nvml_process {
     unsigned int pid;
@@ -26,6 +32,7 @@ typedef struct nvml_utilization {
 #define NVML_SUCCESS           0
 #define NVML_INSUFFICIENT_SIZE 7
 #define NVML_TEMPERATURE_GPU   0
+#define NVML_MEMORY_V2         ((unsigned int)sizeof(nvml_memory_v2) | 2u << 24)
 
 typedef struct nvml_functions {
     int (*init)(void);
@@ -34,6 +41,7 @@ typedef struct nvml_functions {
     int (*get_handle)(unsigned int, nvml_device **);
     int (*get_handle_by_uuid)(const char *, nvml_device **);
     int (*get_memory)(nvml_device *, nvml_memory *);
+    int (*get_memory_v2)(nvml_device *, nvml_memory_v2 *);
     int (*get_processes)(nvml_device *, unsigned int *, nvml_process *);
     int (*get_utilization)(nvml_device *, nvml_utilization *);
     int (*get_temperature)(nvml_device *, unsigned int, unsigned int *);
@@ -47,6 +55,7 @@ typedef struct nvml_functions {
     X("nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex", get_handle, 1)         \
     X("nvmlDeviceGetHandleByUUID", NULL, get_handle_by_uuid, 0)                             \
     X("nvmlDeviceGetMemoryInfo", NULL, get_memory, 1)                                       \
+    X("nvmlDeviceGetMemoryInfo_v2", NULL, get_memory_v2, 0)                                 \
     X("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2", \
       get_processes, 0)                                                                     \
     X("nvmlDeviceGetUtilizationRates", NULL, get_utilization, 0)                            \

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_CAP 2048
+#define TEXT_CAP 1024
 
 static bool read_text(const char *path, char text[TEXT_CAP]) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -50,16 +50,14 @@ static void add_pid(sl_proc_tree *tree, int pid) {
 }
 
 static void add_children_of_thread(sl_proc_tree *tree, int pid, const char *thread) {
-    char path[128], text[TEXT_CAP], *end;
+    char path[128];
+    int child;
     snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", pid, thread);
-    if (!read_text(path, text))
-        return;
-    for (char *at = text;; at = end) {
-        long child = strtol(at, &end, 10);
-        if (end == at)
-            return;
-        add_pid(tree, (int)child);
-    }
+    FILE *in = fopen(path, "re");
+    while (in && fscanf(in, "%d", &child) == 1)
+        add_pid(tree, child);
+    if (in)
+        fclose(in);
 }
 
 /* Every thread has the children it started. */
@@ -96,7 +94,7 @@ static bool cgroup_file(const char *name, char text[TEXT_CAP]) {
     if (!line)
         return false;
     line[strcspn(line, "\n")] = '\0';
-    if ((size_t)snprintf(path, sizeof path, "/sys/fs/cgroup%.1024s/%s", line + 3, name) >=
+    if ((size_t)snprintf(path, sizeof path, "/sys/fs/cgroup%.900s/%s", line + 3, name) >=
         sizeof path)
         return false;
     return read_text(path, text);

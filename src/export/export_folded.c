@@ -3,8 +3,7 @@
  * inferno. Live bytes at one instant, as requested by the program. */
 #include <inttypes.h>
 
-#include "export/exporter.h"
-#include "model/replay.h"
+#include "export/stack_sums.h"
 
 /* A frame name must not hold the separator or a line end; the last space belongs to the number. */
 static void put_name(FILE *to, sl_str name) {
@@ -39,41 +38,19 @@ static void put_stack(FILE *to, const sl_trace *trace, int device, uint32_t stac
     }
 }
 
-static uint32_t instant_of(const sl_replay *replay, const sl_export_options *options) {
-    switch (options->at) {
-    case SL_EXPORT_AT_PEAK: return replay->peak_requested.event;
-    case SL_EXPORT_AT_TIME: return sl_replay_event_at(replay, options->at_time_us);
-    case SL_EXPORT_AT_END: break;
-    }
-    return replay->event_cnt ? replay->event_cnt - 1 : SL_EVENT_BEFORE;
-}
-
-/* Sums the live bytes by stack; bytes_of has one slot a stack. */
-static bool sum_live(const sl_replay *replay, uint32_t event, uint64_t *bytes_of) {
-    sl_life_ids ids = {0};
-    bool is_done = sl_replay_live_at(replay, event, &ids);
-    for (size_t i = 0; is_done && i < ids.cnt; i++) {
-        const sl_life *life = &replay->lives.at[ids.at[i]];
-        bytes_of[life->stack_id] += life->requested_bytes;
-    }
-    sl_vec_free(&ids);
-    return is_done;
-}
-
 static sl_status write_device(const sl_trace *trace, const sl_device_trace *device,
                               const sl_export_options *options, FILE *to, sl_error *err) {
     sl_replay *replay;
     SL_TRY(sl_replay_new(trace, device, &replay, err));
-    size_t stack_cnt = trace->stacks.spans.cnt ? trace->stacks.spans.cnt : 1;
-    uint64_t *bytes_of = calloc(stack_cnt, sizeof *bytes_of);
-    bool is_done = bytes_of && sum_live(replay, instant_of(replay, options), bytes_of);
-    for (size_t id = 0; is_done && id < stack_cnt; id++) {
-        if (bytes_of[id] == 0)
+    sl_stack_sum *sums = sl_stack_sums_new(trace);
+    bool is_done = sums && sl_stack_sums_live(replay, sl_export_instant(replay, options), sums);
+    for (size_t id = 0; is_done && id < sl_stack_sums_cnt(trace); id++) {
+        if (sums[id].bytes == 0)
             continue;
         put_stack(to, trace, device->device, (uint32_t)id);
-        fprintf(to, " %" PRIu64 "\n", bytes_of[id]);
+        fprintf(to, " %" PRIu64 "\n", sums[id].bytes);
     }
-    free(bytes_of);
+    free(sums);
     sl_replay_free(replay);
     return is_done ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory for the live blocks");
 }

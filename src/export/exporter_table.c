@@ -4,8 +4,7 @@
 #include "export/exporter.h"
 
 const sl_exporter sl_exporters[] = {
-#define EXPORTER_ROW(name, extension, help, window, instant, binary, write) \
-    {name, extension, help, window, instant, binary, write},
+#define EXPORTER_ROW(name, extension, help, wants, write) {name, extension, help, wants, write},
     SL_EXPORTER_MAP(EXPORTER_ROW)
 #undef EXPORTER_ROW
 };
@@ -31,4 +30,13 @@ sl_status sl_export_finish(FILE *to, sl_error *err) {
     if (fflush(to) != 0 || ferror(to))
         return sl_fail_errno(err, SL_E_WRITE, "cannot write the export");
     return SL_OK;
+}
+
+sl_status sl_export_check_events(const sl_trace *trace, const char *format, sl_error *err) {
+    if (!trace->telemetry)
+        return SL_OK;
+    return sl_fail(err, SL_E_FORMAT,
+                   "'%s' holds samples of counters and no allocations, which %s is made of; "
+                   "telemetry-json, telemetry-jsonl and telemetry-csv can be written",
+                   trace->path, format);
 }

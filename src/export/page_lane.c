@@ -34,18 +34,19 @@ static void copy_totals(sl_page_lane *lane) {
     lane->allocs = replay->allocs;
     lane->frees = replay->frees;
     lane->blocks_total = replay->lives.cnt;
-    lane->event_cnt = replay->event_cnt;
+    /* One stale event is no history: the page then shows the state alone. */
     lane->has_history = replay->has_history;
+    lane->event_cnt = replay->has_history ? replay->event_cnt : 0;
     lane->reserved_known = replay->reserved_known;
     lane->geometry_known = replay->geometry_known;
     lane->identity_holds = replay->identity_holds;
     lane->identity_residue = replay->identity_residue;
-    if (replay->event_cnt > 0) {
+    if (lane->event_cnt > 0) {
         lane->first_us = lane->device->events.time_us[0];
         lane->last_us = lane->device->events.time_us[replay->event_cnt - 1];
         lane->peak_us = sl_replay_time(replay, lane->peak.event) - lane->first_us;
     }
-    if (replay->reserved_known)
+    if (replay->reserved_known && replay->has_history)
         lane->peak_reserved_bytes = sl_known_u64(replay->peak_reserved.bytes);
 }
 

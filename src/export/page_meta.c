@@ -135,10 +135,9 @@ static void absent_json(const sl_page_lane *lane, sl_json_out *json) {
 }
 
 static const sl_device_report *find_device(const sl_page *page, const sl_page_lane *lane) {
-    if (page->report->inputs.cnt != 1)
-        return NULL; /* a device's figures then mix several inputs */
     for (size_t i = 0; i < page->report->devices.cnt; i++)
-        if (page->report->devices.at[i].device == lane->device->device)
+        if (page->report->devices.at[i].trace == lane->trace &&
+            page->report->devices.at[i].device == lane->device->device)
             return &page->report->devices.at[i];
     return NULL;
 }
@@ -172,7 +171,8 @@ static void lane_totals_json(const sl_page_lane *lane, sl_json_out *json) {
     key_u64(json, "live_bytes", lane->end.requested_bytes);
     key_maybe(json, "live_rounded_bytes",
               (sl_maybe_u64){lane->end.active_bytes, !lane->is_sampled});
-    key_u64(json, "peak_bytes", lane->peak.bytes);
+    key_maybe(json, "peak_bytes",
+              (sl_maybe_u64){lane->peak.bytes, lane->has_history || lane->is_sampled});
     key_i64(json, "peak_event", has_peak ? (int64_t)lane->peak.event : -1);
     key_i64(json, "peak_time_us", has_peak ? lane->peak_us : 0);
     key_maybe(json, "reserved_bytes",

@@ -255,9 +255,17 @@ static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report) {
                     sl_human_bytes(human, largest->peak_requested_bytes));
 }
 
+/* Samples know that memory grew, not where. */
+static bool is_place_known(sl_site site) {
+    return site.trace && site.origin != SL_ORIGIN_SAMPLES;
+}
+
 static void say_leak(char buf[SL_WORDS_CAP], const sl_finding *leak) {
     char place[SL_WORDS_CAP], human[SL_HUMAN_CAP];
-    sl_words_site(place, leak->site, 48);
+    if (is_place_known(leak->site))
+        sl_words_site(place, leak->site, 48);
+    else
+        sl_words_device(place, leak->device);
     buf[0] = '\0';
     sl_words_append(buf, "Leak: %s", place);
     sl_maybe_f64 rate = leak->bytes_per_step.known ? leak->bytes_per_step : leak->bytes_per_second;
@@ -298,13 +306,13 @@ static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
                         sl_human_bytes(human, oom->requested_bytes));
     else
         sl_words_append(buf, ": a request failed");
-    if (oom->site.trace && oom->site.origin != SL_ORIGIN_SAMPLES) {
+    if (is_place_known(oom->site)) {
         sl_words_site(place, oom->site, 48);
         sl_words_append(buf, " at %s", place);
     }
     sl_words_append(buf, ", %s", cause_phrases[oom->cause]);
     const sl_finding *leak = find_leak(report, oom->device);
-    if (oom->cause != SL_CAUSE_LEAK || !leak)
+    if (oom->cause != SL_CAUSE_LEAK || !leak || !is_place_known(leak->site))
         return;
     sl_words_site(place, leak->site, 48);
     sl_words_append(buf, " at %s", place);

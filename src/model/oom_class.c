@@ -63,7 +63,7 @@ bool sl_oom_classify(const char *type, const char *module, const char *message, 
 static bool classify_line(const char *line, char reason[SL_OOM_REASON_CAP]) {
     char module[80] = "", type[80] = "";
     size_t len = strcspn(line, ": \n");
-    if (line[len] == ':' && len < sizeof module) {
+    if (len < sizeof module && line[len] == ':') {
         memcpy(module, line, len);
         char *dot = strrchr(module, '.');
         snprintf(type, sizeof type, "%s", dot ? dot + 1 : module);

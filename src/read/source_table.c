@@ -6,7 +6,7 @@
 #include "read/source_bundle.h"
 
 const sl_source_ops *const sl_sources[] = {
-    &sl_source_slog, &sl_source_torch_pickle, &sl_source_telemetry, &sl_source_torch_json, NULL,
+    &sl_source_slog, &sl_source_torch_pickle, &sl_source_torch_json, &sl_source_telemetry, NULL,
 };
 
 static const sl_source_ops *find_source(const unsigned char *head, size_t len, const char *path) {

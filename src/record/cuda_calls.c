@@ -71,6 +71,18 @@ int sl_cuda_get_device(void) {
     return only > 0 ? only : 0;
 }
 
+static _Thread_local const void *wanting __attribute__((tls_model("initial-exec")));
+
+const void *sl_cuda_set_wanting(const void *caller) {
+    const void *before = wanting;
+    wanting = caller;
+    return before;
+}
+
+const void *sl_cuda_get_wanting(const void *driver_caller) {
+    return wanting ? wanting : driver_caller;
+}
+
 typedef struct label_search {
     sl_log *log;
     const void *address;

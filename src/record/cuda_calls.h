@@ -18,6 +18,13 @@ void sl_cuda_pop_current(void);
  * contexts on, else 0. */
 int sl_cuda_get_device(void);
 
+/* The calling thread is inside the runtime, called from this address (NULL = it is not any more).
+ * Returns what was set before. */
+const void *sl_cuda_set_wanting(const void *caller);
+
+/* Who wants the memory of a driver call: the caller of the runtime, else the caller of the driver. */
+const void *sl_cuda_get_wanting(const void *driver_caller);
+
 /* The library that contains this address, as a label of the log: "libcublas". */
 uint16_t sl_cuda_label(sl_log *log, const void *address);
 

@@ -16,7 +16,8 @@
 #define VERSION_WITH_STATUS    12000
 
 static bool is_driver_hook(unsigned id) {
-    return strncmp(sl_hooks[id].symbol, "cu", 2) == 0;
+    return strncmp(sl_hooks[id].symbol, "cu", 2) == 0 &&
+           strncmp(sl_hooks[id].symbol, "cuda", 4) != 0;
 }
 
 /* "cuMemAlloc_v2" has the base name "cuMemAlloc". */
@@ -126,7 +127,7 @@ sl_dlsym_answer sl_dlsym_find(void *handle, const char *name) {
         return (sl_dlsym_answer){exchange(id, real(handle, name)), 1};
     if (sl_hook_original(id))
         return ask_real;
-    return (sl_dlsym_answer){real(RTLD_DEFAULT, "no CUDA driver is loaded"),
+    return (sl_dlsym_answer){real(RTLD_DEFAULT, "no such CUDA library is loaded"),
                              1}; /* NULL, and a dlerror */
 }
 

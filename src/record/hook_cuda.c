@@ -33,7 +33,7 @@ static void record(const driver_event *driver) {
         .device = (int8_t)driver->device,
         .addr = driver->addr,
         .size = driver->size,
-        .label = sl_cuda_label(capture.log, driver->caller),
+        .label = sl_cuda_label(capture.log, sl_cuda_get_wanting(driver->caller)),
         .stack = is_alloc ? sl_stack_cache_get(capture.log).id : 0,
         .total_allocated = SL_LOG_UNKNOWN,
         .total_reserved = SL_LOG_UNKNOWN,

@@ -50,6 +50,12 @@ SL_CU_API(cuGetProcAddress, const char *symbol, void **out, int version, uint64_
 SL_CU_API(cuGetProcAddress_v2, const char *symbol, void **out, int version, uint64_t flags,
           void *status);
 
+SL_CU_API(cudaMalloc, void **out, size_t size);
+SL_CU_API(cudaMallocManaged, void **out, size_t size, unsigned flags);
+SL_CU_API(cudaMallocPitch, void **out, size_t *pitch, size_t width, size_t height);
+SL_CU_API(cudaMallocAsync, void **out, size_t size, cu_stream *stream);
+SL_CU_API(cudaMallocFromPoolAsync, void **out, size_t size, cu_pool *pool, cu_stream *stream);
+
 /* dlsym itself, in assembly: it asks sl_dlsym_find and goes on to the real one with the caller's own
  * return address, by which dlsym(RTLD_NEXT) tells who asks. */
 SL_API void *sl_hook_dlsym(void *handle, const char *name) __asm__("dlsym");

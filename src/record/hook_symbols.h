@@ -59,6 +59,16 @@
       "driver: where libraries find the above")                                                    \
     X(cuGetProcAddress_v2, "cuGetProcAddress_v2", sl_hook_cuGetProcAddress_v2, "libcuda.so",       \
       "likewise, since CUDA 12")                                                                   \
+    X(cudaMalloc, "cudaMalloc", sl_hook_cudaMalloc, "libcudart.so",                                \
+      "runtime: who wants the memory")                                                             \
+    X(cudaMallocManaged, "cudaMallocManaged", sl_hook_cudaMallocManaged, "libcudart.so",           \
+      "runtime: who wants the memory")                                                             \
+    X(cudaMallocPitch, "cudaMallocPitch", sl_hook_cudaMallocPitch, "libcudart.so",                 \
+      "runtime: who wants the memory")                                                             \
+    X(cudaMallocAsync, "cudaMallocAsync", sl_hook_cudaMallocAsync, "libcudart.so",                 \
+      "runtime: who wants the memory")                                                             \
+    X(cudaMallocFromPoolAsync, "cudaMallocFromPoolAsync", sl_hook_cudaMallocFromPoolAsync,         \
+      "libcudart.so", "runtime: who wants the memory")                                             \
     X(dlsym, "dlsym", sl_hook_dlsym, "libc.so", "where libraries find the driver")
 
 typedef enum sl_hook_id {

@@ -29,6 +29,7 @@ static const field_row device_fields[] = {
     {SL_COUNTER_DEVICE_TOTAL, offsetof(sl_device_sample, total_bytes), NULL},
     {SL_COUNTER_PROCESS_USED, offsetof(sl_device_sample, process_bytes), NULL},
     {SL_COUNTER_CUSTOM, offsetof(sl_device_sample, others_bytes), "other_processes"},
+    {SL_COUNTER_CUSTOM, offsetof(sl_device_sample, reserved_bytes), "driver_reserved"},
     {SL_COUNTER_UTILIZATION, offsetof(sl_device_sample, utilization_pct), NULL},
     {SL_COUNTER_TEMPERATURE, offsetof(sl_device_sample, temperature_c), NULL},
     {SL_COUNTER_POWER, offsetof(sl_device_sample, power_mw), NULL},

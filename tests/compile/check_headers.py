@@ -6,6 +6,7 @@ Arguments: the build folder (for the generated sl_config.h), then the C compiler
 
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
 import tap
@@ -19,6 +20,10 @@ PUBLIC = [f"-I{ROOT / 'include'}"]
 PRIVATE = [*PUBLIC, f"-I{ROOT / 'src'}", f"-I{build / 'src'}", "-D_GNU_SOURCE"]
 
 
+# The extension's own headers start from Python.h; every other header must do without it.
+PYTHON = Path(sysconfig.get_path("include"))
+
+
 def compile_alone(command, language, header):
     """Twice, because the second time shows a missing guard; and a declaration, because C forbids an empty file."""
     source = f'#include "{header}"\n#include "{header}"\nextern int sl_not_empty;\n'
@@ -30,6 +35,10 @@ def compile_alone(command, language, header):
 def add(name, command, language, header):
     @tap.test(name)
     def _():
+        if header.parts[0] == "pyext":
+            if not (PYTHON / "Python.h").exists():
+                tap.skip("Python.h is not installed")
+            command.append(f"-I{PYTHON}")
         if not shutil.which(command[0]):
             tap.skip(f"{command[0]} is not installed")
         compile_alone(command, language, header)

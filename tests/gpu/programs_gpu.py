@@ -88,6 +88,12 @@ def case_streams():
     return {**stats(), "held": len(kept)}
 
 
+def case_compile():
+    net = torch.nn.Sequential(torch.nn.Linear(512, 2048), torch.nn.GELU(), torch.nn.Linear(2048, 512)).to(DEVICE)
+    held = train(10, lambda p: torch.optim.SGD(p, lr=1e-4), net=torch.compile(net, dynamic=True))
+    return {**stats(), "held": len(held)}
+
+
 def case_oom():
     net, optimizer, kept = train(5, lambda p: torch.optim.AdamW(p, lr=1e-4))
     caught = 0

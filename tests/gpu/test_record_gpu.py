@@ -5,10 +5,8 @@ Each case runs tests/gpu/programs_gpu.py under `stormlog run` in a process of it
 measured numbers go there as a Markdown table.
 """
 
-import glob
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +14,7 @@ import time
 
 import slog_totals
 import tap
+from device import find_python, need_device
 
 stormlog = os.path.abspath(sys.argv.pop(1))
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -24,26 +23,6 @@ LIBRARY = os.path.join(os.path.dirname(stormlog), "libstormlog_record.so")
 LEAK_BYTES = 4096 * 4
 
 rows = []
-_python = None
-
-
-def find_python():
-    """The first interpreter that has a torch with a device; asked once."""
-    global _python
-    if _python is None:
-        names = [os.environ.get("STORMLOG_TORCH_PYTHON"), shutil.which("python3"), shutil.which("python"),
-                 "/usr/bin/python3", *glob.glob("/opt/*/bin/python3")]
-        check = "import torch, sys; sys.exit(not torch.cuda.is_available())"
-        _python = next((name for name in names if name and os.path.exists(name)
-                        and subprocess.run([name, "-c", check], capture_output=True).returncode == 0), "")
-    return _python
-
-
-def need_device():
-    if not os.path.exists("/dev/nvidiactl"):
-        tap.skip("no /dev/nvidiactl on this machine")
-    if not find_python():
-        tap.skip("no Python here has a torch that sees the device")
 
 
 def record(folder, case, env=None, options=()):
@@ -51,7 +30,7 @@ def record(folder, case, env=None, options=()):
     out = os.path.join(folder, "run")
     started = time.monotonic()
     result = tap.run([stormlog, "run", "-o", out, *options, "--", find_python(), PROGRAM, case],
-                     timeout=120, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})})
+                     timeout=180, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})})
     tap.equal(result.returncode, 0, f"exit code; stderr: {result.stderr[-2000:]}")
     totals = slog_totals.load_all(out)
     tap.equal(len(totals), 1, f"recordings; stderr: {result.stderr[-2000:]}")
@@ -131,6 +110,15 @@ def _(folder):
     tap.equal(totals.steps, list(range(1, 11)), "steps")
 
 
+@tap.test("torch.compile: the same numbers, steps, and one recording although compilers run beside")
+def _(folder):
+    facts, totals, _ = record(folder, "compile")
+    compare("torch.compile", facts, totals)
+    tap.equal(totals.steps, list(range(1, 11)), "steps")
+    shown = sum(site.alloc_bytes for site in totals.select(0) if site.stack)
+    rows.append(("torch.compile", "bytes with a Python stack", totals.sum("alloc_bytes", 0), shown))
+
+
 @tap.test("several streams: the same numbers")
 def _(folder):
     facts, totals, _ = record(folder, "streams")
@@ -156,10 +144,11 @@ def _(folder):
     out = os.path.join(folder, "run")
     process = subprocess.Popen([stormlog, "run", "-o", out, "--", find_python(), PROGRAM, "kill"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while int(process.stdout.readline() or 1e9) < 20000:
-        pass
+    last = 0
+    while last < 20000:
+        last = int(process.stdout.readline() or 1e9)
     os.kill(slog_totals.load_all(out)[0].pid, signal.SIGKILL)
-    last = int(process.stdout.read().split()[-1])
+    last = int((process.stdout.read().split() or [last])[-1])
     process.wait(60)
     totals = slog_totals.load_all(out)[0]
     found = totals.sum("alloc_cnt", 0)
@@ -201,7 +190,7 @@ def _(folder):
                      env={**os.environ, "RECORD_LIBRARY": LIBRARY, "STORMLOG_DIR": folder})
     tap.equal(result.returncode, 0, result.stderr[-2000:])
     facts = json.loads(result.stdout.splitlines()[-1])
-    tap.equal(facts["error"], 0, "result of sl_record_start")
+    tap.equal(facts["error"], 0, f"result of sl_record_start; stderr: {result.stderr[-2000:]}")
     totals = slog_totals.load_all(folder)
     tap.equal(len(totals), 1, "recordings")
     tap.equal((totals[0].sum("alloc_cnt", 0), totals[0].sum("alloc_bytes", 0)), (facts["allocs"], facts["alloc_bytes"]))

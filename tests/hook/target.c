@@ -77,6 +77,11 @@ static void driver(void) {
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
     *(void **)&own_alloc = dlsym(cuda, "cuMemAlloc_v2");
     own_alloc(&own, 3 * MIB);
+    /* Through the runtime: the block is ours, not the runtime's. */
+    int (*runtime_alloc)(void **, size_t);
+    void *block;
+    *(void **)&runtime_alloc = dlsym(load("libcudart.so"), "cudaMalloc");
+    runtime_alloc(&block, 5 * MIB);
     printf("calls %ld\nother %d\nall %d\n", value_of(cuda, "fake_calls"),
            dlsym(cuda, "cuDriverGetVersion") != NULL, first && fourth && own);
     fflush(stdout);
@@ -123,6 +128,7 @@ static void wait_for_input(void) {
 /* Without a driver nobody must find one, and dlsym must answer for its caller. */
 static void without_driver(void) {
     printf("default %d\n", dlsym(RTLD_DEFAULT, "cuMemAlloc_v2") == NULL && dlerror() != NULL);
+    printf("runtime %d\n", dlsym(RTLD_DEFAULT, "cudaMalloc") == NULL);
     printf("next %d\n", dlsym(RTLD_NEXT, "malloc") != NULL);
     printf("none %d\n", dlsym(RTLD_NEXT, "cuMemAlloc_v2") == NULL);
     printf("plain %d\n", dlsym(RTLD_DEFAULT, "printf") != NULL);

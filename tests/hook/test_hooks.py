@@ -4,6 +4,7 @@
 Arguments: the program, the target, the folder of the fakes.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -43,16 +44,16 @@ def _(folder):
 @tap.test("the driver's functions are found through dlsym and cuGetProcAddress, by calling library")
 def _(folder):
     facts, totals = record(folder, "driver")
-    tap.equal(facts, {"start": "0", "too_much": "1", "calls": "7", "other": "1", "all": "1"})
+    tap.equal(facts, {"start": "0", "too_much": "1", "calls": "8", "other": "1", "all": "1"})
     sites = {(site.label, site.device): (site.alloc_cnt, site.live_bytes)
              for site in totals[0].select(domain=slog_totals.DRIVER)}
-    tap.equal(sites, {("libcublas", 0): (2, 64 * MIB), ("libcublas", 1): (2, 20 * MIB), ("target", 1): (1, 3 * MIB)})
+    tap.equal(sites, {("libcublas", 0): (2, 64 * MIB), ("libcublas", 1): (2, 20 * MIB), ("target", 1): (2, 8 * MIB)})
 
 
 @tap.test("--no-driver leaves the driver alone")
 def _(folder):
     facts, totals = record(folder, "driver", options=["--no-driver"])
-    tap.equal(facts["calls"], "7", "calls that reach the driver")
+    tap.equal(facts["calls"], "8", "calls that reach the driver")
     tap.equal(len(totals), 0, "recordings")
 
 
@@ -67,7 +68,7 @@ def _(folder):
 @tap.test("without a driver nobody finds one, and dlsym answers for its caller")
 def _(folder):
     facts, totals = record(folder, "without_driver")
-    tap.equal(facts, {"default": "1", "next": "1", "none": "1", "plain": "1"})
+    tap.equal(facts, {"default": "1", "runtime": "1", "next": "1", "none": "1", "plain": "1"})
     tap.equal(len(totals), 0, "recordings")
 
 
@@ -94,6 +95,7 @@ def _(folder):
     tap.equal(counters["device_total"], (8 << 30, ""))
     tap.equal(counters["process_used"], (300 * MIB, ""))
     tap.equal(counters["other_processes"], (100 * MIB, ""))
+    tap.equal(counters["driver_reserved"], (600 * MIB, ""))
     tap.equal(counters["temperature"], (None, "not to be had here"))
 
 
@@ -108,8 +110,21 @@ def _(folder):
     2.00 MiB  held by PyTorch's allocator beyond that
      298 MiB  CUDA context, modules and what was not seen
      100 MiB  other processes
-    1.61 GiB  rest: the driver's own
+     600 MiB  kept by the driver for itself
+    1.02 GiB  rest
 """)
+
+
+@tap.test("top --format json: the same rows in bytes, and they add up to the card")
+def _(folder):
+    device_counters(folder, FAKE_NVML_PID="own")
+    result = tap.run([stormlog, "top", "--format", "json", os.path.join(folder, "run")])
+    tap.equal(result.returncode, 0, result.stderr)
+    recording = json.loads(result.stdout)[0]
+    device = next(row for row in recording["devices"] if row["device"] == 1)
+    rows = ("tensors", "cache", "libraries", "context", "other_processes", "driver", "rest")
+    tap.equal(sum(device[row + "_bytes"] for row in rows), device["card_used_bytes"])
+    tap.equal((device["tensors_bytes"], device["card_used_bytes"], recording["rank"]), (512, 2 << 30, None))
 
 
 @tap.test("a card that is nearly full raises one alert, not one for each reading")

@@ -50,8 +50,8 @@ static int64_t shrinking(int64_t i) {
 
 static void test_healthy_shapes(void **state) {
     (void)state;
-    static shape_fn *const shapes[] = {flat_noisy, warm_up, one_spike, two_levels, saw_teeth,
-                                       shrinking};
+    static shape_fn *const shapes[] = {flat_noisy, warm_up,   one_spike,
+                                       two_levels, saw_teeth, shrinking};
     for (size_t i = 0; i < SL_COUNT_OF(shapes); i++)
         if (judge(shapes[i]).is_found)
             fail_msg("shape %zu is called growth", i);

@@ -36,17 +36,18 @@ static void test_defaults_and_launchers(void **state) {
     assert_int_equal(id.rank, 0);
     assert_int_equal(id.world_size, 1);
     assert_string_equal(id.job_id, "");
-    assert_int_equal(resolve(ENV("RANK", "3", "LOCAL_RANK", " 1 ", "WORLD_SIZE", "8", "SLURM_JOB_ID",
-                                 " 77 "),
-                             NULL, &id, &err),
-                     SL_OK);
+    assert_int_equal(
+        resolve(ENV("RANK", "3", "LOCAL_RANK", " 1 ", "WORLD_SIZE", "8", "SLURM_JOB_ID", " 77 "),
+                NULL, &id, &err),
+        SL_OK);
     assert_int_equal(id.rank, 3);
     assert_int_equal(id.local_rank, 1);
     assert_int_equal(id.world_size, 8);
     assert_string_equal(id.job_id, "77");
     /* A group without its size does not count; the next complete one does. */
     assert_int_equal(
-        resolve(ENV("RANK", "3", "SLURM_PROCID", "2", "SLURM_NTASKS", "4"), NULL, &id, &err), SL_OK);
+        resolve(ENV("RANK", "3", "SLURM_PROCID", "2", "SLURM_NTASKS", "4"), NULL, &id, &err),
+        SL_OK);
     assert_int_equal(id.rank, 2);
     assert_int_equal(id.local_rank, 2);
     assert_int_equal(id.world_size, 4);
@@ -57,8 +58,8 @@ static void test_what_is_said_wins(void **state) {
     sl_identity id;
     sl_error err;
     sl_identity_claim claim = {.rank = some(7), .world_size = some(16), .job_id = "mine"};
-    const char *const *env = ENV("RANK", "0", "LOCAL_RANK", "1", "WORLD_SIZE", "2",
-                                 "TORCHELASTIC_RUN_ID", "theirs");
+    const char *const *env =
+        ENV("RANK", "0", "LOCAL_RANK", "1", "WORLD_SIZE", "2", "TORCHELASTIC_RUN_ID", "theirs");
     assert_int_equal(resolve(env, &claim, &id, &err), SL_OK);
     assert_int_equal(id.rank, 7);
     assert_int_equal(id.local_rank, 1);
@@ -80,10 +81,10 @@ static void test_refusals(void **state) {
     assert_non_null(strstr(err.text, "rank must be < world_size"));
     assert_int_equal(resolve(ENV("A", "b"), &(sl_identity_claim){.world_size = some(0)}, &id, &err),
                      SL_E_USAGE);
-    assert_int_equal(
-        resolve(ENV("A", "b"),
-                &(sl_identity_claim){.local_rank = some(2), .world_size = some(2)}, &id, &err),
-        SL_E_USAGE);
+    assert_int_equal(resolve(ENV("A", "b"),
+                             &(sl_identity_claim){.local_rank = some(2), .world_size = some(2)},
+                             &id, &err),
+                     SL_E_USAGE);
     assert_non_null(strstr(err.text, "local_rank must be < world_size"));
 }
 

@@ -9,12 +9,12 @@
 #include "sltest.h"
 
 /* A record that obeys every rule, with a hole for more keys. */
-#define STRICT(more)                                                                              \
-    "{\"schema_version\":2,\"timestamp_ns\":5,\"event_type\":\"sample\",\"collector\":\"c\","       \
-    "\"sampling_interval_ms\":100,\"pid\":1,\"host\":\"h\",\"device_id\":0,"                        \
-    "\"allocator_allocated_bytes\":10,\"allocator_reserved_bytes\":20,"                             \
-    "\"allocator_active_bytes\":null,\"allocator_inactive_bytes\":null,"                            \
-    "\"allocator_change_bytes\":-3,\"device_used_bytes\":30,\"device_free_bytes\":null,"            \
+#define STRICT(more)                                                                          \
+    "{\"schema_version\":2,\"timestamp_ns\":5,\"event_type\":\"sample\",\"collector\":\"c\"," \
+    "\"sampling_interval_ms\":100,\"pid\":1,\"host\":\"h\",\"device_id\":0,"                  \
+    "\"allocator_allocated_bytes\":10,\"allocator_reserved_bytes\":20,"                       \
+    "\"allocator_active_bytes\":null,\"allocator_inactive_bytes\":null,"                      \
+    "\"allocator_change_bytes\":-3,\"device_used_bytes\":30,\"device_free_bytes\":null,"      \
     "\"device_total_bytes\":null,\"context\":null,\"metadata\":{}" more "}"
 
 static sl_status parse(sl_telemetry *set, const char *json, sl_error *err) {
@@ -132,7 +132,7 @@ static void test_legacy_devices(void **state) {
     static const struct {
         const char *device;
         int id;
-    } rows[] = {{"cuda:1", 1}, {"CPU", -1}, {"/GPU:0", 0}, {"/gpu", 0},    {"cuda", -1},
+    } rows[] = {{"cuda:1", 1}, {"CPU", -1}, {"/GPU:0", 0}, {"/gpu", 0},     {"cuda", -1},
                 {"x:1:2", 2},  {"", -1},    {"cpu:3", -1}, {"cuda:-1", -1}, {"/gpu:x", 0}};
     sl_telemetry *set = sl_telemetry_new();
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++) {
@@ -156,8 +156,9 @@ static void test_legacy_collector_and_identity(void **state) {
     assert_string_equal(text_of(set, r.collector), "legacy.unknown");
     r = good(set, "{\"timestamp\":1,\"memory_allocated\":1,\"device_id\":2}");
     assert_string_equal(text_of(set, r.collector), "stormlog.cuda_tracker");
-    r = good(set, "{\"timestamp\":1,\"metadata\":{\"rank\":1,\"world_size\":2,\"x\":[1,{\"y\":null}]},"
-                  "\"metadata_job_id\":\"j\",\"metadata_x2\":true}");
+    r = good(set,
+             "{\"timestamp\":1,\"metadata\":{\"rank\":1,\"world_size\":2,\"x\":[1,{\"y\":null}]},"
+             "\"metadata_job_id\":\"j\",\"metadata_x2\":true}");
     assert_int_equal(r.rank, 1);
     assert_int_equal(r.local_rank, 1);
     assert_int_equal(r.world_size, 2);

@@ -88,16 +88,16 @@ static void test_bad_records_can_be_left_out(void **state) {
     sl_tm_load_options options = {.skips_bad = true, .on_bad = on_bad, .ctx = &bad};
     sl_telemetry *set;
     sl_error err;
-    assert_int_equal(load("[{\"timestamp\":1},{\"pid\":2},7,{\"timestamp\":3}]", &options, &set, &err),
-                     SL_OK);
+    assert_int_equal(
+        load("[{\"timestamp\":1},{\"pid\":2},7,{\"timestamp\":3}]", &options, &set, &err), SL_OK);
     assert_int_equal(set->records.cnt, 2);
     assert_int_equal(set->skipped_cnt, 2);
     assert_int_equal(bad.cnt, 2);
     sl_telemetry_free(set);
     /* A line that was cut when its writer died is one bad record. */
-    assert_int_equal(load("{\"timestamp\":1}\n{\"timest\n{\"timestamp\":2}\n{\"time", &options, &set,
-                          &err),
-                     SL_OK);
+    assert_int_equal(
+        load("{\"timestamp\":1}\n{\"timest\n{\"timestamp\":2}\n{\"time", &options, &set, &err),
+        SL_OK);
     assert_int_equal(set->records.cnt, 2);
     assert_int_equal(set->skipped_cnt, 2);
     sl_telemetry_free(set);
@@ -171,10 +171,14 @@ static void test_probe(void **state) {
     static const struct {
         const char *head;
         bool is_ours;
-    } rows[] = {{"[{\"schema_version\": 2", true},  {"{\"events\": [", true},
-                {"schema_version,timestamp_ns\n", true}, {"timestamp,x\n", true},
-                {"{\"segments\": []}", false},      {"hello", false},
-                {"", false},                        {"[]", true}};
+    } rows[] = {{"[{\"schema_version\": 2", true},
+                {"{\"events\": [", true},
+                {"schema_version,timestamp_ns\n", true},
+                {"timestamp,x\n", true},
+                {"{\"segments\": []}", false},
+                {"hello", false},
+                {"", false},
+                {"[]", true}};
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++) {
         int score = sl_telemetry_probe((const unsigned char *)rows[i].head, strlen(rows[i].head));
         if ((score > 0) != rows[i].is_ours)

@@ -42,6 +42,24 @@ EXPORT int nvmlDeviceGetMemoryInfo(uintptr_t handle, unsigned long long *memory)
     return 0;
 }
 
+typedef struct memory_v2 {
+    unsigned version;
+    unsigned long long total, reserved, free, used;
+} memory_v2;
+
+/* As the real one: refuses a caller that does not say which struct it means. */
+EXPORT int nvmlDeviceGetMemoryInfo_v2(uintptr_t handle, memory_v2 *memory) {
+    unsigned long long plain[3];
+    if (memory->version != (sizeof *memory | 2u << 24))
+        return 25; /* NVML_ERROR_ARGUMENT_VERSION_MISMATCH */
+    nvmlDeviceGetMemoryInfo(handle, plain);
+    memory->total = plain[0];
+    memory->free = plain[1];
+    memory->reserved = 600ull << 20;
+    memory->used = plain[2] - memory->reserved;
+    return 0;
+}
+
 EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(uintptr_t handle, unsigned *cnt, process *rows) {
     const char *pid = getenv("FAKE_NVML_PID");
     unsigned used = 0;

@@ -63,7 +63,7 @@ async function checkFlame(page, device) {
   await page.click("#tab-flame");
   await page.waitForSelector("#flame-what[data-value]");
   const total = await value(page, "#flame-what");
-  assert.equal(total, device.events > 0 ? device.peak_requested_bytes : device.live_requested_bytes, "flame graph at the peak");
+  assert.equal(total, device.peak_requested_bytes ?? device.live_requested_bytes, "flame graph at the peak");
 }
 
 async function checkSegments(page, device) {
@@ -87,14 +87,15 @@ function busiest(report) {
   return report.devices.reduce((a, b) => (b.events > a.events || (b.events === a.events && b.live_requested_bytes > a.live_requested_bytes) ? b : a));
 }
 
-async function checkPage(name, input) {
+async function checkPage(name, input, ...options) {
   const report = analyze(input);
-  const { file } = makeReport(name, [input]);
+  const { file } = makeReport(name, [input], ...options);
   const { page, troubles } = await openPage(browser.context, file);
   const shown = report.findings.find((f) => f.device !== null)?.device;
   const device = report.devices.find((d) => d.device === shown) ?? busiest(report);
   const verdict = (await page.locator(".verdict p").innerText()).toLowerCase();
-  assert.equal(verdict, report.headline.toLowerCase());
+  const headline = report.headline.toLowerCase();
+  assert.ok(headline.endsWith(verdict) && verdict.length > 20, `${verdict} is not the end of ${headline}`);
   await checkTiles(page, device);
   await checkFindings(page, report);
   await checkOthers(page);
@@ -116,3 +117,7 @@ const CORPUS = process.env.STORMLOG_WEB_ALL ? /./ : /^(x\d|c04|c18|c20|c21|c31|c
 
 for (const [name, input] of [...inputs("h200", /./), ...inputs("corpus", CORPUS)])
   test(`figures of ${name}`, () => checkPage(name, input));
+
+// Most blocks are left out here: sums must come from the checkpoints and still be exact.
+for (const name of ["s1_loss_history", "s6_expandable"])
+  test(`figures of ${name} with few blocks`, () => checkPage(`${name}-few`, data("h200", `${name}.pickle.gz`), "--top", "100"));

@@ -140,3 +140,10 @@ test("names that are not UTF-8 are shown with a replacement", () => {
     stack_depth: f(), stack_frame: f(), stack_site: f() });
   assert.equal(names.text(0), "a\ufffdb");
 });
+
+test("a counter holds its last reading, and a column its highest", async () => {
+  const { readingsOf } = await loadModel("model/readings.ts");
+  const r = readingsOf({ series: f(0, 1, 0, 0), time: f(10, 10, 20, 30), value: f(5, 99, 8, 2) }, 0);
+  assert.deepEqual([r.at(9), r.at(10), r.at(25), r.at(99)], [null, 5, 8, 2]);
+  assert.deepEqual([r.highest(0, 9), r.highest(0, 15), r.highest(12, 40), r.highest(31, 40)], [NaN, 5, 8, 2]);
+});

@@ -33,7 +33,8 @@ export interface LaneMeta {
   base_bytes: number;
   live_bytes: number;
   live_rounded_bytes: number | null;
-  peak_bytes: number;
+  /** null where there is no history to have a peak */
+  peak_bytes: number | null;
   peak_event: number;
   peak_time_us: number;
   reserved_bytes: number | null;

@@ -36,7 +36,7 @@ export async function diffView(state: State): Promise<HTMLElement[]> {
     h("div", {}, h("dt", {}, name), h("dd", { "data-value": y - x }, fmt.delta(y - x)), h("dd", { class: "note" }, `${fmt.bytes(x)} to ${fmt.bytes(y)}`));
   return [
     h("p", { class: "sub" }, `From ${laneName(meta, pair[0])} to ${laneName(meta, pair[1])}.`),
-    h("dl", { class: "figures", id: "diff-totals" }, total("Peak", a.peak_bytes, b.peak_bytes), total("Live at the end", a.live_bytes, b.live_bytes),
+    h("dl", { class: "figures", id: "diff-totals" }, a.peak_bytes !== null && b.peak_bytes !== null ? total("Peak", a.peak_bytes, b.peak_bytes) : null, total("Live at the end", a.live_bytes, b.live_bytes),
       a.reserved_bytes !== null && b.reserved_bytes !== null ? total("Reserved", a.reserved_bytes, b.reserved_bytes) : null),
     h("div", { class: "tools" }, search("Filter", "file, line or function", (text) => { query = text; render(); })),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Changes by line" },

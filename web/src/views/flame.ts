@@ -132,7 +132,7 @@ function describeMeasure(state: State, live: LiveSets, measure: Measure, sums: S
   const when = (event: number): string => (event < 0 ? "the start" : momentText(state, event));
   const exact = live.isExact ? "" : " These figures are exact at the nearest checkpoint, which is used here.";
   if (state.lane.meta.events === 0) return `${fmt.bytes(total)} live in the state that the input holds.`;
-  if (measure === "live") return `${fmt.bytes(total)} live after ${when(sums.to)}.${exact}`;
+  if (measure === "live") return `${fmt.bytes(total)} live ${sums.to < 0 ? "before the first event" : `after ${when(sums.to)}`}.${exact}`;
   const span = `from ${when(sums.from)} to ${when(sums.to)}`;
   if (measure === "growth") return `${fmt.bytes(total)} grew ${span}; lines that shrank are left out.${exact}`;
   return `${fmt.bytes(total)} allocated ${span}, whether freed again or not.${exact}`;

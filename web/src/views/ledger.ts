@@ -3,36 +3,27 @@ import type uPlot from "uplot";
 import { onTheme, theme } from "../draw/colors.ts";
 import { absent, h } from "../draw/dom.ts";
 import { makePlot, xText } from "../draw/plot.ts";
-import { lowerBound } from "../model/axis.ts";
 import * as fmt from "../model/format.ts";
+import { readingsOf } from "../model/readings.ts";
 import type { State } from "../state.ts";
 import { chip } from "./timeline.ts";
-
-interface Series {
-  name: string;
-  time: Float64Array;
-  value: Float64Array;
-}
 
 export async function ledgerView(state: State): Promise<HTMLElement[]> {
   const cols = await state.lane.counters();
   if (!cols || cols.value.length === 0) return [absent(state.lane.meta.absent["ledger"] ?? "This input holds no readings of counters.")];
-  const series = split(state.lane.meta.counters, cols.series, cols.time, cols.value);
+  const series = state.lane.meta.counters.map((name, i) => ({ name, readings: readingsOf(cols, i) })).filter((s) => s.readings.time.length > 0);
   const readout = h("p", { class: "readout" });
   let top = 1;
-  const at = (s: Series, us: number): number | null => {
-    const i = lowerBound(s.time, us + 0.5) - 1;
-    return i < 0 ? null : s.value[i]!;
-  };
   const plot = makePlot(state, {
     label: "Counters of the device over time; the table below holds their last and highest values.",
     height: 280,
     series: () => series.map((_, i) => ({ stroke: theme().series[i % 11]!, width: 1.5, points: { show: false } })),
     data: (width, from, to) => {
       const axis = state.axis;
-      const x = Float64Array.from({ length: width }, (_, i) => from + ((to - from) * (i + 0.5)) / width);
-      const us = x.map((v) => (axis.kind === "time" ? v * 1e6 : axis.timeOf(v)));
-      const rows = series.map((s) => us.map((t) => at(s, t) ?? NaN));
+      const edges = Float64Array.from({ length: width + 1 }, (_, i) => from + ((to - from) * i) / width);
+      const us = edges.map((v) => (axis.kind === "time" ? v * 1e6 : axis.timeOf(v)));
+      const x = edges.subarray(0, width);
+      const rows = series.map((s) => Float64Array.from(x, (_, i) => s.readings.highest(us[i]!, us[i + 1]!)));
       top = Math.max(1, ...rows.map((row) => row.reduce((m, v) => (v > m ? v : m), 0))) * 1.06;
       return [x, ...rows] as uPlot.AlignedData;
     },
@@ -40,7 +31,7 @@ export async function ledgerView(state: State): Promise<HTMLElement[]> {
     hover: (x) => {
       if (x === null) return;
       const us = state.axisKind === "time" ? x * 1e6 : state.axis.timeOf(x);
-      readout.textContent = `${xText(state, x)}: ${series.map((s) => `${s.name} ${fmt.bytes(at(s, us))}`).join(", ")}`;
+      readout.textContent = `${xText(state, x)}: ${series.map((s) => `${s.name} ${fmt.bytes(s.readings.at(us))}`).join(", ")}`;
     },
     click: (x) => state.setInstant(state.axis.event(x)),
   });
@@ -54,13 +45,6 @@ export async function ledgerView(state: State): Promise<HTMLElement[]> {
     h("table", {}, h("caption", {}, "Counters over the whole run"),
       h("thead", {}, h("tr", {}, ...["Counter", "First", "Highest", "Last"].map((n, i) => h("th", { scope: "col", class: i === 0 ? "text" : "number" }, n)))),
       h("tbody", {}, ...series.map((s) => h("tr", {}, h("th", { scope: "row", class: "text" }, s.name),
-        ...[s.value[0]!, s.value.reduce((m, v) => Math.max(m, v), 0), s.value[s.value.length - 1]!].map((v) => h("td", { class: "number" }, fmt.bytes(v))))))),
+        ...[s.readings.value[0]!, s.readings.value.reduce((m, v) => Math.max(m, v), 0), s.readings.value[s.readings.value.length - 1]!].map((v) => h("td", { class: "number" }, fmt.bytes(v))))))),
   ];
-}
-
-function split(names: string[], which: Float64Array, time: Float64Array, value: Float64Array): Series[] {
-  return names.map((name, n) => {
-    const rows = [...which.keys()].filter((i) => which[i] === n);
-    return { name, time: Float64Array.from(rows, (i) => time[i]!), value: Float64Array.from(rows, (i) => value[i]!) };
-  }).filter((s) => s.time.length > 0);
 }

@@ -11,6 +11,8 @@ const BAR = 16;
 const GAP = 4;
 const LABEL = 86;
 const HEAD = 26;
+/** Below this width a heading takes two lines. */
+const NARROW = 620;
 const ROWS_MAX = 400;
 
 interface Placed {
@@ -122,7 +124,7 @@ function place(rows: SegmentRow[], width: number): Layout {
   let y = 0;
   for (const [name, list] of [...byGroup].sort((a, b) => sum(b[1]) - sum(a[1]))) {
     out.groups.push({ name: `${name}: ${fmt.plural(list.length, "segment")}`, y, total: sum(list), used: list.reduce((s, r) => s + r.used, 0) });
-    y += HEAD;
+    y += width < NARROW ? HEAD + 14 : HEAD;
     for (const row of list.sort((a, b) => b.size - a.size || a.base - b.base)) {
       if (out.placed.length >= ROWS_MAX) {
         out.left++;
@@ -155,7 +157,12 @@ function drawRows(canvas: HTMLCanvasElement, layout: Layout, width: number, stat
   for (const group of layout.groups) {
     ctx.font = `600 12px ${family}`;
     ctx.fillStyle = t.ink;
-    ctx.fillText(`${group.name}, ${fmt.bytes(group.used)} of ${fmt.bytes(group.total)} used`, 0, group.y + HEAD / 2 + 2);
+    const used = `${fmt.bytes(group.used)} of ${fmt.bytes(group.total)} used`;
+    ctx.fillText(width < NARROW ? group.name : `${group.name}, ${used}`, 0, group.y + HEAD / 2 + 2);
+    if (width >= NARROW) continue;
+    ctx.font = `12px ${family}`;
+    ctx.fillStyle = t.muted;
+    ctx.fillText(used, 0, group.y + HEAD / 2 + 17);
   }
   ctx.font = `11px ${family}`;
   const color = lineColors(state.lane.meta.groups.line, t);

@@ -4,6 +4,7 @@ import { onTheme, theme } from "../draw/colors.ts";
 import { absent, button, choice, h, replace, select } from "../draw/dom.ts";
 import { KEYS, makePlot, xText } from "../draw/plot.ts";
 import type { Folded } from "../model/curve.ts";
+import { USED_ON_DEVICE, readingsOf, type Readings } from "../model/readings.ts";
 import * as fmt from "../model/format.ts";
 import { groupsOfStacks, rowsFromBlocks, rowsFromColumns, type GroupKind, type GroupRows } from "../model/groups.ts";
 import type { Blocks } from "../model/blocks.ts";
@@ -30,6 +31,9 @@ export function timelineView(state: State): HTMLElement {
 function timelineBody(state: State): (HTMLElement | null)[] {
   let stacking: Stacking = "none";
   let folded: Folded | null = null;
+  let rows: GroupRows = [];
+  let used = new Float64Array(0);
+  let usedReadings: Readings | null = null;
   let blocks: Blocks | null = null;
   let ends: Uint32Array | null = null;
   let columns: Columns<"groups"> | null = null;
@@ -47,40 +51,26 @@ function timelineBody(state: State): (HTMLElement | null)[] {
 
   const series = (): uPlot.Series[] => {
     const t = theme();
-    const line = (stroke: string, extra: uPlot.Series = {}): uPlot.Series =>
-      ({ stroke, width: 1.5, points: { show: false }, ...extra });
-    const reserved = line(t.reserved, { width: 1.25 });
-    const limit = line(t.limit, { dash: [6, 4], width: 1.25 });
-    if (stacking === "none")
-      return [line(t.live, { fill: `${t.live}26` }), line(t.live, { width: 0.75 }), reserved, limit];
-    const cnt = lane.meta.groups[stacking].length;
-    const fills = lane.meta.groups[stacking].map((_, i) => line("transparent", { width: 0, fill: t.series[cnt - 1 - i] ?? t.rest }));
-    return [...fills, line(t.ink, { width: 1 }), reserved, limit];
+    const line = (stroke: string, dash?: number[]): uPlot.Series => ({ stroke, width: 1.25, points: { show: false }, ...(dash ? { dash } : {}) });
+    return [line(t.reserved), line(t.used), line(t.limit, [6, 4])];
   };
 
   const data = (width: number, from: number, to: number): uPlot.AlignedData => {
     folded = lane.curve.fold(state.axis, from, to, width);
-    const capacity = lane.meta.capacity_bytes;
-    const flat = capacity === null ? folded.x.map(() => NaN) : folded.x.map(() => capacity);
-    const reserved = folded.reserved ?? folded.x.map(() => NaN);
+    rows = stacking === "none" ? [] : groupRows(folded.at, stacking);
+    const capacity = lane.meta.capacity_bytes ?? NaN;
     const half = (to - from) / width / 2;
-    const x = folded.x.map((v) => v + half);
-    if (stacking === "none") return [x, folded.max, folded.min, reserved, flat];
-    const rows = groupRows(folded.at, stacking);
-    const sums: Float64Array[] = [];
-    for (const row of rows) {
-      const below = sums[sums.length - 1];
-      sums.push(row.map((v, i) => v + (below?.[i] ?? 0)));
-    }
-    // The whole stack first, then ever smaller parts painted over it.
-    return [x, ...sums.reverse(), folded.max, reserved, flat];
+    const axis = state.axis;
+    used = folded.x.map((x) => (usedReadings ? usedReadings.highest(axis.kind === "time" ? x * 1e6 : axis.timeOf(x), axis.kind === "time" ? (x + 2 * half) * 1e6 : axis.timeOf(x + 2 * half)) : NaN));
+    return [folded.x.map((v) => v + half), folded.reserved ?? folded.x.map(() => NaN), used, folded.x.map(() => capacity)];
   };
 
   const plot = makePlot(state, {
     label: "Memory over the run. Arrow keys pan, plus and minus zoom, zero shows the whole run, comma and full stop step by one event.",
     height: 300,
     series, data,
-    top: () => yTop(folded, lane.meta.capacity_bytes),
+    top: () => yTop(folded, used, lane.meta.capacity_bytes),
+    under: (u) => drawColumns(u, folded!, rows),
     over: (u) => drawMarks(u, state),
     hover: (x) => {
       readout.textContent = describe(state, x === null ? state.instant : state.axis.event(x), x !== null);
@@ -120,6 +110,11 @@ function timelineBody(state: State): (HTMLElement | null)[] {
     plot.rebuild();
     showLegend();
   });
+  if (lane.meta.counters.includes(USED_ON_DEVICE))
+    void lane.counters().then((cols) => {
+      usedReadings = cols ? readingsOf(cols, lane.meta.counters.indexOf(USED_ON_DEVICE)) : null;
+      plot.rebuild();
+    });
   showLegend();
   showRange();
   readout.textContent = describe(state, state.instant, false);
@@ -142,11 +137,51 @@ function timelineBody(state: State): (HTMLElement | null)[] {
   return [tools, legend, plot.root, readout, h("p", { class: "sub" }, rangeText, " ", detailNote(state)), markList(state), help];
 }
 
-function yTop(folded: Folded | null, capacity: number | null): number {
+/**
+ * One upright bar for each pixel column: from the lowest to the highest value, over a pale ground; or the parts
+ * of the highest value on top of each other. Bars instead of lines: a curve that swings within every pixel costs
+ * ten times as much to stroke, and its strokes would say no more.
+ */
+function drawColumns(u: uPlot, folded: Folded, rows: GroupRows): void {
+  const t = theme();
+  const ctx = u.ctx;
+  const { left, top, width, height } = u.bbox;
+  const y = (bytes: number): number => Math.round(top + height * (1 - bytes / u.scales["y"]!.max!));
+  const n = folded.max.length;
+  const least = Math.max(1, Math.round(1.5 * devicePixelRatio));
+  const edges = Int32Array.from({ length: n + 1 }, (_, i) => Math.round(left + (width * i) / n));
+  const colors = rows.map((_, g) => t.series[g] ?? t.rest);
+  const bottom = top + height;
+  for (let i = 0; i < n; i++) {
+    const w = edges[i + 1]! - edges[i]!;
+    const high = y(folded.max[i]!);
+    const low = y(folded.min[i]!);
+    if (rows.length === 0) {
+      ctx.fillStyle = `${t.live}26`;
+      ctx.fillRect(edges[i]!, low, w, bottom - low);
+      ctx.fillStyle = t.live;
+      ctx.fillRect(edges[i]!, high, w, Math.max(least, low - high));
+      continue;
+    }
+    let base = 0;
+    for (let g = 0; g < rows.length; g++) {
+      const part = rows[g]![i]!;
+      if (part <= 0) continue;
+      ctx.fillStyle = colors[g]!;
+      ctx.fillRect(edges[i]!, y(base + part), w, y(base) - y(base + part));
+      base += part;
+    }
+    ctx.fillStyle = t.ink;
+    ctx.fillRect(edges[i]!, high, w, Math.max(1, Math.round(devicePixelRatio / 2)));
+  }
+}
+
+function yTop(folded: Folded | null, used: Float64Array, capacity: number | null): number {
   if (!folded) return 1;
   let top = 0;
   for (const v of folded.max) if (v > top) top = v;
   if (folded.reserved) for (const v of folded.reserved) if (v > top) top = v;
+  for (const v of used) if (v > top) top = v;
   // The limit is shown once memory comes within reach of it; far above, it would flatten everything.
   if (capacity !== null && top > capacity / 3) top = Math.max(top, capacity);
   return top * 1.06;
@@ -157,7 +192,8 @@ function describe(state: State, event: number, isHover: boolean): string {
   if (event < 0) return `Before the first event: live ${fmt.bytes(lane.meta.base_bytes)}`;
   const point = lane.curve.pointAt(event);
   const when = lane.hasTime ? `${fmt.duration(state.axis.timeOf(event))} after the start` : "";
-  const which = point.from === point.to ? `event ${fmt.count(event)}` : `events ${fmt.count(point.from)} to ${fmt.count(point.to)}`;
+  const word = lane.meta.is_sampled ? "sample" : "event";
+  const which = point.from === point.to ? `${word} ${fmt.count(event)}` : `${word}s ${fmt.count(point.from)} to ${fmt.count(point.to)}`;
   const live = point.min === point.max
     ? `live ${fmt.bytes(point.max)} (${fmt.exactBytes(point.max)})`
     : `live ${fmt.bytes(point.min)} to ${fmt.bytes(point.max)} (at most ${fmt.exactBytes(point.max)})`;
@@ -190,6 +226,7 @@ function legendItems(state: State, stacking: Stacking): HTMLElement[] {
     lane.meta.groups[stacking].forEach((g, i) =>
       out.push(item(t.series[i] ?? t.rest, g.frame !== null ? state.names.label(g.frame) : fmt.shortPath(g.label))));
   if (lane.curve.hasReserved) out.push(item(t.reserved, "reserved by the allocator", "line"));
+  if (lane.meta.counters.includes(USED_ON_DEVICE)) out.push(item(t.used, USED_ON_DEVICE, "line"));
   if (lane.meta.capacity_bytes !== null) out.push(item(t.limit, `limit ${fmt.bytes(lane.meta.capacity_bytes)}`, "line"));
   if (lane.meta.oom_events.length > 0) out.push(item(t.bad, "out of memory", "line"));
   return out;

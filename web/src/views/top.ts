@@ -42,10 +42,19 @@ export function laneName(meta: PageMeta, index: number): string {
 
 export function verdictView(state: State): HTMLElement {
   const { meta } = state.data;
-  const verdict = VERDICTS[meta.verdict];
-  return h("section", { class: `verdict ${verdict.tone}`, "aria-labelledby": "verdict-word" },
-    h("h2", { id: "verdict-word" }, verdict.word),
-    h("p", {}, fmt.capital(meta.verdict_text)));
+  const { word, tone, text } = splitVerdict(meta);
+  return h("section", { class: `verdict ${tone}`, "aria-labelledby": "verdict-word" },
+    h("h2", { id: "verdict-word" }, word),
+    h("p", {}, fmt.capital(text)));
+}
+
+/** The sentence begins with its own word, "Leak: ..."; that of an input without history is neither good nor bad. */
+function splitVerdict(meta: PageMeta): { word: string; tone: string; text: string } {
+  const { word, tone } = VERDICTS[meta.verdict];
+  const parts = /^(Healthy|Out of memory|Leak|Fragmentation|Spike|No history): (.*)$/s.exec(meta.verdict_text);
+  if (!parts) return { word, tone, text: meta.verdict_text };
+  const isOwn = parts[1] === word;
+  return { word: parts[1]!, tone: isOwn ? tone : "", text: parts[2]! };
 }
 
 export function findingsView(state: State, nav: Navigation): HTMLElement | null {
@@ -125,7 +134,7 @@ function tiles(state: State): HTMLElement[] {
       h("dd", { class: "note" }, note));
   const out = [
     tile("peak", "Peak", fmt.bytes(m.peak_bytes), m.peak_bytes,
-      m.events === 0 ? "live, requested bytes" : m.peak_event < 0 ? "live before the first event" : state.lane.hasTime ? `after ${fmt.duration(m.peak_time_us)}` : `at event ${fmt.count(m.peak_event)}`),
+      m.peak_bytes === null ? "there is no history" : m.events === 0 ? "live, requested bytes" : m.peak_event < 0 ? "live before the first event" : state.lane.hasTime ? `after ${fmt.duration(m.peak_time_us)}` : `at event ${fmt.count(m.peak_event)}`),
     tile("live", "Live at the end", fmt.bytes(m.live_bytes), m.live_bytes, m.live_rounded_bytes === null ? "as the last sample says" : `${fmt.bytes(m.live_rounded_bytes)} in the allocator's blocks`),
     tile("reserved", "Reserved", fmt.bytes(m.reserved_bytes), m.reserved_bytes,
       m.peak_reserved_bytes === null ? "the input does not say" : `at most ${fmt.bytes(m.peak_reserved_bytes)}`),

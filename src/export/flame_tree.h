@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks folded into a tree of frames, outermost at the root, with the bytes of everything below:
+ * what an icicle or flame graph draws. Frames without a line are left out of stacks that have any:
+ * a dozen rows of the interpreter between two lines of Python say nothing. */
+#ifndef SL_FLAME_TREE_H
+#define SL_FLAME_TREE_H
+
+#include "model/addr_map.h"
+#include "model/run_view.h"
+
+typedef struct sl_flame_node {
+    uint64_t bytes;
+    uint32_t frame_id; /* SL_IDX_NONE for the root and for blocks without a stack */
+    uint32_t first_child, next_sibling; /* SL_IDX_NONE = none; siblings: largest first */
+    bool is_user;                       /* the user's line of at least one stack */
+} sl_flame_node;
+
+typedef struct sl_flame_tree {
+    SL_VEC(sl_flame_node) nodes; /* the root is number 0 */
+    sl_addr_map children;        /* parent and frame -> node, while it is built */
+    size_t depth;                /* rows below the root */
+    bool has_skipped;            /* frames without a line */
+} sl_flame_tree;
+
+/* The live bytes after the event. False when memory ran out; fini in either case. */
+bool sl_flame_tree_init(sl_flame_tree *tree, const sl_run_view *view, const sl_replay *replay,
+                        uint32_t event);
+void sl_flame_tree_fini(sl_flame_tree *tree);
+
+#endif

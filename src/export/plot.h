@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Pictures of a run for people: a report, a pull request, a chat. Drawn from the trace, its replay
+ * and the report, so that they cannot say anything else than `analyze`. To add a kind, write
+ * plot_<name>.c with one function and add a row below. */
+#ifndef SL_PLOT_H
+#define SL_PLOT_H
+
+#include <stdio.h>
+
+#include "model/run_view.h"
+
+/* enumerator, name, fewest inputs, most inputs (0 = any), help, function. */
+#define SL_PLOT_KIND_MAP(X)                                                                   \
+    X(TIMELINE, "timeline", 1, 1, "live bytes over time, by line of code", sl_plot_timeline)  \
+    X(SITES, "sites", 1, 1, "the largest holders, at the peak and at the end", sl_plot_sites) \
+    X(FLAME, "flame", 1, 1, "who called them: live bytes at the peak", sl_plot_flame)         \
+    X(LEDGER, "ledger", 1, 1, "the whole card: allocator, others, free", sl_plot_ledger)      \
+    X(RANKS, "ranks", 2, 0, "one curve for each of several inputs", sl_plot_ranks)
+
+typedef enum sl_plot_kind {
+#define SL_PLOT_ENUM(name, text, min, max, help, draw) SL_PLOT_##name,
+    SL_PLOT_KIND_MAP(SL_PLOT_ENUM)
+#undef SL_PLOT_ENUM
+} sl_plot_kind;
+
+/* One device of one input, with what was found out about it. All borrowed. */
+typedef struct sl_plot_input {
+    const sl_trace *trace;
+    const sl_replay *replay;
+    const sl_run_view *view;
+    const sl_view_steps *steps;
+} sl_plot_input;
+
+typedef struct sl_plot_options {
+    sl_plot_kind kind;
+    bool is_svg;
+    bool is_dark;
+    uint32_t width, height; /* pixels, SL_PLOT_SIDE_MIN..SL_PLOT_SIDE_MAX */
+    size_t top;             /* sites that are named */
+} sl_plot_options;
+
+#define SL_PLOT_SIDE_MIN 300u
+#define SL_PLOT_SIDE_MAX 8000u
+
+/* SL_E_UNSUPPORTED in a build without cairo. */
+sl_status sl_plot_check_build(sl_error *err);
+
+/* SL_E_USAGE when the kind takes another number of inputs. */
+sl_status sl_plot_check_inputs(sl_plot_kind kind, size_t cnt, sl_error *err);
+
+/* SL_E_FORMAT when the input lacks what the kind shows; the text says what. */
+sl_status sl_plot_write(const sl_plot_options *options, const sl_report *report,
+                        const sl_plot_input *inputs, size_t cnt, FILE *to, sl_error *err);
+
+#endif

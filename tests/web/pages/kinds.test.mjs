@@ -1,0 +1,80 @@
+// Pages of the other kinds of input: telemetry samples, a recorded run, several ranks of either.
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { ROOT, openBrowser, openPage } from "../browser.mjs";
+import { OUT, analyze, data, makeReport, stormlog } from "../report.mjs";
+
+const TABS = ["blocks", "flame", "sites", "segments", "ledger", "about"];
+let browser;
+before(async () => { browser = await openBrowser(); });
+after(async () => { await browser.close(); });
+
+async function walk(name, inputs) {
+  const { file } = makeReport(`kind-${name}`, inputs);
+  const { page, troubles } = await openPage(browser.context, file);
+  for (const tab of TABS) {
+    await page.click(`#tab-${tab}`);
+    await page.waitForSelector(`#panel-${tab} > *`);
+    const text = await page.locator(`#panel-${tab}`).innerText();
+    assert.ok(text.trim().length > 20, `${tab} is blank`);
+    assert.doesNotMatch(text, /could not be drawn|NaN|undefined|Infinity/, tab);
+  }
+  await page.screenshot({ path: path.join(OUT, `kind-${name}.png`), fullPage: true });
+  assert.deepEqual(troubles, []);
+  return page;
+}
+
+function telemetryOf(snapshot) {
+  const file = path.join(OUT, `${snapshot}.telemetry.json`);
+  const run = stormlog("export", data("h200", `${snapshot}.pickle.gz`), "--to", "telemetry-json", "-o", file);
+  assert.equal(run.status, 0, run.stderr);
+  return file;
+}
+
+const value = async (page, selector) => Number(await page.locator(selector).first().getAttribute("data-value"));
+
+test("telemetry: the curve of the samples, a ledger, and words where single blocks are not known", async () => {
+  const file = telemetryOf("s2_retention");
+  const page = await walk("telemetry", [file]);
+  const records = JSON.parse(await import("node:fs").then((fs) => fs.readFileSync(file, "utf8")));
+  const samples = Array.isArray(records) ? records : records.events ?? records.records;
+  assert.equal(await value(page, "#tile-events"), samples.length);
+  assert.equal(await value(page, "#tile-peak"), Math.max(...samples.map((r) => r.allocator_allocated_bytes)));
+  await page.click("#tab-ledger");
+  assert.equal(await page.locator("#panel-ledger tbody tr").count(), 4);
+  await page.click("#tab-blocks");
+  assert.match(await page.locator("#panel-blocks").innerText(), /samples of counters, not single allocations/);
+  await page.close();
+});
+
+test("two ranks of telemetry stand beside each other", async () => {
+  const page = await walk("telemetry-ranks", [telemetryOf("s2_retention"), telemetryOf("s4_fixed")]);
+  await page.click("#tab-ranks");
+  await page.waitForSelector("#panel-ranks table");
+  assert.equal(await page.locator("#panel-ranks tbody tr").count(), 2);
+  await page.close();
+});
+
+const hasTorch = spawnSync("/usr/bin/python3", ["-c", "import torch"]).status === 0;
+
+test("a recorded run", { skip: hasTorch ? false : "Debian's python3-torch is not installed" }, async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "stormlog-page-"));
+  try {
+    stormlog("run", "-o", folder, "--", "/usr/bin/python3", path.join(ROOT, "tools/demo_train.py"));
+    const recording = readdirSync(folder).find((n) => n.endsWith(".slog"));
+    assert.ok(recording && existsSync(path.join(folder, recording)), "nothing was recorded");
+    const input = path.join(folder, recording);
+    const page = await walk("recording", [input]);
+    const report = analyze(input);
+    const busiest = report.devices.reduce((a, b) => (b.events > a.events ? b : a));
+    assert.equal(await value(page, "#tile-peak"), busiest.peak_requested_bytes);
+    assert.equal(await value(page, "#tile-live"), busiest.live_requested_bytes);
+    await page.close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
