@@ -154,7 +154,7 @@ static bool fill_device(sl_an *an) {
         .unmatched_frees = replay->unmatched_frees,
         .lost_frees = replay->lost_frees,
         .step_us = an->steps.median_us,
-        .steps = when(an->steps.borders.cnt > 0, an->steps.borders.cnt),
+        .steps = when(an->steps.borders.cnt > 0, an->steps.ended_cnt),
         .steps_marked = an->steps.is_marked,
     };
     sl_arena *arena = &an->report->arena;
@@ -182,7 +182,7 @@ static void explain_steps(sl_an *an) {
             sl_an_text(an, " at %s (variation %.2f)",
                        sl_site_text(sl_user_site(an->trace, steps->beat_stack), &an->report->arena),
                        steps->beat_cv);
-    sl_an_reason(an, "steps: device %d: %zu, %s%s", an->device->device, steps->borders.cnt, how,
+    sl_an_reason(an, "steps: device %d: %zu, %s%s", an->device->device, steps->ended_cnt, how,
                  where);
 }
 

@@ -56,7 +56,7 @@ static bool edges_by_steps(sl_leak_window *window, const sl_an *an, uint32_t oom
 }
 
 static bool edges_by_events(sl_leak_window *window, const sl_an *an, uint32_t oom) {
-    uint32_t end = oom != SL_IDX_NONE ? oom : an->to;
+    uint32_t end = oom != SL_IDX_NONE ? oom : behind_last_alloc(an);
     uint64_t span = end - an->from;
     if (span < 4 * SL_T_LEAK_EVENT_BINS)
         return true;
@@ -68,9 +68,8 @@ static bool edges_by_events(sl_leak_window *window, const sl_an *an, uint32_t oo
 }
 
 static bool make_window(sl_leak_window *window, const sl_an *an) {
-    uint32_t end = an->last_oom != SL_IDX_NONE ? an->last_oom : an->to;
-    bool ok =
-        an->steps.borders.cnt ? edges_by_steps(window, an, end) : edges_by_events(window, an, end);
+    bool ok = an->steps.borders.cnt ? edges_by_steps(window, an, an->last_oom)
+                                    : edges_by_events(window, an, an->last_oom);
     if (!ok || window->edges.cnt < 2)
         return ok;
     window->part_cnt = window->edges.cnt - 1;

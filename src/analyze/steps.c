@@ -183,6 +183,7 @@ static bool find_by_marks(sl_steps *steps, const sl_replay *replay, uint32_t fro
         steps->is_marked = true;
         uint32_t event = sl_replay_event_at(replay, mark->time_us);
         uint32_t next = event == SL_EVENT_BEFORE ? 0 : event + 1;
+        steps->ended_cnt += next > from && next <= to;
         if (next > steps->borders.at[steps->borders.cnt - 1] && next < to &&
             !sl_vec_push(&steps->borders, next))
             return false;
@@ -199,6 +200,7 @@ static bool find_by_step_events(sl_steps *steps, const sl_replay *replay, uint32
         if (!steps->is_marked && !sl_vec_push(&steps->borders, from))
             return false;
         steps->is_marked = true;
+        steps->ended_cnt++;
         if (i + 1 < to && !sl_vec_push(&steps->borders, i + 1))
             return false;
     }
@@ -226,6 +228,8 @@ bool sl_steps_find(sl_steps *steps, const sl_replay *replay, const sl_stack_clas
         ok = find_by_step_events(steps, replay, from, to);
     if (ok && !steps->is_marked)
         ok = find_by_period(steps, replay, classes, from, to);
+    if (!steps->is_marked)
+        steps->ended_cnt = steps->borders.cnt;
     if (ok)
         measure(steps, replay);
     return ok;

@@ -8,11 +8,17 @@ from xml.etree import ElementTree
 
 import exported
 import tap
-from cli import DATA, H200, stormlog
+from cli import DATA, H200, ROOT
+from cli import stormlog as run_stormlog
 
 LIGHT, DARK = 0xFFFFFF, 0x0D1117
 ALARM = 0xCF222E
 KINDS = ("timeline", "sites", "flame")
+FONTS = {"LSAN_OPTIONS": f"suppressions={ROOT}/tests/cli/lsan_fonts.supp:print_suppressions=0"}
+
+
+def stormlog(*arguments):
+    return run_stormlog(*arguments, env=FONTS)
 
 
 class Png:

@@ -425,6 +425,15 @@ os._exit(0)
     tap.contains(picture.stdout, "program.py:8 in <module>\n")
 
 
+@tap.test("a leak is one although the program frees everything when it ends")
+def _(folder):
+    result, _ = record(folder, PYTHON, f"{PROGRAMS}/train.py", "Adam", "200")
+    line = json.loads(result.stdout)["leak_line"]
+    report = json.loads(tap.run([stormlog, "analyze", "--format", "json", f"{folder}/run"], check=True).stdout)
+    tap.equal((report["verdict"], report["findings"][0]["site"]["line"]), ("leak", line), "verdict and line")
+    tap.equal(report["devices"][0]["steps"], 200, "steps")
+
+
 @tap.test("a recording can be read while it is written")
 def _(folder):
     need_torch()

@@ -2,11 +2,7 @@
 /* The wire format by hand-made bytes from its specification. */
 #include "export/pb_out.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "sltest.h"
 
 static void expect(sl_pb_out *pb, const void *bytes, size_t cnt) {
     assert_false(pb->has_failed);
@@ -15,7 +11,7 @@ static void expect(sl_pb_out *pb, const void *bytes, size_t cnt) {
     sl_pb_reset(pb);
 }
 
-static void test_varints(void **state) {
+static void numbers_have_seven_bits_a_byte(void **state) {
     sl_pb_out pb = {0};
     (void)state;
     sl_pb_varint(&pb, 1, 150); /* the example of the specification */
@@ -27,7 +23,7 @@ static void test_varints(void **state) {
     sl_pb_fini(&pb);
 }
 
-static void test_text(void **state) {
+static void text_is_utf8_whatever_comes(void **state) {
     sl_pb_out pb = {0};
     (void)state;
     sl_pb_text(&pb, 2, SL_STR("testing"));
@@ -42,7 +38,7 @@ static void test_text(void **state) {
     sl_pb_fini(&pb);
 }
 
-static void test_packed(void **state) {
+static void lists_are_packed(void **state) {
     const uint64_t values[] = {3, 270, 86942};
     sl_pb_out pb = {0};
     (void)state;
@@ -53,7 +49,7 @@ static void test_packed(void **state) {
     sl_pb_fini(&pb);
 }
 
-static void test_messages(void **state) {
+static void a_message_carries_its_length_and_failure(void **state) {
     sl_pb_out pb = {0}, inner = {0};
     (void)state;
     sl_pb_varint(&inner, 1, 150);
@@ -71,10 +67,10 @@ static void test_messages(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_varints),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_messages),
+        cmocka_unit_test(numbers_have_seven_bits_a_byte),
+        cmocka_unit_test(text_is_utf8_whatever_comes),
+        cmocka_unit_test(lists_are_packed),
+        cmocka_unit_test(a_message_carries_its_length_and_failure),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("pb_out", tests, NULL, NULL);
 }

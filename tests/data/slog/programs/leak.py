@@ -8,7 +8,7 @@ net = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.L
 optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
 outputs = []
 
-for step in range(80):
+for step in range(60):
     x = torch.randn(64 + step % 5, 256, device="cuda")
     optimizer.zero_grad(set_to_none=True)
     y = net(x)
