@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of profiles and ranks, drawn by our own C code: no plotting library is needed. Saved as .svg or .html."""
+"""Pictures of profiles and ranks, drawn by our own C code: no plotting library is needed. Saved as .svg, .html or .png."""
 
 from __future__ import annotations
 
