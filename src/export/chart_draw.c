@@ -7,6 +7,7 @@
 #include "export/chart_pen.h"
 #include "export/exporter.h"
 #include "export/xml_out.h"
+#include "sl_config.h"
 
 #define TITLE_SPACE   36
 #define MARGIN_LEFT   70
@@ -76,7 +77,7 @@ static void find_range(const sl_chart_panel *panel, frame *f) {
 /* ---- pieces ---- */
 
 static void put_text(const sl_pen *pen, double x, double y, sl_text_align align, const char *text) {
-    sl_pen_text(pen, (sl_point){x, y}, text, (sl_text_style){12, false, align, {INK, 1}});
+    pen->ops->text(pen->to, (sl_point){x, y}, text, (sl_text_style){12, false, align, {INK, 1}});
 }
 
 static void put_number(const sl_pen *pen, double x, double y, sl_text_align align, double value) {
@@ -87,7 +88,7 @@ static void put_number(const sl_pen *pen, double x, double y, sl_text_align alig
 
 static void put_segment(const sl_pen *pen, sl_point from, sl_point to, uint32_t rgb, double dash) {
     const sl_point points[] = {from, to};
-    sl_pen_line(pen, points, 2, (sl_stroke){{rgb, 1}, 1, dash});
+    pen->ops->line(pen->to, points, 2, (sl_stroke){{rgb, 1}, 1, dash});
 }
 
 static void put_axes(const sl_chart_panel *panel, const frame *f, bool has_x, const sl_pen *pen) {
@@ -109,7 +110,7 @@ static void put_axes(const sl_chart_panel *panel, const frame *f, bool has_x, co
 static void put_legend(const sl_chart_panel *panel, const frame *f, const sl_pen *pen) {
     for (size_t i = 0; i < panel->series.cnt; i++) {
         double y = f->box.y + 14 + 15 * (double)i;
-        sl_pen_rect(pen, (sl_box){f->box.x + 8, y - 9, 10, 10}, COLOR(i));
+        pen->ops->rect(pen->to, (sl_box){f->box.x + 8, y - 9, 10, 10}, COLOR(i));
         put_text(pen, f->box.x + 22, y, SL_ALIGN_LEFT, panel->series.at[i].name);
     }
 }
@@ -120,7 +121,7 @@ static void put_notes(const sl_chart_panel *panel, const frame *f, const sl_pen 
         double x = place_x(f, note->x);
         if (note->is_point) {
             double y = place_y(f, note->y);
-            sl_pen_dot(pen, (sl_point){x, y}, 6, NOTE_COLOR);
+            pen->ops->dot(pen->to, (sl_point){x, y}, 6, NOTE_COLOR);
             put_text(pen, x + 9, y - 7, SL_ALIGN_LEFT, note->text);
         } else {
             put_segment(pen, (sl_point){x, f->box.y}, (sl_point){x, f->box.y + f->box.h}, INK, 6);
@@ -140,7 +141,7 @@ static bool draw_series(const sl_chart_series *s, const frame *f, uint32_t rgb, 
     for (size_t i = 0; i < s->cnt; i++)
         if (isfinite(s->y[i]) && isfinite(x_of(s, i)))
             points[cnt++] = (sl_point){place_x(f, x_of(s, i)), place_y(f, s->y[i])};
-    sl_pen_line(pen, points, cnt, (sl_stroke){{rgb, 1}, 1.5, 0});
+    pen->ops->line(pen->to, points, cnt, (sl_stroke){{rgb, 1}, 1.5, 0});
     free(points);
     return true;
 }
@@ -161,8 +162,8 @@ static bool draw_points(const sl_chart_panel *panel, const frame *f, const sl_pe
         const sl_chart_series *s = &panel->series.at[i];
         for (size_t j = 0; j < s->cnt; j++)
             if (isfinite(s->y[j]) && isfinite(x_of(s, j)))
-                sl_pen_dot(pen, (sl_point){place_x(f, x_of(s, j)), place_y(f, s->y[j])}, 3.5,
-                           COLOR(i));
+                pen->ops->dot(pen->to, (sl_point){place_x(f, x_of(s, j)), place_y(f, s->y[j])}, 3.5,
+                              COLOR(i));
     }
     put_notes(panel, f, pen);
     return true;
@@ -175,9 +176,10 @@ static bool draw_bars(const sl_chart_panel *panel, const frame *f, const sl_pen 
     for (size_t i = 0; s && i < s->cnt; i++) {
         double top = isfinite(s->y[i]) ? place_y(f, s->y[i]) : place_y(f, 0);
         double zero = place_y(f, 0), x = f->box.x + step * (double)i;
-        sl_pen_rect(pen,
-                    (sl_box){x + step * 0.1, top < zero ? top : zero, step * 0.8, fabs(zero - top)},
-                    COLOR(0));
+        pen->ops->rect(
+            pen->to,
+            (sl_box){x + step * 0.1, top < zero ? top : zero, step * 0.8, fabs(zero - top)},
+            COLOR(0));
         if (i < panel->labels.cnt)
             put_text(pen, x + step / 2, f->box.y + f->box.h + 16, SL_ALIGN_CENTER,
                      panel->labels.at[i]);
@@ -193,8 +195,8 @@ static void put_cell(const sl_chart_series *s, size_t row, sl_box cell, const sl
     settle(&low, &high);
     double share = isfinite(s->y[row]) ? (s->y[row] - low) / (high - low) : 0;
     uint32_t other = (uint32_t)(255 - 160 * share);
-    sl_pen_rect(pen, (sl_box){cell.x, cell.y, cell.w - 1, cell.h - 1},
-                other << 16 | other << 8 | 0xff);
+    pen->ops->rect(pen->to, (sl_box){cell.x, cell.y, cell.w - 1, cell.h - 1},
+                   other << 16 | other << 8 | 0xff);
     put_number(pen, cell.x + cell.w / 2, cell.y + cell.h / 2 + 4, SL_ALIGN_CENTER, s->y[row]);
 }
 
@@ -235,31 +237,40 @@ static bool draw_panel(const sl_chart *chart, size_t idx, const sl_pen *pen) {
                        TITLE_SPACE + height * (double)((int)idx / chart->columns) + MARGIN_TOP,
                        width - MARGIN_LEFT - MARGIN_RIGHT, height - MARGIN_TOP - MARGIN_BOTTOM}};
     find_range(panel, &f);
-    sl_pen_text(pen, (sl_point){f.box.x, f.box.y - 12}, panel->title,
-                (sl_text_style){12, true, SL_ALIGN_LEFT, {INK, 1}});
+    pen->ops->text(pen->to, (sl_point){f.box.x, f.box.y - 12}, panel->title,
+                   (sl_text_style){12, true, SL_ALIGN_LEFT, {INK, 1}});
     return drawers[panel->kind](panel, &f, pen);
 }
 
 static sl_status draw(const sl_chart *chart, const sl_pen *pen, sl_error *err) {
-    sl_pen_rect(pen, (sl_box){0, 0, chart->width, chart->height}, 0xffffff);
-    sl_pen_text(pen, (sl_point){chart->width / 2.0, 24}, chart->title,
-                (sl_text_style){16, false, SL_ALIGN_CENTER, {INK, 1}});
+    pen->ops->rect(pen->to, (sl_box){0, 0, chart->width, chart->height}, 0xffffff);
+    pen->ops->text(pen->to, (sl_point){chart->width / 2.0, 24}, chart->title,
+                   (sl_text_style){16, false, SL_ALIGN_CENTER, {INK, 1}});
     for (size_t i = 0; i < chart->panels.cnt; i++)
         if (!draw_panel(chart, i, pen))
             return sl_fail(err, SL_E_NOMEM, "out of memory for a line");
     return SL_OK;
 }
 
+#if HAVE_CAIRO
 static sl_status write_png(const sl_chart *chart, FILE *to, sl_error *err) {
-    sl_pen pen = {0};
-    SL_TRY(sl_canvas_open(&pen.canvas, chart->width, chart->height, false, to, err));
+    sl_canvas *canvas;
+    SL_TRY(sl_canvas_open(&canvas, chart->width, chart->height, false, to, err));
+    const sl_pen pen = {&sl_pen_canvas, canvas};
     sl_status status = draw(chart, &pen, err);
-    sl_status closed = sl_canvas_close(pen.canvas, status < 0 ? NULL : err);
+    sl_status closed = sl_canvas_close(canvas, status < 0 ? NULL : err);
     return status < 0 ? status : closed;
 }
+#else
+static sl_status write_png(const sl_chart *chart, FILE *to, sl_error *err) {
+    SL_UNUSED(chart);
+    SL_UNUSED(to);
+    return sl_fail(err, SL_E_UNSUPPORTED, "this build lacks cairo, which draws .png; write .svg");
+}
+#endif
 
 static sl_status write_svg(const sl_chart *chart, FILE *to, sl_error *err) {
-    const sl_pen pen = {.svg = to};
+    const sl_pen pen = {&sl_pen_svg, to};
     fprintf(to,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
             "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\">\n",
