@@ -29,12 +29,17 @@ typedef struct frame {
     double x_min, x_max, y_min, y_max;
 } frame;
 
+/* 0 at `low`, 1 at `high`. Halves, because the difference of two doubles may be infinite. */
+static double share_of(double value, double low, double high) {
+    return (value / 2 - low / 2) / (high / 2 - low / 2);
+}
+
 static double place_x(const frame *f, double x) {
-    return f->box.x + (x - f->x_min) / (f->x_max - f->x_min) * f->box.w;
+    return f->box.x + share_of(x, f->x_min, f->x_max) * f->box.w;
 }
 
 static double place_y(const frame *f, double y) {
-    return f->box.y + f->box.h - (y - f->y_min) / (f->y_max - f->y_min) * f->box.h;
+    return f->box.y + f->box.h - share_of(y, f->y_min, f->y_max) * f->box.h;
 }
 
 static void widen(double value, double *low, double *high) {
@@ -97,10 +102,10 @@ static void put_axes(const sl_chart_panel *panel, const frame *f, bool has_x, co
         double share = (double)i / TICK_CNT;
         double y = bottom - share * f->box.h;
         put_segment(pen, (sl_point){left, y}, (sl_point){right, y}, i ? GRID : INK, 0);
-        put_number(pen, left - 6, y + 4, SL_ALIGN_RIGHT, f->y_min + share * (f->y_max - f->y_min));
+        put_number(pen, left - 6, y + 4, SL_ALIGN_RIGHT, f->y_min * (1 - share) + f->y_max * share);
         if (has_x)
             put_number(pen, left + share * f->box.w, bottom + 16, SL_ALIGN_CENTER,
-                       f->x_min + share * (f->x_max - f->x_min));
+                       f->x_min * (1 - share) + f->x_max * share);
     }
     put_segment(pen, (sl_point){left, f->box.y}, (sl_point){left, bottom}, INK, 0);
     put_text(pen, left + f->box.w / 2, bottom + 36, SL_ALIGN_CENTER, panel->x_label);
@@ -193,7 +198,7 @@ static void put_cell(const sl_chart_series *s, size_t row, sl_box cell, const sl
     for (size_t i = 0; i < s->cnt; i++)
         widen(s->y[i], &low, &high);
     settle(&low, &high);
-    double share = isfinite(s->y[row]) ? (s->y[row] - low) / (high - low) : 0;
+    double share = isfinite(s->y[row]) ? share_of(s->y[row], low, high) : 0;
     uint32_t other = (uint32_t)(255 - 160 * share);
     pen->ops->rect(pen->to, (sl_box){cell.x, cell.y, cell.w - 1, cell.h - 1},
                    other << 16 | other << 8 | 0xff);
