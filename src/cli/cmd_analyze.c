@@ -70,9 +70,13 @@ static int analyze(const sl_opts *opts, const sl_inputs *inputs, sl_error *err) 
 }
 
 static int run(const sl_opts *opts, sl_error *err) {
-    sl_inputs inputs;
-    SL_TRY((sl_opts_flag(opts, "skip-bad") ? sl_inputs_load_skipping : sl_inputs_load)(
-        &inputs, opts->operands.at, opts->operands.cnt, err));
+    sl_inputs inputs = {0};
+    const char *const *paths = opts->operands.at;
+    size_t cnt = opts->operands.cnt;
+    if (sl_opts_flag(opts, "skip-bad"))
+        SL_TRY(sl_inputs_load_skipping(&inputs, paths, cnt, err));
+    else
+        SL_TRY(sl_inputs_load(&inputs, paths, cnt, err));
     int result = analyze(opts, &inputs, err);
     sl_inputs_fini(&inputs);
     return result;
