@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 from . import _read
 
-_PAGES = (".html", ".htm")
+_SUFFIXES = (".svg", ".png", ".html", ".htm")
 
 
 class Figure:
@@ -24,14 +24,12 @@ class Figure:
         return getattr(self.__dict__["chart"], name)
 
     def save(self, path: Any) -> str:
-        """``.svg``, or ``.html`` for a page that opens by itself. ValueError for another suffix: no other kind is
-        drawn, and a file that is not what its name says would be worse than none."""
+        """``.svg``, ``.png``, or ``.html`` for a page that opens by itself. ValueError for another suffix: a file that is
+        not what its name says would be worse than none. RuntimeError for ``.png`` in a build without cairo."""
         target = Path(path)
-        if target.suffix.lower() not in (".svg", *_PAGES):
-            raise ValueError(f"cannot draw '{target}': charts of Python data are written as .svg or .html; "
-                             "`stormlog plot` draws recordings as .png")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        self.chart.write(os.fspath(target), target.suffix.lower() in _PAGES)
+        if target.suffix.lower() in _SUFFIXES:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        self.chart.write(os.fspath(target))
         return os.fspath(target)
 
     def show(self) -> Optional[str]:

@@ -3,12 +3,30 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 bool sl_chart_kind_find(const char *name, sl_chart_kind *kind) {
     static const char *const names[SL_CHART_KIND_CNT] = {"lines", "points", "bars", "cells"};
     for (sl_chart_kind i = 0; i < SL_CHART_KIND_CNT; i++)
         if (strcmp(name, names[i]) == 0) {
             *kind = i;
+            return true;
+        }
+    return false;
+}
+
+bool sl_chart_form_find(const char *path, sl_chart_form *form) {
+    static const struct {
+        const char *suffix;
+        sl_chart_form form;
+    } rows[] = {{".svg", SL_CHART_SVG},
+                {".html", SL_CHART_PAGE},
+                {".htm", SL_CHART_PAGE},
+                {".png", SL_CHART_PNG}};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < SL_COUNT_OF(rows); i++)
+        if (strcasecmp(dot, rows[i].suffix) == 0) {
+            *form = rows[i].form;
             return true;
         }
     return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small charts as SVG: panels with lines, points, bars or a table of coloured cells. For data that
+/* Small charts as SVG or PNG: panels with lines, points, bars or a table of coloured cells. For data that
  * a program has in its hands; recordings and their timelines have pictures of their own.
  *
  * A chart is built up panel by panel; every call works on the panel begun last. It copies what it is
@@ -50,6 +50,16 @@ typedef struct sl_chart {
     SL_VEC(sl_chart_panel) panels;
 } sl_chart;
 
+typedef enum sl_chart_form {
+    SL_CHART_SVG,
+    SL_CHART_PAGE, /* the SVG inside a page that opens by itself */
+    SL_CHART_PNG,
+    SL_CHART_FORM_CNT
+} sl_chart_form;
+
+/* By the end of a file's name: .svg, .html, .htm, .png; false for any other. */
+bool sl_chart_form_find(const char *path, sl_chart_form *form);
+
 /* "lines", "points", "bars", "cells"; false when the name is none of them. */
 bool sl_chart_kind_find(const char *name, sl_chart_kind *kind);
 
@@ -68,7 +78,7 @@ sl_status sl_chart_add_series(sl_chart *chart, const char *name, const double *x
 sl_status sl_chart_add_label(sl_chart *chart, const char *text, sl_error *err);
 sl_status sl_chart_add_note(sl_chart *chart, const sl_chart_note *note, sl_error *err);
 
-/* The whole picture; with `is_page` inside a page that opens by itself. SL_E_WRITE. */
-sl_status sl_chart_write(const sl_chart *chart, bool is_page, FILE *to, sl_error *err);
+/* The whole picture. SL_E_WRITE; SL_E_UNSUPPORTED for pixels in a build that cannot draw them. */
+sl_status sl_chart_write(const sl_chart *chart, sl_chart_form form, FILE *to, sl_error *err);
 
 #endif

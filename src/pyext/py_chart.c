@@ -22,7 +22,10 @@ static PyObject *finish(sl_status status, const sl_error *err) {
         return sl_py_none();
     if (status == SL_E_NOMEM)
         return PyErr_NoMemory();
-    PyErr_SetString(status == SL_E_USAGE ? PyExc_ValueError : PyExc_OSError, err->text);
+    PyObject *kind = status == SL_E_USAGE         ? PyExc_ValueError
+                     : status == SL_E_UNSUPPORTED ? PyExc_RuntimeError
+                                                  : PyExc_OSError;
+    PyErr_SetString(kind, err->text);
     return NULL;
 }
 
@@ -112,10 +115,13 @@ static PyObject *chart_note(PyObject *self, PyObject *args) {
     return finish(sl_chart_add_note(chart_of(self), &note, &err), &err);
 }
 
-static sl_status write_file(const sl_chart *chart, bool is_page, const char *path, sl_error *err) {
+static sl_status write_file(const sl_chart *chart, const char *path, sl_error *err) {
     sl_file_out out;
+    sl_chart_form form;
+    if (!sl_chart_form_find(path, &form))
+        return sl_fail(err, SL_E_USAGE, "cannot draw '%s': expected .svg, .html or .png", path);
     SL_TRY(sl_file_out_open(&out, path, err));
-    sl_status status = sl_chart_write(chart, is_page, out.stream, err);
+    sl_status status = sl_chart_write(chart, form, out.stream, err);
     if (status < 0) {
         sl_file_out_abandon(&out);
         return status;
@@ -123,16 +129,13 @@ static sl_status write_file(const sl_chart *chart, bool is_page, const char *pat
     return sl_file_out_commit(&out, err);
 }
 
-static PyObject *chart_write(PyObject *self, PyObject *args) {
-    PyObject *path, *bytes; /* path is borrowed */
-    int is_page = 0;
-    if (!PyArg_ParseTuple(args, "O|p", &path, &is_page) || !(bytes = sl_py_path(path)))
+static PyObject *chart_write(PyObject *self, PyObject *path) {
+    PyObject *bytes = sl_py_path(path);
+    if (!bytes)
         return NULL;
-    const char *name = PyBytes_AsString(bytes);
     sl_error err = SL_ERROR_INIT;
-    sl_status status;
     /* The lock stays: nothing else keeps another thread from adding to this chart meanwhile. */
-    status = write_file(chart_of(self), is_page, name, &err);
+    sl_status status = write_file(chart_of(self), PyBytes_AsString(bytes), &err);
     Py_DECREF(bytes);
     return finish(status, &err);
 }
@@ -145,7 +148,7 @@ static PyObject *chart_svg(PyObject *self, PyObject *unused) {
     FILE *to = open_memstream(&text, &len);
     if (!to)
         return PyErr_NoMemory();
-    sl_status status = sl_chart_write(chart_of(self), false, to, &err);
+    sl_status status = sl_chart_write(chart_of(self), SL_CHART_SVG, to, &err);
     bool is_closed = fclose(to) == 0;
     PyObject *result = NULL;
     if (status < 0)
@@ -167,8 +170,8 @@ static PyMethodDef chart_methods[] = {
     {"series", chart_series, METH_VARARGS,
      "series($self, name, x, y, /)\n--\n\nData; x may be None."},
     {"svg", chart_svg, METH_NOARGS, "svg($self, /)\n--\n\nThe picture as SVG text."},
-    {"write", chart_write, METH_VARARGS,
-     "write($self, path, is_page=False, /)\n--\n\nWrites SVG, or a page with it."},
+    {"write", chart_write, METH_O,
+     "write($self, path, /)\n--\n\nWrites .svg, .html or .png, by the end of the name."},
     {NULL, NULL, 0, NULL},
 };
 

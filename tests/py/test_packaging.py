@@ -2,8 +2,8 @@
 """A wheel is built and installed without a network, and works from there."""
 
 import os
+import re
 import shutil
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -11,8 +11,9 @@ from pathlib import Path
 import tap
 
 SOURCE = Path(os.environ["STORMLOG_SOURCE"])
-COPIED = ("include", "src", "python", "docs", "tests", "bench", "tools", "meson.build", "meson_options.txt",
-          "pyproject.toml", "setup.py", "MANIFEST.in", "LICENSE")
+# Of the source tree, what is built from it, or is large and no part of the package.
+LEFT_OUT_AT_TOP = re.compile(r"\.git|build(-.*)?|stormlog-runs|out")
+LEFT_OUT = ("data", "__pycache__", "node_modules")
 NEEDED = ("build", "setuptools", "wheel", "pip", "venv")
 # A clean environment: what is on PYTHONPATH must not be what is found.
 CLEAN = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "STORMLOG_BUILD")}
@@ -41,14 +42,8 @@ def _():
 
     state["folder"] = folder = Path(tempfile.mkdtemp(prefix="stormlog-test-"))
     copy = folder / "source"
-    copy.mkdir()
-    for name in COPIED:
-        path = SOURCE / name
-        if path.is_dir():
-            # Test data is large and no part of the package.
-            shutil.copytree(path, copy / name, ignore=shutil.ignore_patterns("data", "__pycache__", "node_modules"))
-        else:
-            shutil.copy2(path, copy / name)
+    shutil.copytree(SOURCE, copy, symlinks=True, ignore=lambda place, names: [
+        name for name in names if name in LEFT_OUT or (place == str(SOURCE) and LEFT_OUT_AT_TOP.fullmatch(name))])
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder / "dist", copy)
     wheels = list((folder / "dist").glob("*.whl"))
     tap.equal(len(wheels), 1, "wheels")

@@ -39,11 +39,16 @@ def shapes(figure, kind):
     return list(ElementTree.fromstring(figure._repr_svg_()).iter(SVG + kind))
 
 
+def data_lines(figure):
+    """Lines of data are wider than those of the axes."""
+    return [line for line in shapes(figure, "polyline") if line.get("stroke-width") == "1.5"]
+
+
 @tap.test("the timeline has two panels, in order of time")
 def _(folder):
     figure = MemoryVisualizer().plot_memory_timeline(CALLS, POINTS, save_path=Path(folder) / "new" / "t.svg")
-    tap.equal(len(shapes(figure, "polyline")), 2, "lines")
-    xs = [float(pair.split(",")[0]) for pair in shapes(figure, "polyline")[0].get("points").split()]
+    tap.equal(len(data_lines(figure)), 2, "lines")
+    xs = [float(pair.split(",")[0]) for pair in data_lines(figure)[0].get("points").split()]
     tap.equal((xs, len(xs)), (sorted(xs), 11), "points from left to right")
     tap.true({"Allocated", "Reserved", "seconds", "GB"} <= set(texts(figure)), "words")
     ElementTree.parse(Path(folder) / "new" / "t.svg")
@@ -78,7 +83,7 @@ def _():
                             device_used_bytes=int(value * GIB), device_total_bytes=records.TOTAL)
               for rank, row in values.items() for i, value in enumerate(row)]
     figure = MemoryVisualizer().plot_cross_rank_timeline(events)
-    tap.equal(len(shapes(figure, "polyline")), 2, "lines")
+    tap.equal(len(data_lines(figure)), 2, "lines")
     tap.true({"Cluster onset", "rank 0", "rank 2"} <= set(texts(figure)), "words")
     tap.contains(texts(figure)[0], "job7")
     tap.equal(len([dot for dot in shapes(figure, "circle") if dot.get("fill") == "#dc143c"]), 1, "marker")
@@ -90,13 +95,26 @@ def _(folder):
     for attempt in (draw.plot_memory_timeline, draw.plot_function_comparison, draw.plot_memory_heatmap, draw.export_data,
                     lambda: draw.plot_cross_rank_timeline([]), lambda: draw.plot_function_comparison(CALLS, "color"),
                     lambda: draw.export_data(CALLS, format="xml"),
-                    lambda: draw.plot_memory_timeline(CALLS, save_path=Path(folder) / "x.png")):
+                    lambda: draw.plot_memory_timeline(CALLS, save_path=Path(folder) / "x.bmp")):
         try:
             attempt()
         except ValueError:
             continue
         raise AssertionError(f"{attempt} was accepted")
     tap.equal(os.listdir(folder), [], "no file")
+
+
+@tap.test("a picture in pixels")
+def _(folder):
+    path = Path(folder) / "new" / "t.png"
+    try:
+        MemoryVisualizer().create_dashboard(CALLS, POINTS, save_path=path)
+    except RuntimeError as error:
+        tap.contains(str(error), "cairo")
+        tap.skip("this build has no cairo, and says so")
+    head = path.read_bytes()[:24]
+    tap.equal((head[:8], int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")),
+              (b"\x89PNG\r\n\x1a\n", 1400, 800), "PNG of 1400 by 800")
 
 
 @tap.test("data is exported under the path that is returned")

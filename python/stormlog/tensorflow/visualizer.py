@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of TensorFlow profiles, drawn by our own C code; .svg or .html. Sizes are MB."""
+"""Pictures of TensorFlow profiles, drawn by our own C code; .svg, .html or .png. Sizes are MB."""
 
 from __future__ import annotations
 
