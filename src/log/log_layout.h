@@ -27,7 +27,8 @@
  *      phase before each step, so at most the step named by the phase is in doubt. A reader
  *      carries every intent of a dead writer through: the event counts as having happened.
  * (L10) Without losses the events in the ring, replayed, give the live table; with losses the
- *      number lost is `published` of all threads less the records present. */
+ *      number lost is `published` of all threads less the records present. The count follows the
+ *      record, so a kill between the two leaves it one short for that thread. */
 #ifndef SL_LOG_LAYOUT_H
 #define SL_LOG_LAYOUT_H
 

@@ -208,6 +208,39 @@ static sl_status add_block(slog_load *l, const sl_log_block *b, sl_error *err) {
     return SL_OK;
 }
 
+/* Where no allocator reports to the recorder (JAX, CuPy, a program in C), what the libraries took
+ * from the driver is all there is to replay. The totals cover the whole run, the ring may not. */
+static bool is_driver_only(const slog_load *l, int device) {
+    bool has_driver = false;
+    for (size_t i = 0; i < l->tables.sites.cnt; i++) {
+        if (l->tables.sites.at[i].device != device)
+            continue;
+        if (l->tables.sites.at[i].domain == SL_DOMAIN_BLOCK)
+            return false;
+        has_driver |= l->tables.sites.at[i].domain == SL_DOMAIN_DRIVER;
+    }
+    return has_driver;
+}
+
+static void promote_driver_events(slog_load *l) {
+    for (size_t i = 0; i < l->trace->devices.cnt; i++) {
+        sl_device_trace *device = l->trace->devices.at[i];
+        if (!is_driver_only(l, device->device))
+            continue;
+        for (size_t k = 0; k < device->events.cnt; k++) {
+            uint8_t *kind = &device->events.kind[k];
+            *kind = *kind == SL_EV_DRIVER_ALLOC  ? SL_EV_ALLOC
+                    : *kind == SL_EV_DRIVER_FREE ? SL_EV_FREE
+                                                 : *kind;
+        }
+        sl_trace_note(
+            l->trace,
+            "device %d: no allocator above the driver reports here, so each allocation is "
+            "one that a library made in the driver",
+            device->device);
+    }
+}
+
 /* A running writer's table and events are of different moments; without losses the events alone
  * say it all. */
 static bool has_end_state(const slog_load *l) {
@@ -216,15 +249,32 @@ static bool has_end_state(const slog_load *l) {
     return sl_log_get_ending(l->log) != SL_LOG_LIVE || l->lost > 0;
 }
 
+/* Blocks of a device whose events the ring no longer holds need a place too. */
+static sl_status make_devices(slog_load *l, sl_error *err) {
+    for (size_t i = 0; i < l->tables.blocks.cnt; i++)
+        if (!sl_trace_device(l->trace, l->tables.blocks.at[i].device))
+            return no_memory(err);
+    return SL_OK;
+}
+
+static sl_status add_blocks(slog_load *l, int device, sl_error *err) {
+    uint8_t domain = is_driver_only(l, device) ? SL_DOMAIN_DRIVER : SL_DOMAIN_BLOCK;
+    for (size_t i = 0; i < l->tables.blocks.cnt; i++) {
+        const sl_log_block *block = &l->tables.blocks.at[i];
+        if (block->device == device && block->domain == domain)
+            SL_TRY(add_block(l, block, err));
+    }
+    return SL_OK;
+}
+
 static sl_status load_end_state(slog_load *l, sl_error *err) {
     SL_TRY(sl_log_load_tables(l->log, &l->tables, err));
     if (!has_end_state(l))
         return SL_OK;
-    for (size_t i = 0; i < l->tables.blocks.cnt; i++)
-        if (l->tables.blocks.at[i].domain == SL_DOMAIN_BLOCK)
-            SL_TRY(add_block(l, &l->tables.blocks.at[i], err));
+    SL_TRY(make_devices(l, err));
     for (size_t i = 0; i < l->trace->devices.cnt; i++) {
         sl_device_trace *device = l->trace->devices.at[i];
+        SL_TRY(add_blocks(l, device->device, err));
         device->has_end_state = true;
         if (device->blocks.cnt > 1)
             qsort(device->blocks.at, device->blocks.cnt, sizeof device->blocks.at[0], compare_addr);
@@ -331,6 +381,7 @@ static sl_status load_all(slog_load *l, sl_error *err) {
     l->trace->is_live = sl_log_get_ending(l->log) == SL_LOG_LIVE;
     SL_TRY(load_events(l, err));
     SL_TRY(load_end_state(l, err));
+    promote_driver_events(l);
     SL_TRY(use_counters(l, err));
     SL_TRY(load_marks(l, err));
     SL_TRY(load_ooms(l, err));
