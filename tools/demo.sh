@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Shows what the program does, on this machine, from a fresh build. Argument: the build folder. Needs no terminal and no GPU;
-# leaves nothing behind.
+# leaves nothing behind but demo.html in the build folder.
 set -euo pipefail
 build=$(cd "${1:?usage: tools/demo.sh BUILD_FOLDER}" && pwd)
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -45,5 +45,11 @@ show "stormlog analyze tests/data/h200/s1_loss_history.pickle.gz"
 
 say "5. The same answer for a script: exit code 1 when there is a leak."
 show "stormlog analyze tests/data/h200/s1_loss_history.pickle.gz --fail-on leak > $work/report.txt; echo \"exit code \$?\""
+
+say "6. The page of it, to look at and to send to somebody: one file, opens offline."
+page=$build/demo.html
+input=$work/run
+[ -d "$input" ] || input=tests/data/h200/s1_loss_history.pickle.gz
+show "stormlog report $input -o $page"
 
 say "More: stormlog --help, README.md. Tests: make test."
