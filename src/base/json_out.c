@@ -176,6 +176,41 @@ void sl_json_maybe_f64(sl_json_out *json, sl_maybe_f64 value) {
         sl_json_null(json);
 }
 
+void sl_json_key_cstr(sl_json_out *json, const char *key, const char *value) {
+    sl_json_key(json, key);
+    sl_json_cstr(json, value);
+}
+
+void sl_json_key_u64(sl_json_out *json, const char *key, uint64_t value) {
+    sl_json_key(json, key);
+    sl_json_u64(json, value);
+}
+
+void sl_json_key_i64(sl_json_out *json, const char *key, int64_t value) {
+    sl_json_key(json, key);
+    sl_json_i64(json, value);
+}
+
+void sl_json_key_f64(sl_json_out *json, const char *key, double value) {
+    sl_json_key(json, key);
+    sl_json_f64(json, value);
+}
+
+void sl_json_key_bool(sl_json_out *json, const char *key, bool value) {
+    sl_json_key(json, key);
+    sl_json_bool(json, value);
+}
+
+void sl_json_key_maybe_u64(sl_json_out *json, const char *key, sl_maybe_u64 value) {
+    sl_json_key(json, key);
+    sl_json_maybe_u64(json, value);
+}
+
+void sl_json_key_maybe_f64(sl_json_out *json, const char *key, sl_maybe_f64 value) {
+    sl_json_key(json, key);
+    sl_json_maybe_f64(json, value);
+}
+
 sl_status sl_json_finish(sl_json_out *json, sl_error *err) {
     assert(json->depth == 0);
     putc('\n', json->to);

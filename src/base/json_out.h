@@ -39,6 +39,15 @@ void sl_json_raw(sl_json_out *json, sl_str value);
 void sl_json_maybe_u64(sl_json_out *json, sl_maybe_u64 value);
 void sl_json_maybe_f64(sl_json_out *json, sl_maybe_f64 value);
 
+/* A key and its value in one call. */
+void sl_json_key_cstr(sl_json_out *json, const char *key, const char *value);
+void sl_json_key_u64(sl_json_out *json, const char *key, uint64_t value);
+void sl_json_key_i64(sl_json_out *json, const char *key, int64_t value);
+void sl_json_key_f64(sl_json_out *json, const char *key, double value);
+void sl_json_key_bool(sl_json_out *json, const char *key, bool value);
+void sl_json_key_maybe_u64(sl_json_out *json, const char *key, sl_maybe_u64 value);
+void sl_json_key_maybe_f64(sl_json_out *json, const char *key, sl_maybe_f64 value);
+
 /* A newline after the outermost value; SL_E_WRITE when the stream failed at any time. */
 sl_status sl_json_finish(sl_json_out *json, sl_error *err);
 

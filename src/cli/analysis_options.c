@@ -80,3 +80,10 @@ sl_status sl_cli_analyze(const sl_inputs *inputs, const sl_analysis_options *opt
     }
     return status;
 }
+
+sl_status sl_cli_report(const sl_opts *opts, const sl_inputs *inputs, sl_report **report,
+                        sl_error *err) {
+    sl_analysis_options options;
+    SL_TRY(sl_cli_analysis_options(opts, inputs, &options, err));
+    return sl_cli_analyze(inputs, &options, report, err);
+}

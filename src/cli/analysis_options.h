@@ -22,4 +22,8 @@ sl_group_by sl_cli_group_by(const sl_opts *opts);
 /* The same for the words of a list. */
 sl_words_scope sl_cli_scope(const sl_opts *opts);
 
+/* Both in one: the report of the inputs as the command line wants it. The caller frees it. */
+sl_status sl_cli_report(const sl_opts *opts, const sl_inputs *inputs, sl_report **report,
+                        sl_error *err);
+
 #endif

@@ -60,10 +60,8 @@ static int print_report(const sl_opts *opts, const sl_report *report, sl_error *
 }
 
 static int analyze(const sl_opts *opts, const sl_inputs *inputs, sl_error *err) {
-    sl_analysis_options options;
     sl_report *report;
-    SL_TRY(sl_cli_analysis_options(opts, inputs, &options, err));
-    SL_TRY(sl_cli_analyze(inputs, &options, &report, err));
+    SL_TRY(sl_cli_report(opts, inputs, &report, err));
     int result = print_report(opts, report, err);
     sl_report_free(report);
     return result;

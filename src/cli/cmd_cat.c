@@ -76,11 +76,6 @@ static sl_status print_line(const cat *c, const sl_log_record *r, sl_error *err)
 
 /* ---- JSON ---- */
 
-static void key_u64(sl_json_out *json, const char *key, uint64_t value) {
-    sl_json_key(json, key);
-    sl_json_u64(json, value);
-}
-
 static void key_label(sl_json_out *json, const char *key, sl_str label) {
     sl_json_key(json, key);
     if (label.len)
@@ -96,7 +91,7 @@ static void key_frames(const cat *c, sl_json_out *json, uint32_t stack) {
     while (sl_log_get_frame(c->log, stack, &frame, &stack)) {
         sl_json_begin_object(json);
         key_label(json, "file", sl_log_get_string(c->log, frame.file));
-        key_u64(json, "line", frame.line);
+        sl_json_key_u64(json, "line", frame.line);
         key_label(json, "function", sl_log_get_string(c->log, frame.function));
         sl_json_end_object(json);
     }
@@ -107,18 +102,18 @@ static sl_status print_json(const cat *c, const sl_log_record *r, sl_error *err)
     sl_json_out json;
     sl_json_init(&json, stdout, 0);
     sl_json_begin_object(&json);
-    key_u64(&json, "time_ns", r->time_ns);
+    sl_json_key_u64(&json, "time_ns", r->time_ns);
     sl_json_key(&json, "kind");
     sl_json_cstr(&json, kind_name(r));
     sl_json_key(&json, "device");
     sl_json_i64(&json, r->device);
-    key_u64(&json, "addr", r->addr);
-    key_u64(&json, "size", r->size);
-    key_u64(&json, "stack", r->stack);
-    key_u64(&json, "tid", r->tid);
+    sl_json_key_u64(&json, "addr", r->addr);
+    sl_json_key_u64(&json, "size", r->size);
+    sl_json_key_u64(&json, "stack", r->stack);
+    sl_json_key_u64(&json, "tid", r->tid);
     key_label(&json, "label", sl_log_get_label(c->log, r->label));
     key_label(&json, "tag", sl_log_get_label(c->log, r->tag));
-    key_u64(&json, "flags", r->flags);
+    sl_json_key_u64(&json, "flags", r->flags);
     sl_json_key(&json, "in_flight");
     sl_json_bool(&json, r->in_flight);
     if (c->shows_stacks)

@@ -91,10 +91,8 @@ static int check_report(const sl_opts *opts, const sl_report *report, sl_error *
 }
 
 static int check_inputs(const sl_opts *opts, const sl_inputs *inputs, sl_error *err) {
-    sl_analysis_options options;
     sl_report *report;
-    SL_TRY(sl_cli_analysis_options(opts, inputs, &options, err));
-    SL_TRY(sl_cli_analyze(inputs, &options, &report, err));
+    SL_TRY(sl_cli_report(opts, inputs, &report, err));
     int code = check_report(opts, report, err);
     sl_report_free(report);
     return code;

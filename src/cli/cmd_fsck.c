@@ -113,28 +113,18 @@ static void print_text(const char *path, const sl_log_reader *log, const sl_fsck
 
 /* ---- JSON ---- */
 
-static void key_u64(sl_json_out *json, const char *key, uint64_t value) {
-    sl_json_key(json, key);
-    sl_json_u64(json, value);
-}
-
-static void key_text(sl_json_out *json, const char *key, const char *value) {
-    sl_json_key(json, key);
-    sl_json_cstr(json, value);
-}
-
 static void json_sections(sl_json_out *json, const sl_fsck_report *r) {
     sl_json_key(json, "regions");
     sl_json_begin_array(json);
     for (size_t i = 0; i < r->sections.cnt; i++) {
         const sl_fsck_section *s = &r->sections.at[i];
         sl_json_begin_object(json);
-        key_text(json, "name", sl_section_name(s->kind));
-        key_u64(json, "level", s->level);
-        key_u64(json, "used", s->used);
-        key_u64(json, "reserved", s->reserved);
-        key_u64(json, "capacity", s->cap);
-        key_u64(json, "incomplete", s->incomplete);
+        sl_json_key_cstr(json, "name", sl_section_name(s->kind));
+        sl_json_key_u64(json, "level", s->level);
+        sl_json_key_u64(json, "used", s->used);
+        sl_json_key_u64(json, "reserved", s->reserved);
+        sl_json_key_u64(json, "capacity", s->cap);
+        sl_json_key_u64(json, "incomplete", s->incomplete);
         sl_json_end_object(json);
     }
     sl_json_end_array(json);
@@ -146,13 +136,13 @@ static void json_problems(sl_json_out *json, const sl_fsck_report *r) {
     for (size_t i = 0; i < r->problems.cnt; i++) {
         const sl_fsck_problem *p = &r->problems.at[i];
         sl_json_begin_object(json);
-        key_text(json, "rule", p->rule);
+        sl_json_key_cstr(json, "rule", p->rule);
         sl_json_key(json, "position");
         if (p->position >= 0)
             sl_json_i64(json, p->position);
         else
             sl_json_null(json);
-        key_text(json, "text", p->text);
+        sl_json_key_cstr(json, "text", p->text);
         sl_json_end_object(json);
     }
     sl_json_end_array(json);
@@ -182,22 +172,22 @@ static void json_contents(sl_json_out *json, const sl_fsck_report *r) {
         {"threads", r->threads},
     };
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
-        key_u64(json, rows[i].key, rows[i].value);
+        sl_json_key_u64(json, rows[i].key, rows[i].value);
 }
 
 static sl_status print_json(const char *path, const sl_fsck_report *r, sl_error *err) {
     sl_json_out json;
     sl_json_init(&json, stdout, 2);
     sl_json_begin_object(&json);
-    key_text(&json, "schema", "stormlog.fsck/1");
-    key_text(&json, "path", path);
-    key_text(&json, "ending", sl_log_ending_name(r->ending));
-    key_text(&json, "replay", replay_names[r->replay]);
+    sl_json_key_cstr(&json, "schema", "stormlog.fsck/1");
+    sl_json_key_cstr(&json, "path", path);
+    sl_json_key_cstr(&json, "ending", sl_log_ending_name(r->ending));
+    sl_json_key_cstr(&json, "replay", replay_names[r->replay]);
     json_contents(&json, r);
     sl_json_key(&json, "health");
     sl_json_begin_object(&json);
     for (int i = 0; i < SL_HEALTH_LIMIT; i++)
-        key_u64(&json, sl_health_name((sl_health_kind)i), r->health[i]);
+        sl_json_key_u64(&json, sl_health_name((sl_health_kind)i), r->health[i]);
     sl_json_end_object(&json);
     json_sections(&json, r);
     json_problems(&json, r);

@@ -169,11 +169,6 @@ static sl_status write_markdown(const sl_diff_list *diffs, const sl_diff_wishes 
     return sl_export_finish(to, err);
 }
 
-static void key_u64(sl_json_out *json, const char *key, uint64_t value) {
-    sl_json_key(json, key);
-    sl_json_u64(json, value);
-}
-
 static void key_side(sl_json_out *json, const char *key, const sl_diff_side *side) {
     sl_json_key(json, key);
     sl_json_begin_object(json);
@@ -183,8 +178,8 @@ static void key_side(sl_json_out *json, const char *key, const sl_diff_side *sid
     sl_json_i64(json, side->device);
     sl_json_key(json, "time_us");
     sl_json_i64(json, side->time_us);
-    key_u64(json, "live_requested_bytes", side->live_bytes);
-    key_u64(json, "blocks", side->blocks);
+    sl_json_key_u64(json, "live_requested_bytes", side->live_bytes);
+    sl_json_key_u64(json, "blocks", side->blocks);
     sl_json_key(json, "reserved_bytes");
     sl_json_maybe_u64(json, side->reserved_bytes);
     sl_json_end_object(json);
@@ -198,10 +193,10 @@ static void write_json_row(sl_json_out *json, const sl_diff_row *row) {
     sl_json_cstr(json, sl_change_name(row->change));
     sl_json_key(json, "delta_bytes");
     sl_json_i64(json, row_delta(row));
-    key_u64(json, "before_bytes", row->before_bytes);
-    key_u64(json, "after_bytes", row->after_bytes);
-    key_u64(json, "before_blocks", row->before_blocks);
-    key_u64(json, "after_blocks", row->after_blocks);
+    sl_json_key_u64(json, "before_bytes", row->before_bytes);
+    sl_json_key_u64(json, "after_bytes", row->after_bytes);
+    sl_json_key_u64(json, "before_blocks", row->before_blocks);
+    sl_json_key_u64(json, "after_blocks", row->after_blocks);
     sl_json_end_object(json);
 }
 
@@ -211,15 +206,15 @@ static void write_json_diff(sl_json_out *json, const sl_diff *diff, size_t top) 
     key_side(json, "after", &diff->after);
     sl_json_key(json, "delta_bytes");
     sl_json_i64(json, total_delta(diff));
-    key_u64(json, "appeared_bytes", diff->appeared_bytes);
-    key_u64(json, "gone_bytes", diff->gone_bytes);
-    key_u64(json, "grown_bytes", diff->grown_bytes);
-    key_u64(json, "shrunk_bytes", diff->shrunk_bytes);
-    key_u64(json, "same_bytes", diff->same_bytes);
+    sl_json_key_u64(json, "appeared_bytes", diff->appeared_bytes);
+    sl_json_key_u64(json, "gone_bytes", diff->gone_bytes);
+    sl_json_key_u64(json, "grown_bytes", diff->grown_bytes);
+    sl_json_key_u64(json, "shrunk_bytes", diff->shrunk_bytes);
+    sl_json_key_u64(json, "same_bytes", diff->same_bytes);
     sl_json_key(json, "sites");
     sl_json_begin_object(json);
     for (int change = 0; change <= SL_CHANGE_SAME; change++)
-        key_u64(json, sl_change_name((sl_change)change), diff->change_cnt[change]);
+        sl_json_key_u64(json, sl_change_name((sl_change)change), diff->change_cnt[change]);
     sl_json_end_object(json);
     sl_json_key(json, "rows");
     sl_json_begin_array(json);

@@ -6,41 +6,6 @@
 #include "export/report_words.h"
 #include "stormlog/version.h"
 
-static void key_str(sl_json_out *json, const char *key, const char *value) {
-    sl_json_key(json, key);
-    sl_json_cstr(json, value);
-}
-
-static void key_u64(sl_json_out *json, const char *key, uint64_t value) {
-    sl_json_key(json, key);
-    sl_json_u64(json, value);
-}
-
-static void key_i64(sl_json_out *json, const char *key, int64_t value) {
-    sl_json_key(json, key);
-    sl_json_i64(json, value);
-}
-
-static void key_bool(sl_json_out *json, const char *key, bool value) {
-    sl_json_key(json, key);
-    sl_json_bool(json, value);
-}
-
-static void key_maybe(sl_json_out *json, const char *key, sl_maybe_u64 value) {
-    sl_json_key(json, key);
-    sl_json_maybe_u64(json, value);
-}
-
-static void key_maybe_f64(sl_json_out *json, const char *key, sl_maybe_f64 value) {
-    sl_json_key(json, key);
-    sl_json_maybe_f64(json, value);
-}
-
-static void key_number(sl_json_out *json, const char *key, double value) {
-    sl_json_key(json, key);
-    sl_json_f64(json, value);
-}
-
 static void settings_json(const sl_trace *trace, sl_json_out *json) {
     sl_json_key(json, "settings");
     if (trace->settings.conf)
@@ -52,14 +17,14 @@ static void settings_json(const sl_trace *trace, sl_json_out *json) {
 static void input_json(const sl_report_input *input, sl_json_out *json) {
     const sl_trace *trace = input->trace;
     sl_json_begin_object(json);
-    key_str(json, "path", trace->path);
-    key_str(json, "kind", sl_words_source(trace->source));
-    key_u64(json, "events", input->events);
-    key_maybe(json, "dropped_events", input->dropped_events);
-    key_bool(json, "is_live", trace->is_live);
-    key_bool(json, "has_time", trace->has_time);
-    key_bool(json, "has_stacks", trace->has_event_stacks);
-    key_bool(json, "has_requested_sizes", trace->has_requested_sizes);
+    sl_json_key_cstr(json, "path", trace->path);
+    sl_json_key_cstr(json, "kind", sl_words_source(trace->source));
+    sl_json_key_u64(json, "events", input->events);
+    sl_json_key_maybe_u64(json, "dropped_events", input->dropped_events);
+    sl_json_key_bool(json, "is_live", trace->is_live);
+    sl_json_key_bool(json, "has_time", trace->has_time);
+    sl_json_key_bool(json, "has_stacks", trace->has_event_stacks);
+    sl_json_key_bool(json, "has_requested_sizes", trace->has_requested_sizes);
     settings_json(trace, json);
     sl_json_key(json, "notes");
     sl_json_begin_array(json);
@@ -74,7 +39,7 @@ static void groups_json(const sl_page_groups *groups, const char *key, sl_json_o
     sl_json_begin_array(json);
     for (size_t i = 0; i < groups->cnt; i++) {
         sl_json_begin_object(json);
-        key_str(json, "label", groups->at[i].label);
+        sl_json_key_cstr(json, "label", groups->at[i].label);
         sl_json_key(json, "frame");
         if (groups->at[i].frame == SL_IDX_NONE)
             sl_json_null(json);
@@ -97,9 +62,9 @@ static void oom_events_json(const sl_page_lane *lane, sl_json_out *json) {
         if (events->kind[i] != SL_EV_OOM)
             continue;
         sl_json_begin_object(json);
-        key_u64(json, "event", i);
-        key_i64(json, "time_us", events->time_us[i] - lane->first_us);
-        key_u64(json, "bytes", events->size_bytes[i]);
+        sl_json_key_u64(json, "event", i);
+        sl_json_key_i64(json, "time_us", events->time_us[i] - lane->first_us);
+        sl_json_key_u64(json, "bytes", events->size_bytes[i]);
         sl_json_end_object(json);
         shown++;
     }
@@ -111,26 +76,31 @@ static void absent_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_key(json, "absent");
     sl_json_begin_object(json);
     if (lane->is_sampled)
-        key_str(json, "blocks",
-                "The input holds samples of counters, not single allocations: which lines and "
-                "which blocks held the bytes is not known.");
+        sl_json_key_cstr(
+            json, "blocks",
+            "The input holds samples of counters, not single allocations: which lines and "
+            "which blocks held the bytes is not known.");
     if (lane->event_cnt == 0)
-        key_str(json, "timeline",
-                "The input holds a state but no history of events: record with history on "
-                "(enabled=\"all\") to see how memory came to be used.");
+        sl_json_key_cstr(json, "timeline",
+                         "The input holds a state but no history of events: record with history on "
+                         "(enabled=\"all\") to see how memory came to be used.");
     if (!lane->trace->has_event_stacks && !lane->is_sampled)
-        key_str(json, "stacks", "The input's events carry no stacks, so bytes have no line.");
+        sl_json_key_cstr(json, "stacks",
+                         "The input's events carry no stacks, so bytes have no line.");
     if (lane->segments_total == 0 && lane->device->segments.cnt == 0)
-        key_str(json, "segments",
-                "The input says nothing about the allocator's segments, so there is no map of "
-                "them.");
+        sl_json_key_cstr(
+            json, "segments",
+            "The input says nothing about the allocator's segments, so there is no map of "
+            "them.");
     else if (lane->segments_kept < lane->segments_total)
-        key_str(json, "segments_over_time",
-                "There were too many segments to keep them all; only the end state is shown.");
+        sl_json_key_cstr(
+            json, "segments_over_time",
+            "There were too many segments to keep them all; only the end state is shown.");
     if (lane->columns.at[SL_PAGE_COUNTERS_VALUE].cnt == 0)
-        key_str(json, "ledger",
-                "A ledger of the whole card needs readings of the device's own counters, and this "
-                "input has none.");
+        sl_json_key_cstr(
+            json, "ledger",
+            "A ledger of the whole card needs readings of the device's own counters, and this "
+            "input has none.");
     sl_json_end_object(json);
 }
 
@@ -150,47 +120,47 @@ static void fragmentation_json(const sl_device_report *device, sl_json_out *json
     }
     const sl_fragmentation *f = &device->fragmentation;
     sl_json_begin_object(json);
-    key_maybe(json, "inactive_bytes", f->inactive_bytes);
-    key_maybe(json, "largest_free_bytes", f->largest_free_bytes);
-    key_maybe(json, "private_pool_bytes", f->private_pool_bytes);
-    key_maybe(json, "rounding_bytes", f->rounding_bytes);
-    key_maybe(json, "releasable_bytes", f->releasable_bytes);
-    key_maybe_f64(json, "ratio", f->ratio);
+    sl_json_key_maybe_u64(json, "inactive_bytes", f->inactive_bytes);
+    sl_json_key_maybe_u64(json, "largest_free_bytes", f->largest_free_bytes);
+    sl_json_key_maybe_u64(json, "private_pool_bytes", f->private_pool_bytes);
+    sl_json_key_maybe_u64(json, "rounding_bytes", f->rounding_bytes);
+    sl_json_key_maybe_u64(json, "releasable_bytes", f->releasable_bytes);
+    sl_json_key_maybe_f64(json, "ratio", f->ratio);
     sl_json_end_object(json);
 }
 
 static void lane_totals_json(const sl_page_lane *lane, sl_json_out *json) {
     bool has_peak = lane->peak.event != SL_EVENT_BEFORE && lane->event_cnt > 0;
-    key_i64(json, "first_us", lane->first_us);
-    key_i64(json, "last_us", lane->last_us);
-    key_bool(json, "is_sampled", lane->is_sampled);
-    key_u64(json, "events", lane->event_cnt);
-    key_u64(json, "allocs", lane->allocs);
-    key_u64(json, "frees", lane->frees);
-    key_u64(json, "base_bytes", lane->start.requested_bytes);
-    key_u64(json, "live_bytes", lane->end.requested_bytes);
-    key_maybe(json, "live_rounded_bytes",
-              (sl_maybe_u64){lane->end.active_bytes, !lane->is_sampled});
-    key_maybe(json, "peak_bytes",
-              (sl_maybe_u64){lane->peak.bytes, lane->has_history || lane->is_sampled});
-    key_i64(json, "peak_event", has_peak ? (int64_t)lane->peak.event : -1);
-    key_i64(json, "peak_time_us", has_peak ? lane->peak_us : 0);
-    key_maybe(json, "reserved_bytes",
-              (sl_maybe_u64){lane->end.reserved_bytes, lane->reserved_known});
-    key_maybe(json, "peak_reserved_bytes", lane->peak_reserved_bytes);
-    key_bool(json, "identity_holds", lane->identity_holds);
-    key_i64(json, "identity_residue", lane->identity_residue);
+    sl_json_key_i64(json, "first_us", lane->first_us);
+    sl_json_key_i64(json, "last_us", lane->last_us);
+    sl_json_key_bool(json, "is_sampled", lane->is_sampled);
+    sl_json_key_u64(json, "events", lane->event_cnt);
+    sl_json_key_u64(json, "allocs", lane->allocs);
+    sl_json_key_u64(json, "frees", lane->frees);
+    sl_json_key_u64(json, "base_bytes", lane->start.requested_bytes);
+    sl_json_key_u64(json, "live_bytes", lane->end.requested_bytes);
+    sl_json_key_maybe_u64(json, "live_rounded_bytes",
+                          (sl_maybe_u64){lane->end.active_bytes, !lane->is_sampled});
+    sl_json_key_maybe_u64(json, "peak_bytes",
+                          (sl_maybe_u64){lane->peak.bytes, lane->has_history || lane->is_sampled});
+    sl_json_key_i64(json, "peak_event", has_peak ? (int64_t)lane->peak.event : -1);
+    sl_json_key_i64(json, "peak_time_us", has_peak ? lane->peak_us : 0);
+    sl_json_key_maybe_u64(json, "reserved_bytes",
+                          (sl_maybe_u64){lane->end.reserved_bytes, lane->reserved_known});
+    sl_json_key_maybe_u64(json, "peak_reserved_bytes", lane->peak_reserved_bytes);
+    sl_json_key_bool(json, "identity_holds", lane->identity_holds);
+    sl_json_key_i64(json, "identity_residue", lane->identity_residue);
 }
 
 static void lane_detail_json(const sl_page_lane *lane, sl_json_out *json) {
-    key_u64(json, "bin_events", lane->bin_events ? lane->bin_events : 1);
-    key_u64(json, "blocks_total", lane->blocks_total);
-    key_u64(json, "blocks_kept", lane->blocks_kept);
-    key_u64(json, "largest_left_bytes", lane->largest_left_bytes);
-    key_u64(json, "stacks_total", lane->stacks_met);
-    key_u64(json, "stacks_kept", lane->stacks_kept);
-    key_u64(json, "segments_total", lane->segments_total);
-    key_u64(json, "end_blocks_total", lane->end_blocks);
+    sl_json_key_u64(json, "bin_events", lane->bin_events ? lane->bin_events : 1);
+    sl_json_key_u64(json, "blocks_total", lane->blocks_total);
+    sl_json_key_u64(json, "blocks_kept", lane->blocks_kept);
+    sl_json_key_u64(json, "largest_left_bytes", lane->largest_left_bytes);
+    sl_json_key_u64(json, "stacks_total", lane->stacks_met);
+    sl_json_key_u64(json, "stacks_kept", lane->stacks_kept);
+    sl_json_key_u64(json, "segments_total", lane->segments_total);
+    sl_json_key_u64(json, "end_blocks_total", lane->end_blocks);
     sl_json_key(json, "groups");
     sl_json_begin_object(json);
     groups_json(&lane->lines, "line", json);
@@ -207,13 +177,13 @@ static void lane_detail_json(const sl_page_lane *lane, sl_json_out *json) {
 static void lane_json(const sl_page *page, const sl_page_lane *lane, sl_json_out *json) {
     const sl_device_report *device = find_device(page, lane);
     sl_json_begin_object(json);
-    key_u64(json, "input", lane->input);
-    key_i64(json, "device", lane->device->device);
+    sl_json_key_u64(json, "input", lane->input);
+    sl_json_key_i64(json, "device", lane->device->device);
     lane_totals_json(lane, json);
-    key_maybe(json, "capacity_bytes",
-              device ? device->capacity_bytes : lane->device->capacity_bytes);
-    key_maybe(json, "steps", device ? device->steps : (sl_maybe_u64){0});
-    key_bool(json, "steps_marked", device && device->steps_marked);
+    sl_json_key_maybe_u64(json, "capacity_bytes",
+                          device ? device->capacity_bytes : lane->device->capacity_bytes);
+    sl_json_key_maybe_u64(json, "steps", device ? device->steps : (sl_maybe_u64){0});
+    sl_json_key_bool(json, "steps_marked", device && device->steps_marked);
     fragmentation_json(device, json);
     lane_detail_json(lane, json);
     oom_events_json(lane, json);
@@ -251,11 +221,11 @@ static void evidence_json(const sl_finding *finding, sl_json_out *json) {
     for (size_t i = 0; i < finding->evidence_cnt; i++) {
         const sl_evidence *evidence = &finding->evidence[i];
         sl_json_begin_object(json);
-        key_str(json, "name", evidence->name);
-        key_number(json, "value", evidence->value);
-        key_str(json, "unit", evidence->unit);
-        key_number(json, "threshold", evidence->threshold);
-        key_str(json, "relation", evidence->relation);
+        sl_json_key_cstr(json, "name", evidence->name);
+        sl_json_key_f64(json, "value", evidence->value);
+        sl_json_key_cstr(json, "unit", evidence->unit);
+        sl_json_key_f64(json, "threshold", evidence->threshold);
+        sl_json_key_cstr(json, "relation", evidence->relation);
         sl_json_end_object(json);
     }
     sl_json_end_array(json);
@@ -273,24 +243,24 @@ static void finding_json(sl_page *page, const sl_finding *finding, sl_json_out *
     const sl_page_lane *lane = find_lane(page, finding->site.trace, finding->device);
     int64_t first = lane ? lane->first_us : 0;
     sl_json_begin_object(json);
-    key_str(json, "kind", sl_finding_kind_name(finding->kind));
-    key_str(json, "severity", sl_severity_name(finding->severity));
-    key_number(json, "confidence", finding->confidence);
+    sl_json_key_cstr(json, "kind", sl_finding_kind_name(finding->kind));
+    sl_json_key_cstr(json, "severity", sl_severity_name(finding->severity));
+    sl_json_key_f64(json, "confidence", finding->confidence);
     key_lane(json, lane);
-    key_i64(json, "device", finding->device);
+    sl_json_key_i64(json, "device", finding->device);
     site_json(lane, finding->site, json);
-    key_str(json, "subkind", finding->subkind);
-    key_maybe(json, "bytes", finding->bytes);
-    key_maybe(json, "blocks", finding->blocks);
-    key_maybe_f64(json, "bytes_per_second", finding->bytes_per_second);
-    key_maybe_f64(json, "bytes_per_step", finding->bytes_per_step);
-    key_maybe_f64(json, "r_squared", finding->r_squared);
-    key_maybe_f64(json, "growth_share", finding->growth_share);
-    key_i64(json, "first_time_us", finding->first_time_us - first);
-    key_i64(json, "last_time_us", finding->last_time_us - first);
-    key_str(json, "title", finding->title);
-    key_str(json, "explanation", finding->explanation);
-    key_str(json, "advice", finding->advice);
+    sl_json_key_cstr(json, "subkind", finding->subkind);
+    sl_json_key_maybe_u64(json, "bytes", finding->bytes);
+    sl_json_key_maybe_u64(json, "blocks", finding->blocks);
+    sl_json_key_maybe_f64(json, "bytes_per_second", finding->bytes_per_second);
+    sl_json_key_maybe_f64(json, "bytes_per_step", finding->bytes_per_step);
+    sl_json_key_maybe_f64(json, "r_squared", finding->r_squared);
+    sl_json_key_maybe_f64(json, "growth_share", finding->growth_share);
+    sl_json_key_i64(json, "first_time_us", finding->first_time_us - first);
+    sl_json_key_i64(json, "last_time_us", finding->last_time_us - first);
+    sl_json_key_cstr(json, "title", finding->title);
+    sl_json_key_cstr(json, "explanation", finding->explanation);
+    sl_json_key_cstr(json, "advice", finding->advice);
     evidence_json(finding, json);
     sl_json_end_object(json);
 }
@@ -306,16 +276,16 @@ static void oom_json(sl_page *page, sl_json_out *json) {
     int64_t first = lane ? lane->first_us : 0;
     sl_json_begin_object(json);
     key_lane(json, lane);
-    key_i64(json, "device", oom->device);
-    key_u64(json, "requested_bytes", oom->requested_bytes);
-    key_maybe(json, "allocated_bytes", oom->allocated_bytes);
-    key_maybe(json, "reserved_bytes", oom->reserved_bytes);
-    key_maybe(json, "device_free_bytes", oom->device_free_bytes);
-    key_maybe(json, "limit_bytes", oom->limit_bytes);
-    key_i64(json, "time_us", oom->time_us - first);
-    key_str(json, "cause", sl_oom_cause_name(oom->cause));
-    key_str(json, "explanation", oom->explanation);
-    key_u64(json, "count", oom->count);
+    sl_json_key_i64(json, "device", oom->device);
+    sl_json_key_u64(json, "requested_bytes", oom->requested_bytes);
+    sl_json_key_maybe_u64(json, "allocated_bytes", oom->allocated_bytes);
+    sl_json_key_maybe_u64(json, "reserved_bytes", oom->reserved_bytes);
+    sl_json_key_maybe_u64(json, "device_free_bytes", oom->device_free_bytes);
+    sl_json_key_maybe_u64(json, "limit_bytes", oom->limit_bytes);
+    sl_json_key_i64(json, "time_us", oom->time_us - first);
+    sl_json_key_cstr(json, "cause", sl_oom_cause_name(oom->cause));
+    sl_json_key_cstr(json, "explanation", oom->explanation);
+    sl_json_key_u64(json, "count", oom->count);
     site_json(lane, oom->site, json);
     sl_json_end_object(json);
 }
@@ -327,23 +297,26 @@ static void heat_json(const sl_page *page, sl_json_out *json) {
         return;
     }
     sl_json_begin_object(json);
-    key_u64(json, "bins", page->heat.bins);
-    key_i64(json, "span_us", page->heat.to_us - page->heat.from_us);
-    key_str(json, "clock", page->heat.is_by_event ? "own" : "common");
+    sl_json_key_u64(json, "bins", page->heat.bins);
+    sl_json_key_i64(json, "span_us", page->heat.to_us - page->heat.from_us);
+    sl_json_key_cstr(json, "clock", page->heat.is_by_event ? "own" : "common");
     sl_json_end_object(json);
 }
 
 void sl_page_meta_json(sl_page *page, sl_json_out *json) {
     const sl_report *report = page->report;
     sl_json_begin_object(json);
-    key_str(json, "schema", SL_PAGE_SCHEMA);
-    key_str(json, "generator", "stormlog " SL_VERSION_STRING);
-    key_str(json, "title", page->title);
-    key_str(json, "mode", page->is_diff ? "diff" : report->inputs.cnt > 1 ? "many" : "one");
-    key_str(json, "verdict", sl_verdict_name(report->verdict));
+    sl_json_key_cstr(json, "schema", SL_PAGE_SCHEMA);
+    sl_json_key_cstr(json, "generator", "stormlog " SL_VERSION_STRING);
+    sl_json_key_cstr(json, "title", page->title);
+    sl_json_key_cstr(json, "mode",
+                     page->is_diff            ? "diff"
+                     : report->inputs.cnt > 1 ? "many"
+                                              : "one");
+    sl_json_key_cstr(json, "verdict", sl_verdict_name(report->verdict));
     char words[SL_WORDS_CAP];
     sl_words_verdict(words, report);
-    key_str(json, "verdict_text", words);
+    sl_json_key_cstr(json, "verdict_text", words);
     sl_json_key(json, "inputs");
     sl_json_begin_array(json);
     for (size_t i = 0; i < report->inputs.cnt; i++)

@@ -6,31 +6,6 @@
 #include "export/site_json.h"
 #include "stormlog/version.h"
 
-static void key_u64(sl_json_out *json, const char *key, uint64_t value) {
-    sl_json_key(json, key);
-    sl_json_u64(json, value);
-}
-
-static void key_i64(sl_json_out *json, const char *key, int64_t value) {
-    sl_json_key(json, key);
-    sl_json_i64(json, value);
-}
-
-static void key_maybe(sl_json_out *json, const char *key, sl_maybe_u64 value) {
-    sl_json_key(json, key);
-    sl_json_maybe_u64(json, value);
-}
-
-static void key_maybe_f64(sl_json_out *json, const char *key, sl_maybe_f64 value) {
-    sl_json_key(json, key);
-    sl_json_maybe_f64(json, value);
-}
-
-static void key_cstr(sl_json_out *json, const char *key, const char *value) {
-    sl_json_key(json, key);
-    sl_json_cstr(json, value);
-}
-
 static void key_site(sl_json_out *json, const char *key, sl_site site) {
     sl_json_key(json, key);
     sl_site_json(json, site);
@@ -43,8 +18,8 @@ static void key_holdings(sl_json_out *json, const char *key, const sl_holdings *
     for (size_t i = 0; i < holdings->cnt && i < top; i++) {
         sl_json_begin_object(json);
         key_site(json, "site", holdings->at[i].site);
-        key_u64(json, "bytes", holdings->at[i].bytes);
-        key_u64(json, "blocks", holdings->at[i].blocks);
+        sl_json_key_u64(json, "bytes", holdings->at[i].bytes);
+        sl_json_key_u64(json, "blocks", holdings->at[i].blocks);
         sl_json_end_object(json);
     }
     sl_json_end_array(json);
@@ -64,11 +39,11 @@ static void write_inputs(sl_json_out *json, const sl_report *report) {
     for (size_t i = 0; i < report->inputs.cnt; i++) {
         const sl_report_input *input = &report->inputs.at[i];
         sl_json_begin_object(json);
-        key_cstr(json, "path", input->trace->path);
-        key_cstr(json, "kind", sl_words_source(input->trace->source));
-        key_u64(json, "events", input->events);
-        key_u64(json, "device_count", input->trace->devices.cnt);
-        key_maybe(json, "dropped_events", input->dropped_events);
+        sl_json_key_cstr(json, "path", input->trace->path);
+        sl_json_key_cstr(json, "kind", sl_words_source(input->trace->source));
+        sl_json_key_u64(json, "events", input->events);
+        sl_json_key_u64(json, "device_count", input->trace->devices.cnt);
+        sl_json_key_maybe_u64(json, "dropped_events", input->dropped_events);
         sl_json_key(json, "has_clock");
         sl_json_bool(json, input->trace->has_time);
         write_notes(json, input->trace);
@@ -80,12 +55,12 @@ static void write_inputs(sl_json_out *json, const sl_report *report) {
 static void write_fragmentation(sl_json_out *json, const sl_fragmentation *frag) {
     sl_json_key(json, "fragmentation");
     sl_json_begin_object(json);
-    key_maybe(json, "inactive_bytes", frag->inactive_bytes);
-    key_maybe(json, "largest_free_bytes", frag->largest_free_bytes);
-    key_maybe_f64(json, "ratio", frag->ratio);
-    key_maybe(json, "private_pool_bytes", frag->private_pool_bytes);
-    key_maybe(json, "rounding_bytes", frag->rounding_bytes);
-    key_maybe(json, "releasable_bytes", frag->releasable_bytes);
+    sl_json_key_maybe_u64(json, "inactive_bytes", frag->inactive_bytes);
+    sl_json_key_maybe_u64(json, "largest_free_bytes", frag->largest_free_bytes);
+    sl_json_key_maybe_f64(json, "ratio", frag->ratio);
+    sl_json_key_maybe_u64(json, "private_pool_bytes", frag->private_pool_bytes);
+    sl_json_key_maybe_u64(json, "rounding_bytes", frag->rounding_bytes);
+    sl_json_key_maybe_u64(json, "releasable_bytes", frag->releasable_bytes);
     sl_json_end_object(json);
 }
 
@@ -93,10 +68,13 @@ static void write_fragmentation(sl_json_out *json, const sl_fragmentation *frag)
 static void write_device_peak(sl_json_out *json, const sl_device_report *device) {
     bool is_known = device->has_history;
     sl_maybe_u64 unknown = {0};
-    key_maybe(json, "peak_requested_bytes", (sl_maybe_u64){device->peak_requested_bytes, is_known});
-    key_maybe(json, "peak_bytes", is_known ? device->peak_bytes : unknown);
-    key_maybe(json, "peak_allocated_bytes", is_known ? device->peak_allocated_bytes : unknown);
-    key_maybe(json, "peak_reserved_bytes", is_known ? device->peak_reserved_bytes : unknown);
+    sl_json_key_maybe_u64(json, "peak_requested_bytes",
+                          (sl_maybe_u64){device->peak_requested_bytes, is_known});
+    sl_json_key_maybe_u64(json, "peak_bytes", is_known ? device->peak_bytes : unknown);
+    sl_json_key_maybe_u64(json, "peak_allocated_bytes",
+                          is_known ? device->peak_allocated_bytes : unknown);
+    sl_json_key_maybe_u64(json, "peak_reserved_bytes",
+                          is_known ? device->peak_reserved_bytes : unknown);
     sl_json_key(json, "peak_time_us");
     if (is_known)
         sl_json_i64(json, device->peak_time_us);
@@ -110,24 +88,24 @@ static void key_input(sl_json_out *json, const sl_report *report, const sl_trace
     for (size_t i = 0; trace && i < report->inputs.cnt; i++)
         if (report->inputs.at[i].trace == trace)
             input = sl_known_u64(i);
-    key_maybe(json, "input", input);
+    sl_json_key_maybe_u64(json, "input", input);
 }
 
 static void write_device_totals(sl_json_out *json, const sl_device_report *device) {
-    key_i64(json, "device", device->device);
-    key_u64(json, "events", device->events);
-    key_u64(json, "allocs", device->allocs);
-    key_u64(json, "frees", device->frees);
-    key_maybe(json, "segments", device->segments);
-    key_u64(json, "base_bytes", device->base_bytes);
-    key_u64(json, "live_requested_bytes", device->live_requested_bytes);
-    key_maybe(json, "live_bytes", device->live_bytes);
-    key_maybe(json, "allocated_bytes", device->allocated_bytes);
+    sl_json_key_i64(json, "device", device->device);
+    sl_json_key_u64(json, "events", device->events);
+    sl_json_key_u64(json, "allocs", device->allocs);
+    sl_json_key_u64(json, "frees", device->frees);
+    sl_json_key_maybe_u64(json, "segments", device->segments);
+    sl_json_key_u64(json, "base_bytes", device->base_bytes);
+    sl_json_key_u64(json, "live_requested_bytes", device->live_requested_bytes);
+    sl_json_key_maybe_u64(json, "live_bytes", device->live_bytes);
+    sl_json_key_maybe_u64(json, "allocated_bytes", device->allocated_bytes);
     write_device_peak(json, device);
-    key_maybe(json, "reserved_bytes", device->reserved_bytes);
-    key_maybe(json, "capacity_bytes", device->capacity_bytes);
-    key_i64(json, "first_time_us", device->first_time_us);
-    key_i64(json, "last_time_us", device->last_time_us);
+    sl_json_key_maybe_u64(json, "reserved_bytes", device->reserved_bytes);
+    sl_json_key_maybe_u64(json, "capacity_bytes", device->capacity_bytes);
+    sl_json_key_i64(json, "first_time_us", device->first_time_us);
+    sl_json_key_i64(json, "last_time_us", device->last_time_us);
 }
 
 static void write_device(sl_json_out *json, const sl_report *report, const sl_device_report *device,
@@ -142,12 +120,12 @@ static void write_device(sl_json_out *json, const sl_report *report, const sl_de
     sl_json_bool(json, device->has_history);
     sl_json_key(json, "identity_holds");
     sl_json_bool(json, device->identity_holds);
-    key_i64(json, "identity_residue_bytes", device->identity_residue);
-    key_u64(json, "unmatched_frees", device->unmatched_frees);
-    key_u64(json, "lost_frees", device->lost_frees);
-    key_u64(json, "stackless_bytes", device->stackless_bytes);
-    key_maybe(json, "steps", device->steps);
-    key_maybe_f64(json, "step_us", device->step_us);
+    sl_json_key_i64(json, "identity_residue_bytes", device->identity_residue);
+    sl_json_key_u64(json, "unmatched_frees", device->unmatched_frees);
+    sl_json_key_u64(json, "lost_frees", device->lost_frees);
+    sl_json_key_u64(json, "stackless_bytes", device->stackless_bytes);
+    sl_json_key_maybe_u64(json, "steps", device->steps);
+    sl_json_key_maybe_f64(json, "step_us", device->step_us);
     sl_json_key(json, "steps_marked");
     sl_json_bool(json, device->steps_marked);
     sl_json_end_object(json);
@@ -160,19 +138,19 @@ static void write_oom(sl_json_out *json, const sl_oom_report *oom, size_t top) {
         return;
     }
     sl_json_begin_object(json);
-    key_i64(json, "device", oom->device);
+    sl_json_key_i64(json, "device", oom->device);
     sl_json_key(json, "requested_bytes");
     sl_json_maybe_u64(json, (sl_maybe_u64){oom->requested_bytes, oom->requested_bytes > 0});
-    key_maybe(json, "allocated_bytes", oom->allocated_bytes);
-    key_maybe(json, "reserved_bytes", oom->reserved_bytes);
-    key_maybe(json, "device_free_bytes", oom->device_free_bytes);
-    key_maybe(json, "limit_bytes", oom->limit_bytes);
-    key_i64(json, "time_us", oom->time_us);
+    sl_json_key_maybe_u64(json, "allocated_bytes", oom->allocated_bytes);
+    sl_json_key_maybe_u64(json, "reserved_bytes", oom->reserved_bytes);
+    sl_json_key_maybe_u64(json, "device_free_bytes", oom->device_free_bytes);
+    sl_json_key_maybe_u64(json, "limit_bytes", oom->limit_bytes);
+    sl_json_key_i64(json, "time_us", oom->time_us);
     key_site(json, "site", oom->site);
-    key_cstr(json, "cause", sl_oom_cause_name(oom->cause));
-    key_cstr(json, "explanation", oom->explanation);
+    sl_json_key_cstr(json, "cause", sl_oom_cause_name(oom->cause));
+    sl_json_key_cstr(json, "explanation", oom->explanation);
     key_holdings(json, "holders", &oom->holders, top);
-    key_u64(json, "count", oom->count);
+    sl_json_key_u64(json, "count", oom->count);
     sl_json_end_object(json);
 }
 
@@ -182,11 +160,11 @@ static void write_evidence(sl_json_out *json, const sl_finding *finding) {
     for (size_t i = 0; i < finding->evidence_cnt; i++) {
         const sl_evidence *evidence = &finding->evidence[i];
         sl_json_begin_object(json);
-        key_cstr(json, "name", evidence->name);
+        sl_json_key_cstr(json, "name", evidence->name);
         sl_json_key(json, "value");
         sl_json_f64(json, evidence->value);
-        key_cstr(json, "unit", evidence->unit);
-        key_cstr(json, "relation", evidence->relation);
+        sl_json_key_cstr(json, "unit", evidence->unit);
+        sl_json_key_cstr(json, "relation", evidence->relation);
         sl_json_key(json, "threshold");
         sl_json_f64(json, evidence->threshold);
         sl_json_end_object(json);
@@ -197,24 +175,24 @@ static void write_evidence(sl_json_out *json, const sl_finding *finding) {
 static void write_finding(sl_json_out *json, const sl_report *report, const sl_finding *finding) {
     sl_json_begin_object(json);
     key_input(json, report, finding->site.trace);
-    key_cstr(json, "kind", sl_finding_kind_name(finding->kind));
-    key_cstr(json, "subkind", finding->subkind);
-    key_cstr(json, "severity", sl_severity_name(finding->severity));
+    sl_json_key_cstr(json, "kind", sl_finding_kind_name(finding->kind));
+    sl_json_key_cstr(json, "subkind", finding->subkind);
+    sl_json_key_cstr(json, "severity", sl_severity_name(finding->severity));
     sl_json_key(json, "confidence");
     sl_json_f64(json, finding->confidence);
-    key_i64(json, "device", finding->device);
+    sl_json_key_i64(json, "device", finding->device);
     key_site(json, "site", finding->site);
-    key_maybe(json, "bytes", finding->bytes);
-    key_maybe(json, "blocks", finding->blocks);
-    key_maybe_f64(json, "bytes_per_second", finding->bytes_per_second);
-    key_maybe_f64(json, "bytes_per_step", finding->bytes_per_step);
-    key_maybe_f64(json, "r_squared", finding->r_squared);
-    key_maybe_f64(json, "growth_share", finding->growth_share);
-    key_i64(json, "first_time_us", finding->first_time_us);
-    key_i64(json, "last_time_us", finding->last_time_us);
-    key_cstr(json, "title", finding->title);
-    key_cstr(json, "explanation", finding->explanation);
-    key_cstr(json, "advice", finding->advice);
+    sl_json_key_maybe_u64(json, "bytes", finding->bytes);
+    sl_json_key_maybe_u64(json, "blocks", finding->blocks);
+    sl_json_key_maybe_f64(json, "bytes_per_second", finding->bytes_per_second);
+    sl_json_key_maybe_f64(json, "bytes_per_step", finding->bytes_per_step);
+    sl_json_key_maybe_f64(json, "r_squared", finding->r_squared);
+    sl_json_key_maybe_f64(json, "growth_share", finding->growth_share);
+    sl_json_key_i64(json, "first_time_us", finding->first_time_us);
+    sl_json_key_i64(json, "last_time_us", finding->last_time_us);
+    sl_json_key_cstr(json, "title", finding->title);
+    sl_json_key_cstr(json, "explanation", finding->explanation);
+    sl_json_key_cstr(json, "advice", finding->advice);
     write_evidence(json, finding);
     sl_json_end_object(json);
 }
@@ -246,11 +224,11 @@ sl_status sl_report_write_json(const sl_report *report, const sl_report_wishes *
     sl_words_verdict(headline, report);
     sl_json_init(&json, to, 1);
     sl_json_begin_object(&json);
-    key_cstr(&json, "schema", SL_REPORT_SCHEMA);
-    key_cstr(&json, "generator", "stormlog " SL_VERSION_STRING);
+    sl_json_key_cstr(&json, "schema", SL_REPORT_SCHEMA);
+    sl_json_key_cstr(&json, "generator", "stormlog " SL_VERSION_STRING);
     write_inputs(&json, report);
-    key_cstr(&json, "verdict", sl_verdict_name(report->verdict));
-    key_cstr(&json, "headline", headline);
+    sl_json_key_cstr(&json, "verdict", sl_verdict_name(report->verdict));
+    sl_json_key_cstr(&json, "headline", headline);
     write_lists(&json, report, wishes);
     sl_json_end_object(&json);
     return sl_json_finish(&json, err);
