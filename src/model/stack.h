@@ -42,6 +42,10 @@ size_t sl_stack_depth(const sl_stacks *stacks, uint32_t stack_id);
 /* Frame i of a stack, 0 = innermost; i must be below its depth. */
 sl_frame sl_stack_frame(const sl_stacks *stacks, uint32_t stack_id, size_t i);
 
+/* A frame that is no line of code but the path of the module that ran, as its function:
+ * "encoder.layers.3.attn". Recorded with --modules; its line is 0. */
+#define SL_MODULE_FRAME_FILE "<module>"
+
 void sl_stacks_fini(sl_stacks *stacks);
 
 #endif

@@ -41,6 +41,10 @@ void sl_trace_free(sl_trace *trace) {
     sl_vec_free(&trace->streams);
     sl_vec_free(&trace->pools);
     sl_vec_free(&trace->marks);
+    for (size_t i = 0; i < trace->counters.cnt; i++)
+        sl_vec_free(&trace->counters.at[i].readings);
+    sl_vec_free(&trace->counters);
+    sl_vec_free(&trace->alerts);
     sl_vec_free(&trace->notes);
     sl_telemetry_free(trace->telemetry);
     sl_stacks_fini(&trace->stacks);
@@ -119,6 +123,7 @@ static const column columns[] = {
     {offsetof(sl_events, stream_idx), sizeof(uint16_t)},
     {offsetof(sl_events, pool_idx), sizeof(uint16_t)},
     {offsetof(sl_events, kind), sizeof(uint8_t)},
+    {offsetof(sl_events, tag), sizeof(uint8_t)},
 };
 
 static void **column_at(sl_events *events, size_t i) {
@@ -152,6 +157,7 @@ bool sl_events_push(sl_events *events, const sl_event *event) {
     events->stream_idx[i] = event->stream_idx;
     events->pool_idx[i] = event->pool_idx;
     events->kind[i] = (uint8_t)event->kind;
+    events->tag[i] = (uint8_t)event->tag;
     return true;
 }
 
@@ -162,7 +168,8 @@ sl_event sl_events_get(const sl_events *events, size_t i) {
                       events->stack_id[i],
                       events->stream_idx[i],
                       events->pool_idx[i],
-                      (sl_event_kind)events->kind[i]};
+                      (sl_event_kind)events->kind[i],
+                      (sl_tag)events->tag[i]};
 }
 
 typedef struct sort_key {

@@ -23,6 +23,7 @@
 #include "base/vec.h"
 #include "model/event.h"
 #include "model/stack.h"
+#include "model/tag.h"
 
 #define SL_DEVICE_HOST (-1)
 #define SL_IDX_NONE    UINT32_MAX
@@ -38,6 +39,7 @@ typedef struct sl_events {
     uint16_t *stream_idx; /* into sl_trace.streams */
     uint16_t *pool_idx;   /* into sl_trace.pools; SL_POOL_UNKNOWN before torch 2.12 */
     uint8_t *kind;        /* sl_event_kind */
+    uint8_t *tag;         /* sl_tag of the block an ALLOC hands out; SL_TAG_UNKNOWN elsewhere */
 } sl_events;
 
 #define SL_POOL_UNKNOWN UINT16_MAX
@@ -51,6 +53,7 @@ typedef struct sl_event {
     uint16_t stream_idx;
     uint16_t pool_idx;
     sl_event_kind kind;
+    sl_tag tag;
 } sl_event;
 
 /* An allocator pool: (0,0) is the default one, anything else is private (CUDA graphs, MemPool). */
@@ -88,6 +91,7 @@ typedef struct sl_block {
     uint32_t stack_id;
     uint32_t segment_idx; /* SL_IDX_NONE when the input knows no segments */
     uint8_t state;        /* sl_block_state */
+    uint8_t tag;          /* sl_tag */
 } sl_block;
 
 typedef struct sl_device_trace {
@@ -118,6 +122,29 @@ typedef enum sl_source_kind {
     SL_SOURCE_OOM_BUNDLE,
 } sl_source_kind;
 
+/* One stretch of a counter that the recorder read now and then. */
+typedef struct sl_reading {
+    int64_t from_us, to_us; /* from == to for a single reading */
+    uint64_t min, max, last;
+} sl_reading;
+
+/* A counter over the whole run, also over the part whose events are gone. */
+typedef struct sl_counter_series {
+    int device;
+    uint32_t name; /* string id: "device_used", "process_used", "library:libnccl", ... */
+    uint32_t unit; /* string id: "bytes", ... */
+    SL_VEC(sl_reading) readings; /* ascending time, not overlapping */
+} sl_counter_series;
+
+/* A threshold that was crossed. */
+typedef struct sl_alert {
+    int64_t time_us;
+    int device;
+    uint32_t text;     /* string id: what was crossed, in words */
+    uint32_t severity; /* string id: "warning", "critical" */
+    uint64_t value, threshold;
+} sl_alert;
+
 /* The allocator's settings at the time of the dump, where the input has them. */
 typedef struct sl_allocator_settings {
     uint32_t conf; /* string id of the configuration text, 0 = none */
@@ -136,10 +163,12 @@ typedef struct sl_trace {
     sl_arena arena;
     sl_strtab strings;
     sl_stacks stacks;
-    SL_VEC(sl_device_trace *) devices; /* owned; ascending device index */
-    SL_VEC(uint64_t) streams;          /* stream_idx -> raw stream handle */
-    SL_VEC(sl_pool) pools;             /* pool_idx -> pool; index 0 is the default pool */
-    SL_VEC(sl_mark) marks;             /* ascending time */
+    SL_VEC(sl_device_trace *) devices;  /* owned; ascending device index */
+    SL_VEC(uint64_t) streams;           /* stream_idx -> raw stream handle */
+    SL_VEC(sl_pool) pools;              /* pool_idx -> pool; index 0 is the default pool */
+    SL_VEC(sl_mark) marks;              /* ascending time */
+    SL_VEC(sl_counter_series) counters; /* of a recording; empty elsewhere */
+    SL_VEC(sl_alert) alerts;            /* ascending time */
     SL_VEC(sl_note) notes;
     sl_allocator_settings settings;
     struct sl_telemetry *telemetry; /* owned; the samples of a telemetry input, NULL otherwise */
@@ -149,6 +178,7 @@ typedef struct sl_trace {
     bool has_requested_sizes; /* (T2) */
     bool has_time;            /* time_us is a clock, not an index */
     bool has_event_stacks;    /* events carry stacks at all */
+    bool has_tags;            /* the input tells what blocks are for */
     bool is_live;             /* the writer was still running when this was read */
     uint64_t unknown_keys;    /* met and skipped by the reader */
     uint64_t unknown_actions; /* likewise; such events are kept out of the columns */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* What a block is for, in a training program. The names stand in reports and pages: append, never
+ * rename. */
+#ifndef SL_TAG_H
+#define SL_TAG_H
+
+#include "base/sl_base.h"
+
+/* enumerator, name on the outside, what it means. */
+#define SL_TAG_MAP(X)                                                                              \
+    X(UNKNOWN, "unknown", "nothing says what it is for")                                           \
+    X(PARAMETER, "parameter", "a weight that an optimizer steps, or that a module was built with") \
+    X(GRADIENT, "gradient", "the gradient of a parameter")                                         \
+    X(OPTIMIZER_STATE, "optimizer state", "what an optimizer keeps from step to step")             \
+    X(INPUT, "input", "made outside the model, during training")                                   \
+    X(ACTIVATION, "activation", "made by a module's forward pass")                                 \
+    X(OTHER, "other", "made in training, and none of these: workspaces, temporaries")
+
+typedef enum sl_tag {
+#define SL_TAG_ENUM(name, text, meaning) SL_TAG_##name,
+    SL_TAG_MAP(SL_TAG_ENUM)
+#undef SL_TAG_ENUM
+        SL_TAG_LIMIT /* one past the last tag */
+} sl_tag;
+
+/* The outside name; "unknown" for a number this version does not know. */
+const char *sl_tag_name(sl_tag tag);
+
+/* The tag of an outside name, SL_TAG_UNKNOWN when there is none. */
+sl_tag sl_tag_find(const char *name, size_t len);
+
+#endif
