@@ -62,7 +62,7 @@ static inline void fake_free_all(fake_alloc *fake) {
 static inline void fake_event(fake_alloc *fake, sl_event_kind kind, uint64_t addr, uint64_t size,
                               uint32_t stack_id) {
     fake->now_us += 1 + (int64_t)fake_random(&fake->seed, 20);
-    sl_event ev = {fake->now_us, addr, size, stack_id, 0, SL_POOL_UNKNOWN, kind};
+    sl_event ev = {fake->now_us, addr, size, stack_id, 0, SL_POOL_UNKNOWN, kind, SL_TAG_UNKNOWN};
     if (fake->is_recording)
         (void)sl_events_push(&fake->device->events, &ev);
 }
@@ -222,7 +222,8 @@ static inline void fake_finish(fake_alloc *fake) {
                           (uint32_t)device->segments.cnt - 1,
                           (uint8_t)(b->is_pending ? SL_BLOCK_PENDING_FREE
                                     : b->is_used  ? SL_BLOCK_ALLOCATED
-                                                  : SL_BLOCK_INACTIVE)};
+                                                  : SL_BLOCK_INACTIVE),
+                          SL_TAG_UNKNOWN};
         (void)sl_vec_push(&device->blocks, block);
     }
 }

@@ -96,7 +96,7 @@ static inline uint32_t synth_stack(synth *s, uint32_t line, uint32_t layer_line)
 static inline void synth_event(synth *s, sl_event_kind kind, uint64_t addr, uint64_t size,
                                uint32_t stack_id) {
     s->now_us += 1 + (int64_t)synth_random(s, 9);
-    sl_event ev = {s->now_us, addr, size, stack_id, 0, SL_POOL_UNKNOWN, kind};
+    sl_event ev = {s->now_us, addr, size, stack_id, 0, SL_POOL_UNKNOWN, kind, SL_TAG_UNKNOWN};
     (void)sl_events_push(&s->device->events, &ev);
 }
 

@@ -30,7 +30,8 @@ static void wild_device(sl_trace *trace, int index, uint64_t *seed) {
                        (uint32_t)fake_random(seed, trace->stacks.spans.cnt),
                        0,
                        (uint16_t)fake_random(seed, 3),
-                       (sl_event_kind)fake_random(seed, 21)};
+                       (sl_event_kind)fake_random(seed, 21),
+                       (sl_tag)fake_random(seed, SL_TAG_LIMIT + 1)};
         (void)sl_events_push(&device->events, &ev);
     }
     (void)sl_events_sort(&device->events);
@@ -49,7 +50,8 @@ static void wild_device(sl_trace *trace, int index, uint64_t *seed) {
                               wild(seed, 4000),
                               0,
                               (uint32_t)device->segments.cnt,
-                              (uint8_t)fake_random(seed, 3)};
+                              (uint8_t)fake_random(seed, 3),
+                              (uint8_t)fake_random(seed, SL_TAG_LIMIT + 1)};
             (void)sl_vec_push(&device->blocks, block);
         }
         (void)sl_vec_push(&device->segments, segment);

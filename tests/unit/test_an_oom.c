@@ -19,7 +19,14 @@ static sl_report *report_of(const sl_trace *trace, const sl_analysis_options *op
 
 static void fail_request(sl_trace *trace, uint64_t size, uint64_t device_free) {
     sl_events *events = &trace->devices.at[0]->events;
-    sl_event ev = {events->time_us[events->cnt - 1] + 1, device_free, size, 0, 0, 0, SL_EV_OOM};
+    sl_event ev = {events->time_us[events->cnt - 1] + 1,
+                   device_free,
+                   size,
+                   0,
+                   0,
+                   0,
+                   SL_EV_OOM,
+                   SL_TAG_UNKNOWN};
     assert_true(sl_events_push(events, &ev));
 }
 

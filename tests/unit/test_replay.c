@@ -220,7 +220,7 @@ static void test_curve_covers_every_event(void **state) {
 
 static void push(sl_trace *trace, sl_event_kind kind, uint64_t addr, uint64_t size) {
     sl_device_trace *device = sl_trace_device(trace, 0);
-    sl_event ev = {(int64_t)device->events.cnt * 10, addr, size, 0, 0, 0, kind};
+    sl_event ev = {(int64_t)device->events.cnt * 10, addr, size, 0, 0, 0, kind, SL_TAG_UNKNOWN};
     assert_true(sl_events_push(&device->events, &ev));
 }
 
@@ -319,8 +319,8 @@ static void test_expandable_ranges(void **state) {
                           .is_expandable = true,
                           .block_cnt = 2};
     assert_true(sl_vec_push(&device->segments, segment));
-    sl_block used = {base, page + 512, page + 512, 0, 0, SL_BLOCK_ALLOCATED};
-    sl_block rest = {base + page + 512, page - 512, 0, 0, 0, SL_BLOCK_INACTIVE};
+    sl_block used = {base, page + 512, page + 512, 0, 0, SL_BLOCK_ALLOCATED, SL_TAG_UNKNOWN};
+    sl_block rest = {base + page + 512, page - 512, 0, 0, 0, SL_BLOCK_INACTIVE, SL_TAG_UNKNOWN};
     assert_true(sl_vec_push(&device->blocks, used) && sl_vec_push(&device->blocks, rest));
     sl_replay *replay = replay_of(trace, 0);
     assert_int_equal(replay->start.reserved_bytes, 0);
