@@ -126,6 +126,26 @@ static void walk(sl_pystack *stack) {
     stack->key = key | (depth > 0);
 }
 
+/* Python's tagged references (3.14) keep their tag in the low bits of the pointer. */
+static inline const char *first_local_of(const char *frame) {
+    return (const char *)((uintptr_t)load_ptr(frame + py.layout.frame_locals) & ~(uintptr_t)7);
+}
+
+void sl_pystack_each(sl_pyframe_visit visit, void *arg) {
+    if (sl_pystack_get_state() != SL_PYSTACK_ON)
+        return;
+    for (const char *frame = innermost_frame(); frame;
+         frame = load_ptr(frame + py.layout.frame_previous)) {
+        if (!is_python_frame(frame))
+            continue;
+        const char *code = code_of(frame);
+        int64_t instr_off = instr_off_of(frame, code);
+        sl_pyframe row = {code, (uint32_t)instr_off};
+        if (instr_off >= 0 && !visit(&row, first_local_of(frame), arg))
+            return;
+    }
+}
+
 /* --- The proof: the first stack, read so that a wrong guess cannot fault ----------------------- */
 
 #define PROOF_DEPTH_MAX 100000
@@ -180,6 +200,14 @@ static bool prove_frame(const char *frame) {
     code = (const char *)((uintptr_t)code & ~(uintptr_t)7);
     char instr[8];
     return prove_code(code) && read_safely(frame + py.layout.frame_instr, instr, sizeof instr);
+}
+
+bool sl_py_is_object(const void *object) {
+    const char *type = NULL, *meta = NULL, *top = NULL;
+    const char *at = object;
+    return at && read_ptr_safely(at + SL_PY_OB_TYPE, &type) && type &&
+           read_ptr_safely(type + SL_PY_OB_TYPE, &meta) && meta &&
+           read_ptr_safely(meta + SL_PY_OB_TYPE, &top) && top;
 }
 
 /* The innermost frame of the calling thread; false when the thread state is not readable. */

@@ -65,6 +65,16 @@ unsigned sl_pystack_get_minor(void);     /* of Python 3.minor, 0 when absent */
  * proof), no allocation. */
 void sl_pystack_walk(sl_pystack *stack);
 
+/* Calls visit for the calling thread's frames, innermost first, until it returns false. `first_local`
+ * is the frame's first local variable, the first argument for a function that has one: a Python
+ * object, borrowed, valid as long as the frame runs; NULL when it is not set. */
+typedef bool (*sl_pyframe_visit)(const sl_pyframe *frame, const void *first_local, void *arg);
+void sl_pystack_each(sl_pyframe_visit visit, void *arg);
+
+/* Whether this address holds a Python object, as far as can be told without touching memory that may
+ * not be there: it has a type, and that has one too. For objects found in a frame for the first time. */
+bool sl_py_is_object(const void *object);
+
 /* Key of one frame of a stack that was just walked (P1). */
 uint64_t sl_pyframe_key(const sl_pyframe *frame);
 

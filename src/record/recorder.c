@@ -17,6 +17,7 @@
 #include "record/record_identity.h"
 #include "record/sampler.h"
 #include "record/stack_cache.h"
+#include "record/tag_scan.h"
 #include "record/torch_profiler.h"
 #include "record/vmm_table.h"
 
@@ -145,6 +146,7 @@ static sl_log *open_log(void) {
     start_stacks();
     sl_phase_start(rec.log);
     sl_backward_start();
+    sl_tag_scan_start(rec.log);
     start_helper();
     return publish();
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "record/frame_marks.h"
 #include "record/phase_watch.h"
 #include "record/pystack.h"
 
@@ -109,7 +108,7 @@ static sl_stack_ref intern_frame(sl_log *log, const sl_pyframe *frame) {
         .kind = SL_FRAME_PYTHON,
     };
     return (sl_stack_ref){sl_log_frame_id(log, &row),
-                          sl_frame_flags_find(text.function, text.file)};
+                          sl_frame_marks_find(text.function, text.file) & SL_STACK_FLAGS};
 }
 
 static sl_stack_ref find_frame(sl_log *log, const sl_pyframe *frame) {
@@ -134,7 +133,7 @@ static __attribute__((noinline)) sl_stack_ref intern_stack(sl_log *log, const sl
     sl_stack_ref ref = {stack->is_cut ? cut_mark(log) : 0, 0};
     for (uint32_t i = stack->depth; i-- > 0;) {
         sl_stack_ref frame = find_frame(log, &stack->frames[i]);
-        if ((frame.flags & ~ref.flags) & SL_STACK_IN_OPTIMIZER)
+        if ((frame.flags & ~ref.flags) & SL_FRAME_OPTIMIZER)
             ref.flags |= sl_phase_site(ref.id) << SL_STACK_SITE_SHIFT;
         ref.id = sl_log_stack_child(log, ref.id, frame.id);
         ref.flags |= frame.flags;
