@@ -9,24 +9,27 @@ typedef enum name_match {
 } name_match;
 
 typedef struct mark_row {
-    sl_str file; /* the path ends so; when it ends in '/', the path contains it */
+    sl_str file; /* the path ends so; when this ends in '/', contains it; when empty, is empty */
     sl_str function;
     name_match match;
     uint32_t mark;
 } mark_row;
 
 /* torch wraps the step of every optimizer class, its own and foreign ones, in profile_hook_step;
- * up to 3.10 Python has no qualified names in code objects, so the inner function is listed too. */
+ * up to 3.10 Python has no qualified names in code objects, and torch's snapshots have none at all, so
+ * the inner functions are listed too. */
 static const mark_row rows[] = {
     {SL_STR("torch/optim/optimizer.py"), SL_STR("Optimizer.profile_hook_step."), MATCH_START,
      SL_FRAME_OPTIMIZER},
     {SL_STR("torch/optim/optimizer.py"), SL_STR("Optimizer._hook_for_profile."), MATCH_START,
      SL_FRAME_OPTIMIZER},
+    {SL_STR("torch/optim/optimizer.py"), SL_STR("wrapper"), MATCH_START, SL_FRAME_OPTIMIZER},
     {SL_STR("torch/optim/optimizer.py"), SL_STR("_use_grad"), MATCH_START, SL_FRAME_OPTIMIZER},
     {SL_STR("torch/_tensor.py"), SL_STR("Tensor.backward"), MATCH_START, SL_FRAME_BACKWARD},
     {SL_STR("torch/_tensor.py"), SL_STR("backward"), MATCH_START, SL_FRAME_BACKWARD},
     {SL_STR("torch/autograd/__init__.py"), SL_STR("backward"), MATCH_START, SL_FRAME_BACKWARD},
     {SL_STR("torch/autograd/__init__.py"), SL_STR("grad"), MATCH_START, SL_FRAME_BACKWARD},
+    {SL_STR(""), SL_STR("<backward"), MATCH_START, SL_FRAME_BACKWARD}, /* made by the recorder */
     {SL_STR("torch/nn/modules/module.py"), SL_STR("Module._call_impl"), MATCH_START,
      SL_FRAME_MODULE},
     {SL_STR("torch/nn/modules/module.py"), SL_STR("_call_impl"), MATCH_START, SL_FRAME_MODULE},
@@ -49,6 +52,8 @@ static bool ends_with(sl_str text, sl_str end) {
 }
 
 static bool is_in_file(sl_str path, sl_str wanted) {
+    if (wanted.len == 0)
+        return path.len == 0;
     if (wanted.ptr[wanted.len - 1] == '/')
         return path.len && memmem(path.ptr, path.len, wanted.ptr, wanted.len) != NULL;
     return ends_with(path, wanted);

@@ -20,7 +20,7 @@ uint32_t sl_frame_marks_find(sl_str function, sl_str file);
 
 /* enumerator, name in recordings and reports. Names are on disk: append, never rename. */
 #define SL_TRAIN_PHASE_MAP(X) \
-    X(NONE, "none")           \
+    X(NONE, "outside")        \
     X(FORWARD, "forward")     \
     X(BACKWARD, "backward")   \
     X(OPTIMIZER, "optimizer")
