@@ -162,13 +162,20 @@ static bool add_alloc(sl_slog_tags *t, const sl_log_record *r, sl_device_trace *
     return begin_block(t, r, device);
 }
 
-/* Of a block, or of the thread: its optimizer begins. */
+/* The thread's optimizer begins, or has done its work. */
+static void change_phase(sl_slog_tags *t, sl_train_phase phase) {
+    settle(t, &t->optimizer);
+    if (phase == SL_PHASE_OPTIMIZER)
+        settle(t, &t->backward);
+    t->last_phase = phase;
+}
+
+/* Of a block, or, without an address, of the thread. */
 static void add_annotation(sl_slog_tags *t, const sl_log_record *r) {
     label_meaning meaning = meaning_of(t, r->tag);
-    if (r->addr == 0 && meaning.phase == SL_PHASE_OPTIMIZER) {
-        settle(t, &t->optimizer);
-        settle(t, &t->backward);
-        t->last_phase = SL_PHASE_OPTIMIZER;
+    if (r->addr == 0) {
+        if (r->tag)
+            change_phase(t, (sl_train_phase)meaning.phase);
         return;
     }
     uint32_t slot = sl_addr_map_find(&t->slots, place_of(r->device, r->addr));

@@ -18,7 +18,7 @@ static atomic_ullong step_cnt;
 static atomic_bool is_counted_outside;
 
 void sl_phase_start(sl_log *log) {
-    for (unsigned i = SL_PHASE_NONE + 1; i < SL_PHASE_LIMIT; i++) {
+    for (unsigned i = SL_PHASE_NONE; i < SL_PHASE_LIMIT; i++) {
         const char *name = sl_train_phase_name((sl_train_phase)i);
         labels[i] = sl_log_label(log, name, strlen(name));
     }
@@ -70,10 +70,11 @@ static uint32_t thread_bits(void) {
     return SLOT_IS_KNOWN | (strncmp(name, "pt_autograd", 11) == 0 ? SLOT_IS_AUTOGRAD : 0);
 }
 
-/* A moment without an address: from here on the thread is in the optimizer. Most optimizers allocate
- * nothing in most steps, and what is live now tells gradients from the rest of a backward pass. */
-static void begin_optimizer(sl_log *log) {
-    sl_log_event event = {.kind = SL_EV_ANNOTATE, .device = -1, .tag = labels[SL_PHASE_OPTIMIZER]};
+/* An annotation without an address: from here on the thread is in this phase. Most optimizers allocate
+ * nothing in most steps, and what is live at their beginning tells gradients from the rest of a
+ * backward pass, what is live at their end tells their state from temporaries. */
+static void note_change(sl_log *log, sl_train_phase phase) {
+    sl_log_event event = {.kind = SL_EV_ANNOTATE, .device = -1, .tag = labels[phase]};
     event.total_allocated = event.total_reserved = SL_LOG_UNKNOWN;
     sl_log_write(log, &event);
 }
@@ -91,12 +92,17 @@ uint16_t sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack) {
         if ((stack.flags & SL_FRAME_OPTIMIZER) &&
             (!(before & SL_FRAME_OPTIMIZER) ||
              sl_stack_flags_site(before) != sl_stack_flags_site(stack.flags)))
-            begin_optimizer(log);
+            note_change(log, SL_PHASE_OPTIMIZER);
         seen = (seen & ~(uint32_t)SLOT_FLAGS) | (stack.flags & SLOT_FLAGS);
     }
     slot->phase = seen;
     uint32_t marks = stack.flags | (seen & SLOT_IS_AUTOGRAD ? (uint32_t)SL_FRAME_BACKWARD : 0);
-    return labels[sl_train_phase_of(marks)];
+    sl_train_phase now = sl_train_phase_of(marks);
+    return now == SL_PHASE_NONE ? 0 : labels[now];
+}
+
+void sl_phase_note_optimizer_end(sl_log *log) {
+    note_change(log, SL_PHASE_NONE);
 }
 
 static void finish_slot(sl_guard_slot *slot, void *log) {

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "model/tag.h"
 #include "model/train_marks.h"
+#include "record/phase_watch.h"
 #include "record/py_objects.h"
 #include "record/pystack.h"
 #include "record/recorder.h"
@@ -290,6 +291,14 @@ static void visit_optimizer(const void *first_local) {
     sl_py_leave(&visit);
 }
 
+static void note_end(void) {
+    sl_capture capture;
+    if (!sl_capture_begin(&capture))
+        return;
+    sl_phase_note_optimizer_end(capture.log);
+    sl_capture_end(&capture);
+}
+
 void sl_tag_scan_border(void) {
     int saved_errno = errno;
     const void *first_local = NULL;
@@ -297,8 +306,10 @@ void sl_tag_scan_border(void) {
         return;
     uint64_t begin_ns = sl_clock_mono_ns();
     sl_pystack_each(find_owner, &first_local);
-    if (first_local)
+    if (first_local) {
+        note_end();
         visit_optimizer(first_local);
+    }
     atomic_fetch_add(&spent_ns, sl_clock_mono_ns() - begin_ns);
     atomic_flag_clear(&is_scanning);
     errno = saved_errno;
