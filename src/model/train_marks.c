@@ -33,6 +33,8 @@ static const mark_row rows[] = {
     {SL_STR("torch/nn/modules/module.py"), SL_STR("Module._call_impl"), MATCH_START,
      SL_FRAME_MODULE},
     {SL_STR("torch/nn/modules/module.py"), SL_STR("_call_impl"), MATCH_START, SL_FRAME_MODULE},
+    {SL_STR("torch/nn/modules/module.py"), SL_STR("_wrapped_call_impl"), MATCH_LAST,
+     SL_FRAME_MODULE},
     {SL_STR("torch/nn/modules/"), SL_STR("__init__"), MATCH_LAST, SL_FRAME_BUILD},
     {SL_STR("torch/nn/modules/module.py"), SL_STR("_apply"), MATCH_LAST, SL_FRAME_BUILD},
     {SL_STR("torch/nn/modules/module.py"), SL_STR("to"), MATCH_LAST, SL_FRAME_BUILD},

@@ -11,6 +11,7 @@
 #include "base/diag.h"
 #include "record/backward_map.h"
 #include "record/got_patch.h"
+#include "record/module_paths.h"
 #include "record/phase_watch.h"
 #include "record/pystack.h"
 #include "record/record_helper.h"
@@ -147,6 +148,7 @@ static sl_log *open_log(void) {
     sl_phase_start(rec.log);
     sl_backward_start();
     sl_tag_scan_start(rec.log);
+    sl_module_paths_start(rec.settings.has_modules && rec.settings.has_stacks);
     start_helper();
     return publish();
 }

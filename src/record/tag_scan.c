@@ -31,7 +31,6 @@ typedef struct seen_optimizer {
 static atomic_flag is_scanning = ATOMIC_FLAG_INIT;
 static seen_optimizer optimizers[OPTIMIZER_CNT];
 static uint64_t use_cnt;
-static bool is_proven; /* frames do hold objects where the layout says */
 static uint16_t labels[SL_TAG_LIMIT];
 static atomic_ullong scan_cnt, spent_ns;
 
@@ -42,7 +41,6 @@ void sl_tag_scan_start(sl_log *log) {
         labels[tags[i]] = sl_log_label(log, name, strlen(name));
     }
     memset(optimizers, 0, sizeof optimizers);
-    is_proven = false;
     atomic_flag_clear(&is_scanning);
     atomic_store(&scan_cnt, 0);
     atomic_store(&spent_ns, 0);
@@ -57,23 +55,20 @@ sl_tag_scan_cost sl_tag_scan_get_cost(void) {
 
 /* Only the functions that turn gradients on may stand between us and torch's wrapper of step():
  * anything else is a closure or a model that the step runs, and the step goes on after it. */
-static bool find_owner(const sl_pyframe *frame, const void *first_local, void *found_ptr) {
+static bool find_owner(const sl_pyframe *frame, const void *first_slot, void *found_ptr) {
     sl_pyframe_text text;
     const void **found = found_ptr;
     if (!sl_pyframe_describe(frame, &text))
         return false;
     uint32_t marks = sl_frame_marks_find(text.function, text.file);
     if (marks & SL_FRAME_OPTIMIZER)
-        *found = first_local;
+        *found = sl_pyframe_first_argument(first_slot);
     return !(marks & SL_FRAME_OPTIMIZER) && (marks & SL_FRAME_GRAD_MODE);
 }
 
 /* torch's wrappers take self, or everything in one tuple. Borrowed: the frame holds it. */
-static sl_pyobject *optimizer_of(const void *first_local) {
-    if (!first_local || (!is_proven && !sl_py_is_object(first_local)))
-        return NULL;
-    is_proven = true;
-    sl_pyobject *object = (sl_pyobject *)(uintptr_t)first_local;
+static sl_pyobject *optimizer_of(const void *first_argument) {
+    sl_pyobject *object = (sl_pyobject *)(uintptr_t)first_argument;
     return sl_py_is_tuple(object) ? sl_py_item(object, 0) : object;
 }
 
@@ -278,11 +273,11 @@ static void note_step(sl_pyobject *optimizer) {
     run_scan(optimizer);
 }
 
-static void visit_optimizer(const void *first_local) {
+static void visit_optimizer(const void *first_argument) {
     sl_py_visit visit;
     if (!sl_py_enter(&visit))
         return;
-    sl_pyobject *optimizer = optimizer_of(first_local);
+    sl_pyobject *optimizer = optimizer_of(first_argument);
     if (optimizer) {
         sl_py_hold(optimizer);
         note_step(optimizer);
@@ -301,14 +296,14 @@ static void note_end(void) {
 
 void sl_tag_scan_border(void) {
     int saved_errno = errno;
-    const void *first_local = NULL;
+    const void *first_argument = NULL;
     if (atomic_flag_test_and_set(&is_scanning))
         return;
     uint64_t begin_ns = sl_clock_mono_ns();
-    sl_pystack_each(find_owner, &first_local);
-    if (first_local) {
+    sl_pystack_each(find_owner, &first_argument);
+    if (first_argument) {
         note_end();
-        visit_optimizer(first_local);
+        visit_optimizer(first_argument);
     }
     atomic_fetch_add(&spent_ns, sl_clock_mono_ns() - begin_ns);
     atomic_flag_clear(&is_scanning);

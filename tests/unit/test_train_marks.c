@@ -22,6 +22,8 @@ static void knows_torch_functions_of_several_versions(void **state) {
         {SL_STR("Tensor.backward"), SL_STR("/x/torch/_tensor.py"), SL_FRAME_BACKWARD},
         {SL_STR("backward"), SL_STR("/x/torch/autograd/__init__.py"), SL_FRAME_BACKWARD},
         {SL_STR("Module._call_impl"), SL_STR("/x/torch/nn/modules/module.py"), SL_FRAME_MODULE},
+        {SL_STR("Module._wrapped_call_impl"), SL_STR("/x/torch/nn/modules/module.py"),
+         SL_FRAME_MODULE},
         {SL_STR("Linear.__init__"), SL_STR("/x/torch/nn/modules/linear.py"), SL_FRAME_BUILD},
         {SL_STR("__init__"), SL_STR("/x/torch/nn/modules/conv.py"), SL_FRAME_BUILD},
         {SL_STR("my__init__"), SL_STR("/x/torch/nn/modules/conv.py"), 0},

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The path of the module that runs, "encoder.layers.3.attn", for stacks (--modules; off by default).
+ *
+ * The event path looks the module's address up in a fixed table. The table is filled from the outermost
+ * module on the stack, which knows its children's names. That needs the GIL, so the event path only
+ * asks Python to call us back (Py_AddPendingCall): the main thread does so when the operator that
+ * allocated returns, with the same modules still on its stack, which keeps them alive. No Python code
+ * runs (py_objects.h).
+ *
+ * Bounded: SL_MODULE_CAP modules, SL_MODULE_DEPTH levels, and after each visit a pause of a hundred times
+ * what it cost.
+ *
+ * (M1) A module may be freed and another made at its address. An entry therefore holds bits of the
+ *      type's address as well and is only used when they agree. What remains: a module of the same
+ *      class at the same address, at another place of a model built later, shows the old path until the
+ *      table is filled anew, which happens as soon as any module is met that is not in it. */
+#ifndef SL_MODULE_PATHS_H
+#define SL_MODULE_PATHS_H
+
+#include "log/log_writer.h"
+
+#define SL_MODULE_CAP   8192
+#define SL_MODULE_DEPTH 32
+
+/* A log was opened: empties the table. */
+void sl_module_paths_start(bool is_on);
+
+/* Event path: the frame "<module> path" of this module, 0 = none. The caller's stack holds it. */
+uint32_t sl_module_paths_find(const void *module);
+
+#endif
