@@ -14,13 +14,13 @@
 #include "record/pystack.h"
 #include "record/recorder.h"
 
-#define SLOT_CNT       (2 * SL_MODULE_CAP)
-#define PROBE_MAX      32
-#define PATH_CAP       512
-#define PAUSE_MIN_NS   UINT64_C(10000000)
-#define PAUSE_FACTOR   100
-#define VALUE_SET      (UINT64_C(1) << 63)
-#define VALUE_GEN_BITS 55
+#define SLOT_CNT     (2 * SL_MODULE_CAP)
+#define PROBE_MAX    32
+#define PATH_CAP     512
+#define PAUSE_MIN_NS UINT64_C(10000000)
+#define PAUSE_FACTOR 100
+#define VALUE_SET    (UINT64_C(1) << 63)
+#define VISIT_SHIFT  55
 
 /* value: VALUE_SET | number of the visit, 8 bits | bits of the type, 23 | frame id, 32. Written with the
  * GIL held; a reader that meets an entry half done misses it. */
@@ -30,8 +30,10 @@ typedef struct path_slot {
 } path_slot;
 
 static path_slot *slots; /* mapped at the first start with modules on */
-static size_t used_cnt;
-static uint64_t visit_number;
+static atomic_uint used_cnt;
+static atomic_uint visit_cnt;
+/* The outermost module of each visit: a weak reference, kept for ever. [0] is not used. */
+static _Atomic(const sl_pyobject *) roots[SL_MODULE_VISITS + 1];
 static atomic_bool is_on;
 static atomic_bool is_asked;          /* a visit is on its way */
 static _Atomic(uint64_t) next_ask_ns; /* not before */
@@ -51,7 +53,7 @@ void sl_module_paths_start(bool wants_paths) {
     }
     memset((void *)slots, 0, SLOT_CNT * sizeof *slots);
     used_cnt = 0;
-    visit_number = 0;
+    atomic_store(&visit_cnt, 0);
     atomic_store(&is_asked, false);
     atomic_store(&next_ask_ns, 0);
     sl_pystack_watch_modules();
@@ -86,14 +88,14 @@ static uint64_t find_value(const void *module) {
 /* The first path of a visit stays: a module that is used in two places has two. */
 static void put(const void *module, uint32_t frame) {
     uint64_t value =
-        VALUE_SET | (visit_number & 0xff) << VALUE_GEN_BITS | type_bits(module) | frame;
+        VALUE_SET | (uint64_t)atomic_load(&visit_cnt) << VISIT_SHIFT | type_bits(module) | frame;
     for (size_t i = 0; i < PROBE_MAX; i++) {
         path_slot *slot = &slots[(hash_of(module) + i) % SLOT_CNT];
         uint64_t found = atomic_load(&slot->module);
         if (found != (uint64_t)(uintptr_t)module && found != 0)
             continue;
         uint64_t old = atomic_load(&slot->value);
-        if (found && (old ^ value) >> VALUE_GEN_BITS == 0 && ((old ^ value) & TYPE_MASK) == 0)
+        if (found && (old ^ value) >> VISIT_SHIFT == 0 && ((old ^ value) & TYPE_MASK) == 0)
             return;
         used_cnt += found == 0;
         atomic_store_explicit(&slot->value, value, memory_order_release);
@@ -102,9 +104,13 @@ static void put(const void *module, uint32_t frame) {
     }
 }
 
-static bool is_known(const void *module) {
-    uint64_t value = find_value(module);
-    return value && ((value ^ type_bits(module)) & TYPE_MASK) == 0;
+/* (M1) */
+static bool is_current(uint64_t value, const void *module, const void *root) {
+    if (!value || ((value ^ type_bits(module)) & TYPE_MASK) != 0)
+        return false;
+    const sl_pyobject *ref =
+        atomic_load_explicit(&roots[(value >> VISIT_SHIFT) & 0xff], memory_order_acquire);
+    return ref && sl_py_weak_target(ref) == root;
 }
 
 /* --- A visit: the GIL is held ------------------------------------------------------------------ */
@@ -181,10 +187,9 @@ static bool find_outermost(const sl_pyframe *frame, const void *first_slot, void
 }
 
 /* Those that no walk from the root has reached have no path; they are not asked for again. */
-static bool mark_pathless(const sl_pyframe *frame, const void *first_slot, void *unused) {
-    SL_UNUSED(unused);
+static bool mark_pathless(const sl_pyframe *frame, const void *first_slot, void *root) {
     const void *module = module_of(frame, first_slot);
-    if (module && !is_known(module) && used_cnt < SL_MODULE_CAP)
+    if (module && !is_current(find_value(module), module, root) && used_cnt < SL_MODULE_CAP)
         put(module, 0);
     return true;
 }
@@ -193,11 +198,12 @@ static void visit_modules(void) {
     const void *root = NULL;
     path_text path = {.len = 0};
     sl_pystack_each(find_outermost, &root);
-    if (!root)
+    sl_pyobject *ref = root ? sl_py_weak_ref((sl_pyobject *)(uintptr_t)root) : NULL;
+    if (!ref)
         return;
-    visit_number++;
+    atomic_store(&roots[atomic_fetch_add(&visit_cnt, 1) + 1], ref);
     take_module((sl_pyobject *)(uintptr_t)root, &path, 0);
-    sl_pystack_each(mark_pathless, NULL);
+    sl_pystack_each(mark_pathless, (void *)(uintptr_t)root);
 }
 
 /* Called by Python's main thread between two instructions. 0 = no exception. */
@@ -206,7 +212,7 @@ static int on_pending_call(void *unused) {
     int saved_errno = errno;
     uint64_t begin_ns = sl_clock_mono_ns();
     sl_py_visit visit;
-    if (atomic_load(&is_on) && sl_py_enter(&visit)) {
+    if (atomic_load(&is_on) && atomic_load(&visit_cnt) < SL_MODULE_VISITS && sl_py_enter(&visit)) {
         visit_modules();
         sl_py_leave(&visit);
     }
@@ -221,19 +227,19 @@ static int on_pending_call(void *unused) {
 
 /* Takes Python's small lock around its list of calls, once for each visit. */
 static __attribute__((noinline)) void ask(void) {
-    if (sl_clock_mono_ns() < atomic_load(&next_ask_ns) || atomic_exchange(&is_asked, true))
+    if (used_cnt >= SL_MODULE_CAP || atomic_load(&visit_cnt) >= SL_MODULE_VISITS ||
+        sl_clock_mono_ns() < atomic_load(&next_ask_ns) || atomic_exchange(&is_asked, true))
         return;
     if (add_pending_call(on_pending_call, NULL) != 0)
         atomic_store(&is_asked, false); /* its list is full: another time */
 }
 
-uint32_t sl_module_paths_find(const void *module) {
+uint32_t sl_module_paths_find(const void *module, const void *root) {
     if (!atomic_load_explicit(&is_on, memory_order_acquire))
         return 0;
     uint64_t value = find_value(module);
-    if (SL_LIKELY(value && ((value ^ type_bits(module)) & TYPE_MASK) == 0))
+    if (SL_LIKELY(is_current(value, module, root)))
         return (uint32_t)value;
-    if (used_cnt < SL_MODULE_CAP)
-        ask();
+    ask();
     return 0;
 }

@@ -32,6 +32,7 @@
     X(sl_pyobject *, call, "PyObject_CallFunctionObjArgs", (sl_pyobject *, ...), true)            \
     X(unsigned long long, as_unsigned, "PyLong_AsUnsignedLongLongMask", (sl_pyobject *), true)    \
     X(int, is_subtype, "PyType_IsSubtype", (const void *, const void *), true)                    \
+    X(sl_pyobject *, new_weakref, "PyWeakref_NewRef", (sl_pyobject *, sl_pyobject *), true)       \
     X(int, gc_disable, "PyGC_Disable", (void), false)                                             \
     X(int, gc_enable, "PyGC_Enable", (void), false)
 
@@ -226,6 +227,17 @@ sl_str sl_py_text(sl_pyobject *object) {
     if (!text)
         py.err_clear();
     return text ? (sl_str){text, (size_t)len} : SL_STR("");
+}
+
+sl_pyobject *sl_py_weak_ref(sl_pyobject *object) {
+    sl_pyobject *ref = py.new_weakref(object, NULL);
+    if (!ref)
+        py.err_clear();
+    return ref;
+}
+
+const void *sl_py_weak_target(const sl_pyobject *ref) {
+    return load_ptr(ref, SL_PY_WEAK_TARGET);
 }
 
 /* --- Asking tensors ---------------------------------------------------------------------------- */

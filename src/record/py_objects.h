@@ -10,7 +10,7 @@
  *      back, where Python lets us, so that no finalizer runs either.
  * (O3) A pending exception is kept aside and put back; every error of ours is cleared.
  * (O4) Every object that is used across a call is referenced; nothing is kept after sl_py_leave but
- *      the texts of a few names.
+ *      the texts of a few names and, with --modules, weak references to models.
  * (O5) The guard is not held while Python runs: an event that Python causes (a tensor that dies) is
  *      recorded like any other. */
 #ifndef SL_PY_OBJECTS_H
@@ -80,6 +80,11 @@ bool sl_py_is_true(const sl_pyobject *object); /* is it True itself */
 /* A method without arguments, or a function, that gives an integer; false on any failure. */
 bool sl_py_call_i64(sl_pyobject *object, sl_py_name name, int64_t *value);
 bool sl_py_call_function_i64(sl_pyobject *function, int64_t *value);
+
+/* A weak reference, owned by the caller; NULL when the object takes none. _target is the object while it
+ * lives, whoever asks, with or without the GIL. */
+sl_pyobject *sl_py_weak_ref(sl_pyobject *object);
+const void *sl_py_weak_target(const sl_pyobject *ref);
 
 /* The text of a str that is ASCII or has its UTF-8 form; empty otherwise. Borrowed from the object. */
 sl_str sl_py_text(sl_pyobject *object);

@@ -135,6 +135,18 @@ static inline bool is_module_code(const char *code) {
     return false;
 }
 
+/* That the frame has an argument there was proven when its code was added. */
+static inline void note_module(sl_pystack *stack, const char *frame, uint32_t depth) {
+    const char *module = argument_of(first_slot_of(frame));
+    if (!module)
+        return;
+    stack->root_module = module;
+    if (stack->module)
+        return;
+    stack->module = module;
+    stack->module_pos = depth;
+}
+
 static void walk(sl_pystack *stack) {
     bool has_module_codes = atomic_load_explicit(&module_code_cnt, memory_order_acquire) > 0;
     uint64_t key = 0;
@@ -149,10 +161,8 @@ static void walk(sl_pystack *stack) {
         int64_t instr_off = instr_off_of(frame, code);
         if (SL_UNLIKELY(instr_off < 0))
             continue;
-        if (SL_UNLIKELY(has_module_codes) && !stack->module && is_module_code(code)) {
-            stack->module = argument_of(first_slot_of(frame)); /* proven when it was added */
-            stack->module_pos = depth;
-        }
+        if (SL_UNLIKELY(has_module_codes) && is_module_code(code))
+            note_module(stack, frame, depth);
         stack->frames[depth++] = (sl_pyframe){code, (uint32_t)instr_off};
         key = mix(key ^ key_of(code, (uint32_t)instr_off), KEY_B);
     }

@@ -33,7 +33,8 @@ typedef struct sl_pystack {
     uint32_t depth;
     bool is_cut;                             /* deeper than SL_PYSTACK_DEPTH_MAX */
     uint32_t module_pos;                     /* the innermost frame that calls a module, */
-    const void *module;                      /* and that module; NULL = none, or not watched */
+    const void *module;                      /* that module; NULL = none, or not watched, */
+    const void *root_module;                 /* and the outermost one */
     sl_pyframe frames[SL_PYSTACK_DEPTH_MAX]; /* innermost first */
 } sl_pystack;
 

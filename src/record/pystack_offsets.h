@@ -38,6 +38,7 @@ enum {
     SL_PY_VAR_SIZE = 16, /* length of a list or tuple */
     SL_PY_TYPE_NAME = 24,
     SL_PY_CELL_VALUE = 16,
+    SL_PY_WEAK_TARGET = 16,
     SL_PY_STR_LENGTH = 16,
     SL_PY_STR_HASH = 24,
     SL_PY_STR_STATE = 32,

@@ -157,7 +157,7 @@ sl_stack_ref sl_stack_cache_get(sl_log *log) {
     uint32_t module_frame = 0;
     if (SL_UNLIKELY(stack.module)) {
         /* Two layers of one class are two stacks. */
-        module_frame = sl_module_paths_find(stack.module);
+        module_frame = sl_module_paths_find(stack.module, stack.root_module);
         stack.key += module_frame * UINT64_C(0x9e3779b97f4a7c15);
         stack.key |= 1;
     }
