@@ -147,8 +147,8 @@ static inline void note_module(sl_pystack *stack, const char *frame, uint32_t de
     stack->module_pos = depth;
 }
 
-static void walk(sl_pystack *stack) {
-    bool has_module_codes = atomic_load_explicit(&module_code_cnt, memory_order_acquire) > 0;
+/* Inlined twice, so that a walk that does not look for modules pays nothing for those that do. */
+static inline __attribute__((always_inline)) void walk(sl_pystack *stack, bool watches_modules) {
     uint64_t key = 0;
     stack->module = NULL;
     uint32_t depth = 0;
@@ -161,7 +161,7 @@ static void walk(sl_pystack *stack) {
         int64_t instr_off = instr_off_of(frame, code);
         if (SL_UNLIKELY(instr_off < 0))
             continue;
-        if (SL_UNLIKELY(has_module_codes) && is_module_code(code))
+        if (watches_modules && is_module_code(code))
             note_module(stack, frame, depth);
         stack->frames[depth++] = (sl_pyframe){code, (uint32_t)instr_off};
         key = mix(key ^ key_of(code, (uint32_t)instr_off), KEY_B);
@@ -302,7 +302,10 @@ void sl_pystack_walk(sl_pystack *stack) {
     if (SL_UNLIKELY(state == SL_PYSTACK_UNPROVEN))
         state = (int)prove();
     if (SL_LIKELY(state == SL_PYSTACK_ON)) {
-        walk(stack);
+        if (SL_LIKELY(atomic_load_explicit(&module_code_cnt, memory_order_acquire) == 0))
+            walk(stack, false);
+        else
+            walk(stack, true);
         return;
     }
     stack->key = 0;

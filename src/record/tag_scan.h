@@ -19,7 +19,7 @@
 typedef struct sl_tag_scan_cost {
     uint64_t scans;
     uint64_t calls; /* into Python */
-    uint64_t ns;    /* spent in them, on the program's thread */
+    uint64_t ns;    /* CPU time of the program's threads, ends of steps without a scan included */
 } sl_tag_scan_cost;
 
 /* A log was opened: makes the names of the tags, forgets the optimizers. */
