@@ -44,7 +44,8 @@ static switched_slot slots[SLOT_MAX];
 static size_t slot_cnt;
 static atomic_ulong report_cnt;
 
-typedef void report_fn(void *ptr, int64_t size, uint64_t allocated, uint64_t reserved, uint64_t device);
+typedef void report_fn(void *ptr, int64_t size, uint64_t allocated, uint64_t reserved,
+                       uint64_t device);
 
 static _Atomic(report_fn *) timed_report; /* called between the two readings */
 static int64_t samples[SAMPLE_MAX];       /* ticks; negative for a free */
@@ -54,7 +55,8 @@ static bool answer_yes(void) {
     return true;
 }
 
-static void count_report(void *ptr, int64_t size, uint64_t allocated, uint64_t reserved, uint64_t device) {
+static void count_report(void *ptr, int64_t size, uint64_t allocated, uint64_t reserved,
+                         uint64_t device) {
     SL_UNUSED(ptr), SL_UNUSED(size), SL_UNUSED(allocated), SL_UNUSED(reserved), SL_UNUSED(device);
     atomic_fetch_add(&report_cnt, 1);
 }
@@ -69,7 +71,8 @@ static inline uint64_t read_ticks(void) {
 #endif
 }
 
-static void time_report(void *ptr, int64_t size, uint64_t allocated, uint64_t reserved, uint64_t device) {
+static void time_report(void *ptr, int64_t size, uint64_t allocated, uint64_t reserved,
+                        uint64_t device) {
     report_fn *report = atomic_load_explicit(&timed_report, memory_order_relaxed);
     uint64_t start = read_ticks();
     report(ptr, size, allocated, reserved, device);
@@ -82,14 +85,20 @@ static void time_report(void *ptr, int64_t size, uint64_t allocated, uint64_t re
 /* The recorder's functions that a step of training calls, and what stands in for torch's in the last two states. */
 static const struct function_row {
     const char *symbol;
-    void *stand_in[SLOT_STATE_CNT]; /* NULL: torch's own, or the recorder's in SLOT_RECORDER and SLOT_TIMED */
+    void *stand_in
+        [SLOT_STATE_CNT]; /* NULL: torch's own, or the recorder's in SLOT_RECORDER and SLOT_TIMED */
 } functions[] = {
-#define REPORT_STAND_INS \
-    {[SLOT_COUNTED] = (void *)count_report, [SLOT_TIMED] = (void *)time_report, [SLOT_TIMED_0] = (void *)time_report}
+#define REPORT_STAND_INS                                                           \
+    {                                                                              \
+        [SLOT_COUNTED] = (void *)count_report, [SLOT_TIMED] = (void *)time_report, \
+        [SLOT_TIMED_0] = (void *)time_report                                       \
+    }
     {"_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE", REPORT_STAND_INS},
     {"_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", REPORT_STAND_INS},
     {"_ZN3c1022memoryProfilingEnabledEv",
-     {[SLOT_REPORTED] = (void *)answer_yes, [SLOT_COUNTED] = (void *)answer_yes, [SLOT_TIMED_0] = (void *)answer_yes}},
+     {[SLOT_REPORTED] = (void *)answer_yes,
+      [SLOT_COUNTED] = (void *)answer_yes,
+      [SLOT_TIMED_0] = (void *)answer_yes}},
     {"_ZN3c108GradMode11set_enabledEb", {NULL}},
 };
 
@@ -104,7 +113,8 @@ static int find_functions(const sl_elf_view *view, void *unused) {
     bool is_recorder = strncmp(sl_elf_name(view), "libstormlog_record.so", 21) == 0;
     bool is_torch = strncmp(sl_elf_name(view), "libc10.so", 9) == 0;
     for (size_t i = 0; i < SL_COUNT_OF(functions) && (is_recorder || is_torch); i++)
-        *(is_recorder ? &pairs[i].recorder : &pairs[i].torch) = sl_elf_find_symbol(view, functions[i].symbol);
+        *(is_recorder ? &pairs[i].recorder : &pairs[i].torch) =
+            sl_elf_find_symbol(view, functions[i].symbol);
     return 0;
 }
 
@@ -119,7 +129,9 @@ static void take_slot(_Atomic(void *) *at, size_t function) {
     slot->at = at;
     for (int state = 0; state < SLOT_STATE_CNT; state++) {
         bool is_recording = state == SLOT_RECORDER || state == SLOT_TIMED;
-        slot->value[state] = row->stand_in[state] ? row->stand_in[state] : is_recording ? pair->recorder : pair->torch;
+        slot->value[state] = row->stand_in[state] ? row->stand_in[state]
+                             : is_recording       ? pair->recorder
+                                                  : pair->torch;
     }
 }
 
@@ -127,7 +139,8 @@ static void find_slots(const sl_elf_view *view, const Elf64_Rela *relocs, size_t
     for (size_t i = 0; i < cnt; i++) {
         _Atomic(void *) *at = (_Atomic(void *) *)(view->base + relocs[i].r_offset);
         uint32_t type = (uint32_t)ELF64_R_TYPE(relocs[i].r_info);
-        if (!ELF64_R_SYM(relocs[i].r_info) || (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT))
+        if (!ELF64_R_SYM(relocs[i].r_info) ||
+            (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT))
             continue;
         for (size_t f = 0; f < SL_COUNT_OF(functions); f++)
             if (pairs[f].recorder && atomic_load(at) == pairs[f].recorder)

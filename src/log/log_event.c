@@ -229,6 +229,21 @@ void sl_log_write(sl_log *log, const sl_log_event *event) {
     sl__curve_totals(log, event, time_ns);
 }
 
+/* Between two events a program uses the caches for itself. All of this is missed at once here instead
+ * of one after the other later, where every atomic addition waits for the stores before it. */
+void sl_log_expect(const sl_log *log, const sl_log_event *event) {
+    const sl_log_thread *thread = &sl__this_thread;
+    sl__live_expect(log, event->addr,
+                    sl_live_size_word(0, event->device, sl_kind_rows[event->kind].domain));
+    if (SL_UNLIKELY(thread->log != log || !thread->chunk))
+        return;
+    __builtin_prefetch(
+        (const sl_fmt_record *)(const void *)(thread->chunk + 1) + sl_chunk_count(thread->word), 1);
+    __builtin_prefetch(thread->chunk, 1);
+    __builtin_prefetch(thread->slot, 1);
+    __builtin_prefetch(&thread->slot->intent, 1);
+}
+
 uint64_t sl_log_now_ns(const sl_log *log) {
     return sl__now(log);
 }

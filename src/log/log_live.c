@@ -75,6 +75,13 @@ sl_live_ref sl__live_insert(sl_log *log, uint64_t addr, const sl_fmt_live *live)
     return ref;
 }
 
+/* The keys and the slots that are filled first; a bucket is seldom fuller. */
+void sl__live_expect(const sl_log *log, uint64_t addr, uint64_t size_word) {
+    const sl_fmt_bucket *b = bucket_of(log, 0, sl_live_hash(addr, size_word));
+    __builtin_prefetch(b->key, 1);
+    __builtin_prefetch(b->slot, 1);
+}
+
 void sl__live_remove(sl_live_ref ref) {
     sl_set_release(&ref.bucket->key[ref.slot], SL_FORMAT_KEY_EMPTY);
 }

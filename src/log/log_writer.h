@@ -128,6 +128,11 @@ typedef struct sl_log_event {
 
 void sl_log_write(sl_log *log, const sl_log_event *event);
 
+/* An event of this kind, device and address is about to be written: asks for the memory it will
+ * touch. Worth its few instructions where something else is done in between, reading a stack for
+ * example; changes nothing. */
+void sl_log_expect(const sl_log *log, const sl_log_event *event);
+
 /* A step of the program ended; device totals are kept with it. name: string id, 0 = none. */
 void sl_log_step(sl_log *log, uint64_t number, uint32_t name);
 

@@ -90,6 +90,7 @@ typedef struct sl_live_ref {
 sl_live_ref sl__live_find(const sl_log *log, uint64_t addr, uint64_t size_word);
 sl_live_ref sl__live_insert(sl_log *log, uint64_t addr, const sl_fmt_live *live);
 void sl__live_remove(sl_live_ref ref);
+void sl__live_expect(const sl_log *log, uint64_t addr, uint64_t size_word);
 
 /* log_curve.c */
 void sl__curve_totals(sl_log *log, const sl_log_event *event, uint64_t time_ns);

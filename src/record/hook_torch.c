@@ -66,6 +66,7 @@ static void record(const torch_report *report) {
         .addr = (uint64_t)(uintptr_t)report->ptr,
         .size = (uint64_t)(is_alloc ? report->size : -report->size),
     };
+    sl_log_expect(capture.log, &event);
     fill_totals(&event, report, is_host);
     if (!is_host)
         sl_sampler_note_device(device.index);
