@@ -14,8 +14,9 @@
 
 #include "record/elf_view.h"
 
-#define SLOT_MAX   256
-#define SAMPLE_MAX (1u << 20)
+#define SLOT_MAX       256
+#define SAMPLE_MAX     (1u << 20)
+#define OTHER_DATA_MAX (64u << 20)
 
 /* Called by steps.py. */
 __attribute__((visibility("default"))) int slot_switch_find(void);
@@ -23,6 +24,7 @@ __attribute__((visibility("default"))) void slot_switch_set(int state);
 __attribute__((visibility("default"))) unsigned long slot_switch_count(void);
 __attribute__((visibility("default"))) unsigned long slot_switch_samples(int64_t *ticks);
 __attribute__((visibility("default"))) uint64_t slot_switch_ticks(void);
+__attribute__((visibility("default"))) void slot_switch_use_caches(size_t bytes);
 
 /* What a slot can hold. */
 typedef enum slot_state {
@@ -63,6 +65,7 @@ static void count_report(void *ptr, int64_t size, uint64_t allocated, uint64_t r
 
 static inline uint64_t read_ticks(void) {
 #if defined(__x86_64__)
+    __builtin_ia32_lfence(); /* what came before is not on the bill */
     return __builtin_ia32_rdtsc();
 #else
     struct timespec now;
@@ -71,9 +74,21 @@ static inline uint64_t read_ticks(void) {
 #endif
 }
 
+static uint8_t other_data[OTHER_DATA_MAX]; /* of the program, so to say */
+static size_t other_bytes;                 /* of it are read before each timed report */
+static volatile uint64_t other_sum;
+
+static void use_caches(void) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < other_bytes; i += 64)
+        sum += other_data[i];
+    other_sum = sum;
+}
+
 static void time_report(void *ptr, int64_t size, uint64_t allocated, uint64_t reserved,
                         uint64_t device) {
     report_fn *report = atomic_load_explicit(&timed_report, memory_order_relaxed);
+    use_caches();
     uint64_t start = read_ticks();
     report(ptr, size, allocated, reserved, device);
     int64_t ticks = (int64_t)(read_ticks() - start);
@@ -193,4 +208,10 @@ unsigned long slot_switch_samples(int64_t *ticks) {
 
 uint64_t slot_switch_ticks(void) {
     return read_ticks();
+}
+
+/* Before each timed report this much other memory is read. */
+void slot_switch_use_caches(size_t bytes) {
+    memset(other_data, 1, sizeof other_data); /* pages of their own */
+    other_bytes = bytes < sizeof other_data ? bytes : sizeof other_data;
 }
