@@ -71,7 +71,7 @@ update_word(const sl_fmt_bin *bin, uint64_t *at, uint64_t number, uint64_t value
 }
 
 /* False when the bin already is of a later time. */
-static inline bool update_bin(sl_fmt_bin *bin, uint64_t number, const sample *s) {
+static inline SL_HOT bool update_bin(sl_fmt_bin *bin, uint64_t number, const sample *s) {
     uint64_t seen = sl_get_acquire(&bin->bin);
     while (seen < number && !sl_swap(&bin->bin, &seen, number))
         continue;
@@ -89,7 +89,7 @@ static bool is_rolled(const sl_log *log, uint32_t counter, uint32_t level, uint6
     return bin_idx < __atomic_load_n(rolled, __ATOMIC_SEQ_CST);
 }
 
-void sl__curve_set(sl_log *log, uint32_t counter, uint64_t value, uint64_t time_ns) {
+SL_HOT void sl__curve_set(sl_log *log, uint32_t counter, uint64_t value, uint64_t time_ns) {
     sample s = {value, value, value, 1};
     sl_fmt_counter *c = counter_at(log, counter);
     uint64_t bin_idx = time_ns / SL_CURVE_BIN_NS;
@@ -232,7 +232,7 @@ static int device_counter(sl_log *log, uint32_t *cache, sl_counter_kind kind, in
     return known == UINT32_MAX ? -1 : (int)known - 1;
 }
 
-void sl__curve_totals(sl_log *log, const sl_log_event *event, uint64_t time_ns) {
+SL_HOT void sl__curve_totals(sl_log *log, const sl_log_event *event, uint64_t time_ns) {
     if (event->total_allocated != SL_LOG_UNKNOWN) {
         int c = device_counter(log, log->allocated_counter, SL_COUNTER_ALLOCATED, event->device);
         if (SL_LIKELY(c >= 0))

@@ -49,7 +49,7 @@ void sl_backward_start(void) {
     atomic_store(&mapped_bytes, 0);
 }
 
-void sl_backward_note_forward(uint32_t stack) {
+SL_HOT void sl_backward_note_forward(uint32_t stack) {
     const void *nobody = NULL, *me = sl_guard_own;
     if (!peek || !get_current_node || !stack)
         return;
@@ -74,7 +74,7 @@ static void drop_reference(const node_ref *ref) {
 
 /* The number of the node that runs on this thread, plus one; 0 when there is none or it does not look
  * as it should. */
-static uint64_t current_number(void) {
+static SL_HOT uint64_t current_number(void) {
     node_ref ref = {NULL, NULL}, self;
     get_current_node(&ref);
     if (!ref.node || !ref.counts)
@@ -87,7 +87,7 @@ static uint64_t current_number(void) {
     return is_sound ? number + 1 : 0;
 }
 
-static uint32_t stack_of(uint64_t number) {
+static SL_HOT uint32_t stack_of(uint64_t number) {
     forward_slot *slot = &slots[number % SLOT_CNT];
     if (atomic_load_explicit(&slot->number, memory_order_acquire) != number)
         return 0;
@@ -103,7 +103,7 @@ static uint32_t backward_of(sl_log *log, uint32_t stack, bool is_exact) {
     return sl_log_stack_child(log, stack, sl_log_frame_id(log, &frame));
 }
 
-uint32_t sl_backward_find(sl_log *log, uint64_t size) {
+SL_HOT uint32_t sl_backward_find(sl_log *log, uint64_t size) {
     if (!peek || !get_current_node)
         return 0;
     uint64_t number = current_number();

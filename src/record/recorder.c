@@ -279,6 +279,6 @@ const sl_record_settings *sl_recorder_settings(void) {
     return &rec.settings;
 }
 
-bool sl_recorder_wants_cpu(void) {
+SL_HOT bool sl_recorder_wants_cpu(void) {
     return rec.wants_cpu;
 }

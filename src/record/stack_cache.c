@@ -143,7 +143,7 @@ static __attribute__((noinline)) sl_stack_ref intern_stack(sl_log *log, const sl
     return ref;
 }
 
-sl_stack_ref sl_stack_cache_get(sl_log *log) {
+SL_HOT sl_stack_ref sl_stack_cache_get(sl_log *log) {
     sl_pystack stack;
     sl_pystack_walk(&stack);
     if (stack.depth == 0)
