@@ -38,9 +38,16 @@ static SL_HOT uint32_t find_site(sl_log *log, const sl_log_event *event, uint8_t
     site_key key = {event->stack | (uint64_t)event->label << 32 |
                         (uint64_t)(uint8_t)event->device << 48 | (uint64_t)domain << 56,
                     time_ns};
+    uint32_t remembered = event->site_memo ? sl_get32_acquire(event->site_memo) : 0;
+    if (SL_LIKELY(remembered && is_same_site(log, remembered, &key)))
+        return remembered;
     /* Stacks are numbered in the order in which they are met. Their sites stand in that order in the
      * index too: those of a program's steps fill a few pages instead of one page each. */
-    return sl_intern(log, &log->sites, event->stack + sl_hash_mix(key.word >> 32), &ops, &key);
+    uint32_t id =
+        sl_intern(log, &log->sites, event->stack + sl_hash_mix(key.word >> 32), &ops, &key);
+    if (event->site_memo)
+        sl_set32_release(event->site_memo, id);
+    return id;
 }
 
 static void raise_peak(sl_fmt_site *site, uint64_t live) {

@@ -124,6 +124,9 @@ typedef struct sl_log_event {
     uint64_t time_ns; /* of sl_log_now_ns; 0 = now */
     uint64_t total_allocated;
     uint64_t total_reserved;
+    /* Where the caller keeps the site for the next event with this stack: a word that begins as 0,
+     * may be shared by threads and belongs to this log. NULL = nowhere, the site is looked up. */
+    uint32_t *site_memo;
 } sl_log_event;
 
 void sl_log_write(sl_log *log, const sl_log_event *event);

@@ -48,7 +48,9 @@ static SL_HOT void fill_totals(sl_log_event *event, const torch_report *report, 
 static SL_HOT void add_origin(sl_log_event *event, const sl_capture *capture) {
     sl_stack_ref stack = sl_stack_cache_get(capture->log);
     event->tag = sl_phase_note(capture->log, capture->guard.slot, stack);
-    event->stack = stack.id ? stack.id : sl_backward_find(capture->log, event->size);
+    sl_stack_ref origin = stack.id ? stack : sl_backward_find(capture->log, event->size);
+    event->stack = origin.id;
+    event->site_memo = origin.site_memo;
     if (stack.id && !(stack.flags & (SL_STACK_IN_OPTIMIZER | SL_STACK_IN_BACKWARD)))
         sl_backward_note_forward(stack.id);
 }
