@@ -21,19 +21,25 @@ typedef struct cache_entry {
 #define VALUE_SET (UINT64_C(1) << 63)
 #define PROBE_MAX 16
 
+/* Only the first entries are used as long as they suffice: a program has a few hundred stacks, and
+ * these should not lie in as many pages. */
 typedef struct cache_table {
-    cache_entry *entries; /* mapped */
-    size_t entry_cnt;     /* a power of two */
+    cache_entry *entries; /* mapped, entry_max of them */
+    size_t entry_max;     /* a power of two, like entry_cnt */
+    _Atomic(size_t) entry_cnt;
     _Atomic(size_t) used_cnt;
 } cache_table;
 
-static cache_table stacks = {.entry_cnt = 1u << 17}; /* 4 MiB, touched as it fills */
-static cache_table frames = {.entry_cnt = 1u << 15}; /* 1 MiB */
+#define FIRST_ENTRY_CNT 1024u
+#define GROW_FACTOR     4
+
+static cache_table stacks = {.entry_max = 1u << 17, .entry_cnt = FIRST_ENTRY_CNT}; /* 4 MiB */
+static cache_table frames = {.entry_max = 1u << 15, .entry_cnt = FIRST_ENTRY_CNT}; /* 1 MiB */
 
 static bool table_init(cache_table *table) {
     if (table->entries)
         return true;
-    void *at = mmap(NULL, table->entry_cnt * sizeof(cache_entry), PROT_READ | PROT_WRITE,
+    void *at = mmap(NULL, table->entry_max * sizeof(cache_entry), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
         return false;
@@ -43,8 +49,18 @@ static bool table_init(cache_table *table) {
 
 static void table_clear(cache_table *table) {
     if (table->entries)
-        madvise(table->entries, table->entry_cnt * sizeof(cache_entry), MADV_DONTNEED);
+        madvise(table->entries, table->entry_max * sizeof(cache_entry), MADV_DONTNEED);
     atomic_store(&table->used_cnt, 0);
+}
+
+/* A full table is emptied, and larger from then on if it can be. */
+static void table_make_room(cache_table *table) {
+    size_t cnt = atomic_load(&table->entry_cnt);
+    if (atomic_load(&table->used_cnt) < cnt / 4 * 3)
+        return;
+    size_t more = cnt * GROW_FACTOR;
+    atomic_store(&table->entry_cnt, more < table->entry_max ? more : table->entry_max);
+    table_clear(table);
 }
 
 static sl_stack_ref ref_of(cache_entry *entry, uint64_t value) {
@@ -52,7 +68,7 @@ static sl_stack_ref ref_of(cache_entry *entry, uint64_t value) {
 }
 
 static inline bool table_find(const cache_table *table, uint64_t key, sl_stack_ref *ref) {
-    size_t mask = table->entry_cnt - 1;
+    size_t mask = atomic_load_explicit(&table->entry_cnt, memory_order_relaxed) - 1;
     for (size_t i = 0; i < PROBE_MAX; i++) {
         cache_entry *entry = &table->entries[(key + i) & mask];
         uint64_t found = atomic_load_explicit(&entry->key, memory_order_acquire);
@@ -68,11 +84,10 @@ static inline bool table_find(const cache_table *table, uint64_t key, sl_stack_r
 }
 
 static void table_add(cache_table *table, uint64_t key, uint64_t value) {
-    size_t mask = table->entry_cnt - 1;
     /* Emptying gives zero pages: a thread that probes meanwhile sees misses, never a mixture,
      * because a key and its value lie in one page. */
-    if (atomic_load(&table->used_cnt) >= table->entry_cnt / 4 * 3)
-        table_clear(table);
+    table_make_room(table);
+    size_t mask = atomic_load(&table->entry_cnt) - 1;
     for (size_t i = 0; i < PROBE_MAX; i++) {
         cache_entry *entry = &table->entries[(key + i) & mask];
         uint64_t found = 0;
