@@ -305,8 +305,8 @@ static void point_into(sl_log *log) {
         log->wm[s->kind] = &log->state->marks[i];
         if (s->kind != SL_SECTION_LIVE)
             continue;
-        log->live[s->level] = (sl_fmt_bucket *)(void *)(log->map + s->offset);
-        log->live_mask[s->level] = s->cap - 1;
+        log->live[s->level] =
+            (sl_live_level){(sl_fmt_bucket *)(void *)(log->map + s->offset), s->cap - 1};
         log->live_levels += 1;
     }
     log->chunk_bytes = h->chunk_bytes;

@@ -219,27 +219,29 @@ void sl_log_counter_unavailable(sl_log *log, int counter, uint32_t why) {
 /* ---- totals that come with events ---- */
 
 /* The counter of a device, remembered; -1 when there is none. */
-static int device_counter(sl_log *log, uint32_t *cache, sl_counter_kind kind, int8_t device) {
+static int device_counter(sl_log *log, sl_counter_kind kind, int8_t device) {
     unsigned slot = (unsigned)(device + 1);
     if (SL_UNLIKELY(slot >= SL_DEVICE_SLOTS))
         return sl_log_counter(log, kind, device, 0);
-    uint32_t known = sl_get32_acquire(&cache[slot]);
+    sl_device_counters *counters = &log->device_counters[slot];
+    uint32_t *at = kind == SL_COUNTER_ALLOCATED ? &counters->allocated : &counters->reserved;
+    uint32_t known = sl_get32_acquire(at);
     if (SL_UNLIKELY(known == 0)) {
         int counter = sl_log_counter(log, kind, device, 0);
         known = counter < 0 ? UINT32_MAX : (uint32_t)counter + 1;
-        sl_set32_release(&cache[slot], known);
+        sl_set32_release(at, known);
     }
     return known == UINT32_MAX ? -1 : (int)known - 1;
 }
 
 SL_HOT void sl__curve_totals(sl_log *log, const sl_log_event *event, uint64_t time_ns) {
     if (event->total_allocated != SL_LOG_UNKNOWN) {
-        int c = device_counter(log, log->allocated_counter, SL_COUNTER_ALLOCATED, event->device);
+        int c = device_counter(log, SL_COUNTER_ALLOCATED, event->device);
         if (SL_LIKELY(c >= 0))
             sl__curve_set(log, (uint32_t)c, clamp_value(log, event->total_allocated), time_ns);
     }
     if (event->total_reserved != SL_LOG_UNKNOWN) {
-        int c = device_counter(log, log->reserved_counter, SL_COUNTER_RESERVED, event->device);
+        int c = device_counter(log, SL_COUNTER_RESERVED, event->device);
         /* Rarely changes; a bin without samples goes on at the last value. */
         if (c >= 0 && (sl_get(&counter_at(log, (uint32_t)c)->last) != event->total_reserved ||
                        sl_get(&counter_at(log, (uint32_t)c)->last_ns) == 0))

@@ -145,9 +145,12 @@ static SL_HOT void free_block(change *c, sl_live_ref ref) {
 static SL_HOT void write_free(sl_log *log, const sl_log_event *event, uint8_t domain,
                               uint64_t time_ns) {
     change c;
+    sl_live_ref ref = sl__live_find(log, event->addr, sl_live_size_word(0, event->device, domain));
+    if (SL_LIKELY(ref.bucket)) /* the intent is filled in while this arrives */
+        __builtin_prefetch(sl__site(log, (uint32_t)sl_get(&ref.bucket->slot[ref.slot].site_word)),
+                           1);
     if (!prepare(&c, log, event, time_ns))
         return;
-    sl_live_ref ref = sl__live_find(log, event->addr, sl_live_size_word(0, event->device, domain));
     if (ref.bucket)
         free_block(&c, ref);
     else
@@ -246,6 +249,7 @@ SL_HOT void sl_log_write(sl_log *log, const sl_log_event *event) {
  * of one after the other later, where every atomic addition waits for the stores before it. */
 SL_HOT void sl_log_expect(const sl_log *log, const sl_log_event *event) {
     const sl_log_thread *thread = &sl__this_thread;
+    __builtin_prefetch(&log->at[SL_SECTION_SITES]);
     sl__live_expect(log, event->addr,
                     sl_live_size_word(0, event->device, sl_kind_rows[event->kind].domain));
     if (SL_UNLIKELY(thread->log != log || !thread->chunk))

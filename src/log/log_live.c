@@ -8,7 +8,7 @@
 #define KEY_WORD_MASK (~SL_SIZE_MASK) /* device and domain of a size word */
 
 static sl_fmt_bucket *bucket_of(const sl_log *log, uint32_t level, uint64_t hash) {
-    return &log->live[level][hash & log->live_mask[level]];
+    return &log->live[level].buckets[hash & log->live[level].mask];
 }
 
 static uint32_t top_level(const sl_log *log) {
@@ -65,10 +65,11 @@ SL_HOT sl_live_ref sl__live_insert(sl_log *log, uint64_t addr, const sl_fmt_live
     uint64_t hash = sl_live_hash(addr, live->size_word);
     sl_live_ref ref = {NULL, 0};
     for (uint32_t level = 0; level < log->live_levels; level++) {
-        if (sl_get_acquire(&log->wm[SL_SECTION_LIVE][level].reserved) == 0)
-            break;
-        if (level > 0)
+        if (level > 0) { /* the first one has its space since the log was made */
+            if (sl_get_acquire(&log->wm[SL_SECTION_LIVE][level].reserved) == 0)
+                break;
             raise_top(log, level);
+        }
         if (insert_into(bucket_of(log, level, hash), addr, live, &ref))
             break;
     }

@@ -34,8 +34,8 @@ typedef enum recorder_state {
 typedef struct recorder {
     atomic_int state;
     _Atomic(sl_log *) log; /* owned; also in sl_recorder_current while events may use it */
+    bool wants_cpu;        /* before the large fields: every event reads it */
     sl_record_settings settings;
-    bool wants_cpu;
     char path[SL_RECORD_PATH_CAP + 128];
 } recorder;
 
