@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/live_split.h"
 #include "analyze/sites.h"
 #include "base/strtab.h"
 
@@ -123,7 +124,9 @@ static sl_status add_side(diff_build *build, const sl_instant *instant, bool is_
     if (status == SL_OK) {
         uint32_t event = resolve(replay, instant);
         bool ok = sl_sites_holdings(&sites, replay, event, SIZE_MAX, &arena, &holdings) &&
-                  sl_replay_totals_at(replay, event, &totals);
+                  sl_replay_totals_at(replay, event, &totals) &&
+                  sl_live_split_by_tag(replay, &sites, event, &side->by_tag) &&
+                  sl_live_split_by_phase(replay, &sites, event, &side->by_phase);
         for (size_t i = 0; ok && i < holdings.cnt; i++) {
             ok = add_holding(build, &holdings.at[i], is_after);
             side->live_bytes += holdings.at[i].bytes;

@@ -80,6 +80,8 @@ static bool is_torch_tree(sl_str file) {
 
 /* Names in angle brackets. A notebook's cell is the user's own code. */
 static sl_owner owner_of_bracket(sl_str file) {
+    if (equals(file, SL_MODULE_FRAME_FILE))
+        return SL_OWNER_NATIVE; /* a name, not a line: never the one to show */
     if (starts_with(file, "<ipython-input"))
         return SL_OWNER_USER;
     if (equals(file, "<string>") || equals(file, "<stdin>"))

@@ -7,6 +7,7 @@
 #include "record/recorder.h"
 #include "record/sampler.h"
 #include "record/stack_cache.h"
+#include "record/tag_scan.h"
 #include "record/torch_profiler.h"
 
 /* c10::DeviceType of plain host memory; every other type is a device with an index. */
@@ -51,7 +52,7 @@ static SL_HOT void add_origin(sl_log_event *event, const sl_capture *capture) {
     sl_stack_ref origin = stack.id ? stack : sl_backward_find(capture->log, event->size);
     event->stack = origin.id;
     event->site_memo = origin.site_memo;
-    if (stack.id && !(stack.flags & (SL_STACK_IN_OPTIMIZER | SL_STACK_IN_BACKWARD)))
+    if (stack.id && !(stack.flags & (SL_FRAME_OPTIMIZER | SL_FRAME_BACKWARD)))
         sl_backward_note_forward(stack.id);
 }
 
@@ -178,8 +179,11 @@ void sl_hook_torch_grad_mode(bool is_enabled) {
         !sl_hook_is_in_library("libtorch_python", __builtin_return_address(0)) ||
         !sl_capture_begin(&capture))
         return;
-    sl_phase_note(capture.log, capture.guard.slot, sl_stack_cache_get(capture.log));
+    sl_stack_ref stack = sl_stack_cache_get(capture.log);
+    sl_phase_note(capture.log, capture.guard.slot, stack);
     sl_capture_end(&capture);
+    if (is_enabled && (stack.flags & SL_FRAME_OPTIMIZER) && sl_recorder_settings()->has_tags)
+        sl_tag_scan_border();
 }
 
 /* The CPU allocator asks this before each report. */

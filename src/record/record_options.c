@@ -79,6 +79,8 @@ sl_status sl_record_settings_load(sl_record_settings *settings, sl_error *err) {
     *settings = (sl_record_settings){
         .has_stacks = true,
         .has_driver = !text_of(SL_RECORD_ENV_DRIVER) || is_set(SL_RECORD_ENV_DRIVER),
+        .has_tags = !text_of(SL_RECORD_ENV_TAGS) || is_set(SL_RECORD_ENV_TAGS),
+        .has_modules = is_set(SL_RECORD_ENV_MODULES),
         .interval_ms = 100,
         .is_disabled = is_set(SL_RECORD_ENV_DISABLE),
         .is_quiet = is_set(SL_RECORD_ENV_QUIET),

@@ -17,7 +17,9 @@ typedef struct sl_record_settings {
     sl_cpu_choice cpu;            /* AUTO: on where there is no GPU */
     bool is_disabled;
     bool has_stacks;
-    bool has_driver; /* the CUDA driver's memory functions too */
+    bool has_driver;  /* the CUDA driver's memory functions too */
+    bool has_tags;    /* optimizers are asked for their tensors */
+    bool has_modules; /* stacks carry the path of the module that ran */
     bool is_quiet;
     bool is_patching; /* hooks go into the GOT; else they are preloaded */
 } sl_record_settings;
@@ -31,6 +33,8 @@ typedef struct sl_record_settings {
     X(STACKS, "STORMLOG_STACKS", "python or none")                                        \
     X(DRIVER, "STORMLOG_DRIVER", "0: leave the CUDA driver's memory functions alone")     \
     X(INTERVAL, "STORMLOG_INTERVAL_MS", "milliseconds between two readings of counters")  \
+    X(TAGS, "STORMLOG_TAGS", "0: never look at the program's optimizers")                 \
+    X(MODULES, "STORMLOG_MODULES", "1: the path of the running module in stacks")         \
     X(QUIET, "STORMLOG_QUIET", "1: no line on standard error, whatever happens")
 
 typedef enum sl_record_env {

@@ -11,12 +11,14 @@
 #include "base/diag.h"
 #include "record/backward_map.h"
 #include "record/got_patch.h"
+#include "record/module_paths.h"
 #include "record/phase_watch.h"
 #include "record/pystack.h"
 #include "record/record_helper.h"
 #include "record/record_identity.h"
 #include "record/sampler.h"
 #include "record/stack_cache.h"
+#include "record/tag_scan.h"
 #include "record/torch_profiler.h"
 #include "record/vmm_table.h"
 
@@ -145,6 +147,8 @@ static sl_log *open_log(void) {
     start_stacks();
     sl_phase_start(rec.log);
     sl_backward_start();
+    sl_tag_scan_start(rec.log);
+    sl_module_paths_start(rec.settings.has_modules && rec.settings.has_stacks);
     start_helper();
     return publish();
 }

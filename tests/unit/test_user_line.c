@@ -27,6 +27,7 @@ static void test_owners(void **state) {
         {"<stdin>", SL_OWNER_NAMELESS},
         {"<frozen importlib._bootstrap>", SL_OWNER_LIBRARY},
         {"<eval_with_key>.1", SL_OWNER_LIBRARY},
+        {"<module>", SL_OWNER_NATIVE}, /* the path of a module, SL_MODULE_FRAME_FILE */
         {"/usr/lib/python3/dist-packages/torch/nn/modules/linear.py", SL_OWNER_LIBRARY},
         {"/home/me/.pyenv/versions/3.12.1/lib/python3.12/threading.py", SL_OWNER_LIBRARY},
         {"/opt/conda/lib/python3.11/site-packages/lightning/loop.py", SL_OWNER_LIBRARY},
