@@ -79,7 +79,7 @@ static void note_change(sl_log *log, sl_train_phase phase) {
     sl_log_write(log, &event);
 }
 
-uint16_t sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack) {
+SL_HOT uint16_t sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack) {
     uint32_t seen = slot->phase;
     if (SL_UNLIKELY(!(seen & SLOT_IS_KNOWN)))
         seen |= thread_bits();

@@ -297,7 +297,7 @@ static sl_pystack_state prove(void) {
     return state;
 }
 
-void sl_pystack_walk(sl_pystack *stack) {
+SL_HOT void sl_pystack_walk(sl_pystack *stack) {
     int state = atomic_load_explicit(&py_state, memory_order_acquire);
     if (SL_UNLIKELY(state == SL_PYSTACK_UNPROVEN))
         state = (int)prove();
