@@ -23,6 +23,10 @@ typedef enum sl_tag {
         SL_TAG_LIMIT /* one past the last tag */
 } sl_tag;
 
+/* Label of an annotation without an address: an optimizer has just been looked at, so what it holds has
+ * its tag. On disk. */
+#define SL_TAG_LOOKED_LABEL "looked"
+
 /* The outside name; "unknown" for a number this version does not know. */
 const char *sl_tag_name(sl_tag tag);
 

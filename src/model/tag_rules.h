@@ -13,6 +13,7 @@ typedef struct sl_tag_facts {
     bool is_built;        /* made while a module was built, filled, moved or loaded */
     bool is_training;     /* made after the first phase began */
     bool has_outlived;    /* backward: live when an optimizer began; optimizer: when it was done */
+    bool was_passed_over; /* live while optimizers were looked at twice, and none held it */
 } sl_tag_facts;
 
 sl_tag sl_tag_decide(const sl_tag_facts *facts);

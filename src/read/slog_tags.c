@@ -10,6 +10,7 @@
 /* What a label means to us; labels also name libraries. */
 typedef struct label_meaning {
     bool is_known;
+    bool is_look;  /* SL_TAG_LOOKED_LABEL */
     uint8_t phase; /* sl_train_phase */
     uint8_t tag;   /* sl_tag */
 } label_meaning;
@@ -19,8 +20,13 @@ typedef struct live_block {
     sl_device_trace *device; /* NULL = the slot is free */
     uint32_t event_idx;
     uint32_t next_free; /* slot + 1 */
+    uint32_t look_cnt;  /* looks at optimizers while it was live */
     sl_tag_facts facts;
 } live_block;
+
+/* A second look is needed before a block counts as passed over: another optimizer, which steps
+ * less often, may hold it. */
+#define PASSED_OVER_LOOKS 2
 
 /* A block that waits for the moment that decides whether it outlives its phase. */
 typedef struct waiting_block {
@@ -43,6 +49,7 @@ struct sl_slog_tags {
     size_t is_built_cnt;
     uint64_t training_from_ns; /* UINT64_MAX = not yet */
     uint64_t last_step_ns;     /* 0 = none */
+    bool has_looks;            /* optimizers were looked at */
     sl_train_phase last_phase; /* of the newest alloc */
 };
 
@@ -54,8 +61,13 @@ static label_meaning meaning_of(sl_slog_tags *t, uint16_t label) {
     label_meaning *meaning = &t->labels[label];
     if (!meaning->is_known) {
         sl_str name = sl_log_get_label(t->log, label);
-        *meaning = (label_meaning){name.len > 0, (uint8_t)sl_train_phase_find(name),
-                                   (uint8_t)sl_tag_find(name.ptr, name.len)};
+        *meaning = (label_meaning){
+            .is_known = name.len > 0,
+            .is_look = name.len == strlen(SL_TAG_LOOKED_LABEL) &&
+                       memcmp(name.ptr, SL_TAG_LOOKED_LABEL, name.len) == 0,
+            .phase = (uint8_t)sl_train_phase_find(name),
+            .tag = (uint8_t)sl_tag_find(name.ptr, name.len),
+        };
     }
     return *meaning;
 }
@@ -180,6 +192,14 @@ static bool add_alloc(sl_slog_tags *t, const sl_log_record *r, sl_device_trace *
     return begin_block(t, r, device);
 }
 
+/* Rare: after steps 1, 2, 4, 8, ... of an optimizer. */
+static void count_look(sl_slog_tags *t) {
+    for (size_t i = 0; i < t->blocks.cnt; i++)
+        t->blocks.at[i].facts.was_passed_over |=
+            ++t->blocks.at[i].look_cnt >= PASSED_OVER_LOOKS && t->blocks.at[i].device;
+    t->has_looks = true;
+}
+
 /* The thread's optimizer begins, or has done its work. */
 static void change_phase(sl_slog_tags *t, sl_train_phase phase) {
     settle(t, &t->optimizer);
@@ -192,7 +212,9 @@ static void change_phase(sl_slog_tags *t, sl_train_phase phase) {
 static void add_annotation(sl_slog_tags *t, const sl_log_record *r) {
     label_meaning meaning = meaning_of(t, r->tag);
     if (r->addr == 0) {
-        if (r->tag)
+        if (meaning.is_look)
+            count_look(t);
+        else if (r->tag)
             change_phase(t, (sl_train_phase)meaning.phase);
         return;
     }
@@ -223,6 +245,11 @@ void sl_slog_tags_finish(sl_slog_tags *t) {
             decide(&t->blocks.at[i]);
 }
 
+void sl_slog_tags_see_tables(sl_slog_tags *t, const sl_log_tables *tables) {
+    for (size_t i = 0; i < tables->blocks.cnt && !t->has_looks; i++)
+        t->has_looks = meaning_of(t, tables->blocks.at[i].tag).tag != SL_TAG_UNKNOWN;
+}
+
 /* Its alloc is no longer in the ring: what is left are the table's words and the steps. */
 static sl_tag decide_old(sl_slog_tags *t, const sl_log_block *b, uint32_t stack_id) {
     label_meaning meaning = meaning_of(t, b->tag);
@@ -230,7 +257,8 @@ static sl_tag decide_old(sl_slog_tags *t, const sl_log_block *b, uint32_t stack_
                           .phase = (sl_train_phase)meaning.phase,
                           .is_built = is_built(t, stack_id),
                           .is_training = b->time_ns >= t->training_from_ns,
-                          .has_outlived = b->time_ns < t->last_step_ns};
+                          .has_outlived = b->time_ns < t->last_step_ns,
+                          .was_passed_over = t->has_looks};
     return sl_tag_decide(&facts);
 }
 

@@ -281,6 +281,7 @@ static sl_status load_end_state(slog_load *l, sl_error *err) {
     if (!has_end_state(l))
         return SL_OK;
     SL_TRY(make_devices(l, err));
+    sl_slog_tags_see_tables(l->tags, &l->tables);
     for (size_t i = 0; i < l->trace->devices.cnt; i++) {
         sl_device_trace *device = l->trace->devices.at[i];
         SL_TRY(add_blocks(l, device->device, err));

@@ -31,7 +31,7 @@ typedef struct seen_optimizer {
 static atomic_flag is_scanning = ATOMIC_FLAG_INIT;
 static seen_optimizer optimizers[OPTIMIZER_CNT];
 static uint64_t use_cnt;
-static uint16_t labels[SL_TAG_LIMIT];
+static uint16_t labels[SL_TAG_LIMIT], looked_label;
 static atomic_ullong scan_cnt, spent_ns;
 
 void sl_tag_scan_start(sl_log *log) {
@@ -40,6 +40,7 @@ void sl_tag_scan_start(sl_log *log) {
         const char *name = sl_tag_name(tags[i]);
         labels[tags[i]] = sl_log_label(log, name, strlen(name));
     }
+    looked_label = sl_log_label(log, SL_TAG_LOOKED_LABEL, strlen(SL_TAG_LOOKED_LABEL));
     memset(optimizers, 0, sizeof optimizers);
     atomic_flag_clear(&is_scanning);
     atomic_store(&scan_cnt, 0);
@@ -229,6 +230,21 @@ static bool is_watched_by_a_mode(void) {
     return false;
 }
 
+/* Readers may now conclude what is no gradient; not when something was left out. */
+static void end_scan(const scan *s) {
+    sl_capture capture;
+    atomic_fetch_add(&scan_cnt, 1);
+    if (!sl_capture_begin(&capture))
+        return;
+    sl_log_event event = {.kind = SL_EV_ANNOTATE, .device = -1, .tag = looked_label};
+    event.total_allocated = event.total_reserved = SL_LOG_UNKNOWN;
+    if (s->refused)
+        sl_log_health_add(capture.log, SL_HEALTH_TAG_LIMIT, s->refused);
+    else
+        sl_log_write(capture.log, &event);
+    sl_capture_end(&capture);
+}
+
 static void run_scan(sl_pyobject *optimizer) {
     scan s = {
         .tensor_type = sl_py_module_value("torch", "Tensor"),
@@ -241,12 +257,7 @@ static void run_scan(sl_pyobject *optimizer) {
     tag_state(&s, optimizer);
     each_parameter(&s, optimizer, tag_gradient);
     each_parameter(&s, optimizer, tag_parameter);
-    sl_capture capture;
-    if (s.refused && sl_capture_begin(&capture)) {
-        sl_log_health_add(capture.log, SL_HEALTH_TAG_LIMIT, s.refused);
-        sl_capture_end(&capture);
-    }
-    atomic_fetch_add(&scan_cnt, 1);
+    end_scan(&s);
 }
 
 static seen_optimizer *remember(const sl_pyobject *optimizer) {

@@ -146,15 +146,19 @@ static void an_annotation_reaches_back_to_the_birth(void **state) {
     sl_trace_free(trace);
 }
 
-static void tags_outlive_the_ring(void **state) {
-    (void)state;
+/* Everything happened long ago; `is_looked_at`: the recorder looked at optimizers. */
+static void check_outlived(bool is_looked_at) {
     writer w = begin(4096);
     write_event(&w, SL_EV_ALLOC, 0x2000, 0, w.build_stack);
     make(&w, 0x1000, SL_PHASE_NONE);
     make(&w, 0x3000, SL_PHASE_FORWARD);
     make(&w, 0x5000, SL_PHASE_BACKWARD);
     make(&w, 0x7000, SL_PHASE_OPTIMIZER);
-    assert_true(sl_log_annotate(w.log, 0x1000, 0, w.tags[SL_TAG_PARAMETER]));
+    make(&w, 0x6000, SL_PHASE_BACKWARD);
+    if (is_looked_at) {
+        assert_true(sl_log_annotate(w.log, 0x1000, 0, w.tags[SL_TAG_PARAMETER]));
+        assert_true(sl_log_annotate(w.log, 0x6000, 0, w.tags[SL_TAG_GRADIENT]));
+    }
     sl_log_step(w.log, 1, 0);
     for (int i = 0; i < 1000; i++) {
         make(&w, 0x100000, SL_PHASE_NONE);
@@ -163,14 +167,21 @@ static void tags_outlive_the_ring(void **state) {
     make(&w, 0x4000, SL_PHASE_NONE);
     sl_trace *trace = finish(&w);
     const sl_device_trace *device = trace->devices.at[0];
-    assert_true(device->dropped_events > 0 && device->blocks.cnt == 6);
-    assert_int_equal(tag_of(trace, 0x1000), SL_TAG_PARAMETER);
+    assert_true(device->dropped_events > 0 && device->blocks.cnt == 7);
+    assert_int_equal(tag_of(trace, 0x1000), is_looked_at ? SL_TAG_PARAMETER : SL_TAG_UNKNOWN);
     assert_int_equal(tag_of(trace, 0x2000), SL_TAG_PARAMETER);
     assert_int_equal(tag_of(trace, 0x3000), SL_TAG_ACTIVATION);
     assert_int_equal(tag_of(trace, 0x4000), SL_TAG_INPUT);
-    assert_int_equal(tag_of(trace, 0x5000), SL_TAG_GRADIENT);
+    assert_int_equal(tag_of(trace, 0x5000), is_looked_at ? SL_TAG_OTHER : SL_TAG_GRADIENT);
+    assert_int_equal(tag_of(trace, 0x6000), SL_TAG_GRADIENT);
     assert_int_equal(tag_of(trace, 0x7000), SL_TAG_OPTIMIZER_STATE);
     sl_trace_free(trace);
+}
+
+static void tags_outlive_the_ring(void **state) {
+    (void)state;
+    check_outlived(true);
+    check_outlived(false);
 }
 
 /* A backward pass without an optimizer for very long, then one. */
@@ -188,6 +199,29 @@ static void gradients_wait_as_long_as_they_live(void **state) {
     assert_int_equal(tag_of(trace, 0x1000), SL_TAG_GRADIENT);
     assert_int_equal(tag_of(trace, 0x2000), SL_TAG_GRADIENT);
     assert_int_equal(tag_of(trace, 0x100000), SL_TAG_OTHER);
+    sl_trace_free(trace);
+}
+
+/* A library's workspace is made in a backward pass and stays; no optimizer holds it. */
+static void what_two_looks_pass_over_is_no_gradient(void **state) {
+    (void)state;
+    writer w = begin(0);
+    uint16_t looked = label(w.log, SL_TAG_LOOKED_LABEL);
+    make(&w, 0x1000, SL_PHASE_BACKWARD);
+    make(&w, 0x2000, SL_PHASE_BACKWARD);
+    for (int i = 0; i < 2; i++) {
+        make(&w, 0x3000, SL_PHASE_BACKWARD);
+        enter(&w, SL_PHASE_OPTIMIZER);
+        enter(&w, SL_PHASE_NONE);
+        assert_true(sl_log_annotate(w.log, 0x2000, 0, w.tags[SL_TAG_GRADIENT]));
+        write_event(&w, SL_EV_ANNOTATE, 0, looked, 0);
+        if (i == 0)
+            drop(&w, 0x3000);
+    }
+    sl_trace *trace = finish(&w);
+    assert_int_equal(tag_of(trace, 0x1000), SL_TAG_OTHER);
+    assert_int_equal(tag_of(trace, 0x2000), SL_TAG_GRADIENT);
+    assert_int_equal(tag_of(trace, 0x3000), SL_TAG_GRADIENT); /* one look says nothing yet */
     sl_trace_free(trace);
 }
 
@@ -271,6 +305,7 @@ int main(void) {
         cmocka_unit_test(an_annotation_reaches_back_to_the_birth),
         cmocka_unit_test(tags_outlive_the_ring),
         cmocka_unit_test(gradients_wait_as_long_as_they_live),
+        cmocka_unit_test(what_two_looks_pass_over_is_no_gradient),
         cmocka_unit_test(no_phases_no_tags),
         cmocka_unit_test(annotate_finds_only_what_lives),
         cmocka_unit_test(annotating_against_frees_keeps_the_totals),
