@@ -140,6 +140,29 @@ def case_kill():
         os.write(1, b"%d\n" % number)
 
 
+def block_bytes():
+    """Bytes of each block in use by its address, as torch's allocator has them."""
+    found = {}
+    for segment in torch.cuda.memory_snapshot():
+        at = segment["address"]
+        for block in segment["blocks"]:
+            found[block.get("address", at)] = block["size"]
+            at += block["size"]
+    return found
+
+
+def case_tags():
+    net, optimizer, kept = train(9, lambda p: torch.optim.AdamW(p, lr=1e-4))
+    blocks = block_bytes()
+
+    def held(tensors):
+        return sum(blocks[address] for address in {t.untyped_storage().data_ptr() for t in tensors if t is not None and t.is_cuda})
+
+    state = [value for row in optimizer.state.values() for value in row.values() if torch.is_tensor(value)]
+    return {**stats(), "parameter": held(net.parameters()), "gradient": held(p.grad for p in net.parameters()),
+            "optimizer state": held(state), "input": held(kept)}
+
+
 def case_late():
     """Recording begins in the running process, long after torch and CUDA did."""
     import ctypes

@@ -78,6 +78,22 @@ def compare_segments(case, facts, totals):
     tap.equal(torch_bytes, facts["reserved_bytes"], f"bytes torch's libraries took from the driver; all: {found}")
 
 
+@tap.test("tags: parameters, gradients and optimizer state are torch's own, to the byte")
+def _(folder):
+    facts, totals, _ = record(folder, "tags", options=("--modules",))
+    report = json.loads(tap.run([stormlog, "analyze", "--format", "json", totals.path]).stdout)
+    device = next(row for row in report["devices"] if row["device"] == 0)
+    found = {row["tag"]: row["bytes"] for row in device["live_by_tag"]}
+    for tag in ("parameter", "gradient", "optimizer state"):
+        rows.append(("tags", tag, facts[tag], found.get(tag, 0)))
+    for tag in ("input", "activation", "other", "unknown"):
+        rows.append(("tags", tag, facts.get(tag, ""), found.get(tag, 0)))
+    tap.equal([found.get(tag) for tag in ("parameter", "gradient", "optimizer state")],
+              [facts[tag] for tag in ("parameter", "gradient", "optimizer state")], f"bytes by tag; all: {found}")
+    paths = {function for site in totals.sites for function, file, _ in site.stack if file == "<module>"}
+    tap.true({"0.up", "3.down"} <= paths, f"module paths: {sorted(paths)}")
+
+
 @tap.test("training: allocations, bytes, live and peak are torch's; the leak has its line; steps are found")
 def _(folder):
     facts, totals, _ = record(folder, "train")

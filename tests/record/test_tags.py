@@ -29,12 +29,12 @@ def need_torch():
         tap.skip("this machine has no torch for " + PYTHON)
 
 
-def record(folder, *command, options=()):
+def record(folder, *command, options=(), code=0):
     """Runs a Python program under `stormlog run`; returns what it printed and the path of its recording."""
     need_torch()
     out = os.path.join(folder, "run")
     result = tap.run([stormlog, "run", "-q", "-o", out, *options, "--", PYTHON, *command], env=ENV, cwd=folder)
-    tap.equal(result.returncode, 0, f"exit code; stderr was: {result.stderr}")
+    tap.equal(result.returncode, code, f"exit code; stderr was: {result.stderr}")
     files = [name for name in os.listdir(out) if name.endswith(".slog")]
     tap.equal(len(files), 1, "number of recordings")
     return result.stdout, os.path.join(out, files[0])
@@ -63,8 +63,8 @@ def scans(path):
     return slog_totals.load(path).counters.get(("tag_scans", -1), (0, ""))[0]
 
 
-def compare(folder, *arguments, options=()):
-    printed, path = record(folder, f"{PROGRAMS}/tagged.py", *arguments, options=options)
+def compare(folder, *arguments, options=(), code=0):
+    printed, path = record(folder, f"{PROGRAMS}/tagged.py", *arguments, options=options, code=code)
     expected = {tag: count for tag, count in json.loads(printed).items() if count}
     tap.equal(by_tag(path), expected, f"bytes by tag, {' '.join(arguments)}")
     tap.equal(sum(expected.values()), device_report(path)["live_requested_bytes"], "all live bytes have a tag")
@@ -96,6 +96,11 @@ def _(folder):
     found = by_tag(path)
     tap.equal([found["parameter"], found["activation"]], [expected["parameter"], expected["activation"]])
     tap.equal(found["unknown"], expected["input"], "the first batch: nothing says yet that training runs")
+
+
+@tap.test("after kill -9 the tags are there")
+def _(folder):
+    compare(folder, "Adam", "none", "9", "kill", code=128 + 9)
 
 
 @tap.test("tags outlive the ring")
