@@ -111,6 +111,27 @@ static uint32_t find_in_sysv_hash(const sl_elf_view *view, const char *name) {
     return 0;
 }
 
+/* DT_GNU_HASH knows its last symbol only as the end of the last chain. */
+static size_t count_in_gnu_hash(const uint32_t *table) {
+    uint32_t bucket_cnt = table[0], first = table[1], bloom_cnt = table[2], last = 0;
+    const uint32_t *buckets = table + 4 + bloom_cnt * (sizeof(Elf64_Addr) / 4);
+    const uint32_t *chains = buckets + bucket_cnt;
+    for (uint32_t i = 0; i < bucket_cnt; i++)
+        if (buckets[i] > last)
+            last = buckets[i];
+    if (last < first)
+        return first;
+    while (!(chains[last - first] & 1))
+        last++;
+    return (size_t)last + 1;
+}
+
+size_t sl_elf_symbol_cnt(const sl_elf_view *view) {
+    if (view->gnu_hash)
+        return count_in_gnu_hash(view->gnu_hash);
+    return view->sysv_hash ? view->sysv_hash[1] : 0;
+}
+
 uint32_t sl_elf_find_index(const sl_elf_view *view, const char *name) {
     if (view->gnu_hash)
         return find_in_gnu_hash(view, name);

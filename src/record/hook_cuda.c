@@ -3,6 +3,7 @@
 
 #include "record/cuda_calls.h"
 #include "record/hook_table.h"
+#include "record/native_stack.h"
 #include "record/recorder.h"
 #include "record/sampler.h"
 #include "record/stack_cache.h"
@@ -34,7 +35,7 @@ static void record(const driver_event *driver) {
         .addr = driver->addr,
         .size = driver->size,
         .label = sl_cuda_label(capture.log, sl_cuda_get_wanting(driver->caller)),
-        .stack = is_alloc ? sl_stack_cache_get(capture.log).id : 0,
+        .stack = is_alloc ? sl_native_add(capture.log, sl_stack_cache_get(capture.log).id) : 0,
         .total_allocated = SL_LOG_UNKNOWN,
         .total_reserved = SL_LOG_UNKNOWN,
     };

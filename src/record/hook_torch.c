@@ -3,6 +3,7 @@
 
 #include "record/backward_map.h"
 #include "record/hook_table.h"
+#include "record/native_stack.h"
 #include "record/phase_watch.h"
 #include "record/recorder.h"
 #include "record/sampler.h"
@@ -48,7 +49,8 @@ static void fill_totals(sl_log_event *event, const torch_report *report, bool is
 static void add_origin(sl_log_event *event, const sl_capture *capture) {
     sl_stack_ref stack = sl_stack_cache_get(capture->log);
     event->tag = sl_phase_note(capture->log, capture->guard.slot, stack);
-    event->stack = stack.id ? stack.id : sl_backward_find(capture->log, event->size);
+    event->stack = sl_native_add(
+        capture->log, stack.id ? stack.id : sl_backward_find(capture->log, event->size));
     if (stack.id && !(stack.flags & (SL_STACK_IN_OPTIMIZER | SL_STACK_IN_BACKWARD)))
         sl_backward_note_forward(stack.id);
 }
@@ -135,7 +137,7 @@ static void record_oom(int64_t size, uint64_t allocated, uint64_t reserved, uint
         return;
     sl_log_oom oom = {
         .device = device.type == DEVICE_TYPE_CPU ? -1 : device.index,
-        .stack = sl_stack_cache_get(capture.log).id,
+        .stack = sl_native_add(capture.log, sl_stack_cache_get(capture.log).id),
         .requested = (uint64_t)size,
         .allocated = allocated,
         .reserved = reserved,

@@ -11,6 +11,7 @@
 #include "base/diag.h"
 #include "record/backward_map.h"
 #include "record/got_patch.h"
+#include "record/native_stack.h"
 #include "record/phase_watch.h"
 #include "record/pystack.h"
 #include "record/record_helper.h"
@@ -42,7 +43,7 @@ typedef struct recorder {
 static recorder rec;
 _Atomic(sl_log *) sl_recorder_current;
 
-static sl_diag_once open_failed, thread_failed, stacks_refused;
+static sl_diag_once open_failed, thread_failed, stacks_refused, native_refused;
 
 /* --- The file ---------------------------------------------------------------------------------- */
 
@@ -87,9 +88,18 @@ static sl_status create_log(sl_error *err) {
     return sl_fail(err, SL_E_OPEN, "'%s' and 999 more exist", rec.path);
 }
 
+static void start_native_stacks(void) {
+    sl_native_detach(); /* an earlier recording may have had them */
+    if (!rec.settings.has_native_stacks || sl_native_attach() != SL_NATIVE_REFUSED)
+        return;
+    sl_log_health_add(rec.log, SL_HEALTH_STACK_FAILURE, 1);
+    sl_diag_say(&native_refused, "no native stacks: %s", sl_native_get_reason());
+}
+
 static void start_stacks(void) {
     if (!rec.settings.has_stacks || !sl_stack_cache_init())
         return;
+    start_native_stacks();
     if (sl_pystack_attach() == SL_PYSTACK_REFUSED) {
         sl_log_health_add(rec.log, SL_HEALTH_STACK_FAILURE, 1);
         sl_diag_say(&stacks_refused, "no Python stacks for Python 3.%u: %s", sl_pystack_get_minor(),
@@ -204,6 +214,7 @@ static void after_fork_in_child(void) {
         sl_log_after_fork_child(rec.log);
     rec.log = NULL;
     sl_stack_cache_clear();
+    sl_native_clear();
     /* Whatever another thread of the parent was at, opening a log for example, ends here. */
     atomic_store(&rec.state, STATE_READY);
 }
@@ -263,6 +274,7 @@ void sl_recorder_close(void) {
         sl_sampler_reset();
         sl_log_close(rec.log);
         sl_stack_cache_clear();
+        sl_native_clear();
     }
     rec.log = NULL;
 }
