@@ -405,8 +405,8 @@ static const sl_cfi_rule unknown = {.base = SL_CFI_UNKNOWN};
 
 static sl_cfi_rule pack(const row *now) {
     static const uint8_t fp_kinds[] = {
-        [REG_SAME] = SL_CFI_FP_SAME,      [REG_AT_CFA] = SL_CFI_FP_AT_CFA,
-        [REG_AT_FP] = SL_CFI_FP_AT_FP,    [REG_UNDEFINED] = SL_CFI_FP_LOST,
+        [REG_SAME] = SL_CFI_FP_SAME,   [REG_AT_CFA] = SL_CFI_FP_AT_CFA,
+        [REG_AT_FP] = SL_CFI_FP_AT_FP, [REG_UNDEFINED] = SL_CFI_FP_LOST,
         [REG_OTHER] = SL_CFI_FP_LOST,
     };
     if (now->ret.kind == REG_UNDEFINED)

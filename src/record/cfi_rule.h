@@ -10,9 +10,9 @@
 
 /* Where the caller's stack pointer comes from (the "canonical frame address", CFA). */
 typedef enum sl_cfi_base {
-    SL_CFI_NONE, /* never in a rule that was found; a cache may use it for "not there" */
-    SL_CFI_SP,   /* stack pointer + off */
-    SL_CFI_FP,   /* frame pointer + off */
+    SL_CFI_NONE,     /* never in a rule that was found; a cache may use it for "not there" */
+    SL_CFI_SP,       /* stack pointer + off */
+    SL_CFI_FP,       /* frame pointer + off */
     SL_CFI_FP_DEREF, /* the word at frame pointer + off: functions that align their stack */
     SL_CFI_END,      /* the outermost frame says so itself */
     SL_CFI_UNKNOWN,  /* no information, or of a kind that is not followed */

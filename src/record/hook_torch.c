@@ -49,8 +49,8 @@ static void fill_totals(sl_log_event *event, const torch_report *report, bool is
 static void add_origin(sl_log_event *event, const sl_capture *capture) {
     sl_stack_ref stack = sl_stack_cache_get(capture->log);
     event->tag = sl_phase_note(capture->log, capture->guard.slot, stack);
-    event->stack = sl_native_add(
-        capture->log, stack.id ? stack.id : sl_backward_find(capture->log, event->size));
+    event->stack = sl_native_add(capture->log,
+                                 stack.id ? stack.id : sl_backward_find(capture->log, event->size));
     if (stack.id && !(stack.flags & (SL_STACK_IN_OPTIMIZER | SL_STACK_IN_BACKWARD)))
         sl_backward_note_forward(stack.id);
 }

@@ -14,7 +14,8 @@
 #include "base/sl_base.h"
 
 typedef struct sl_native_code {
-    uint64_t object; /* identity of the library, never 0; equal ones are the same load of the same file */
+    uint64_t
+        object; /* identity of the library, never 0; equal ones are the same load of the same file */
     const struct link_map *map;
     uintptr_t function; /* start of the code that contains the address, 0 = not known */
     uintptr_t at;       /* the address */

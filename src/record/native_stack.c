@@ -36,7 +36,8 @@ _Atomic(int) sl_native_current;
 static find_object_fn find_object;
 static code_range recorder;    /* this library: its frames are left out */
 static code_range interpreter; /* Python's: likewise, the Python frames say more */
-static code_range eval;        /* _PyEval_EvalFrameDefault: what is above it belongs to other Python frames */
+static code_range
+    eval; /* _PyEval_EvalFrameDefault: what is above it belongs to other Python frames */
 static const char *reason = "";
 
 static sl_key_cache rules = {.entry_cnt = 1u << 16};  /* 1 MiB, touched as it fills */
@@ -48,21 +49,23 @@ static sl_key_cache stacks = {.entry_cnt = 1u << 18}; /* 4 MiB */
 typedef struct range_search {
     const void *address;
     code_range found;
+    bool is_program;
 } range_search;
 
 static int visit_for_range(const sl_elf_view *view, void *search_ptr) {
     range_search *search = search_ptr;
     if (!sl_elf_contains(view, search->address))
         return 0;
+    search->is_program = !view->path[0];
     search->found = (code_range){view->low, view->high};
     return 1;
 }
 
-static code_range range_of_object(const void *address) {
-    range_search search = {address, {0, 0}};
+static range_search find_range(const void *address) {
+    range_search search = {address, {0, 0}, false};
     if (address)
         sl_elf_each(visit_for_range, &search);
-    return search.found;
+    return search;
 }
 
 static int visit_for_eval(const sl_elf_view *view, void *found) {
@@ -78,12 +81,12 @@ sl_native_state sl_native_attach(void) {
 #if defined(__x86_64__)
     *(void **)&find_object = sl_elf_find_original("_dl_find_object", sl_hooks);
     reason = !find_object ? "it needs glibc 2.35 or newer" : "";
-    if (find_object && (!sl_key_cache_init(&rules) || !sl_key_cache_init(&frames) ||
-                        !sl_key_cache_init(&stacks)))
+    if (find_object &&
+        (!sl_key_cache_init(&rules) || !sl_key_cache_init(&frames) || !sl_key_cache_init(&stacks)))
         reason = "there is no memory for it";
-    recorder = range_of_object(sl_hooks);
-    interpreter =
-        range_of_object(sl_elf_find_original("PyGILState_GetThisThreadState", sl_hooks));
+    range_search own = find_range(sl_hooks);
+    recorder = own.is_program ? (code_range){0, 0} : own.found; /* tests are linked to it */
+    interpreter = find_range(sl_elf_find_original("PyGILState_GetThisThreadState", sl_hooks)).found;
     eval = (code_range){0, 0};
     sl_elf_each(visit_for_eval, &eval);
 #else
@@ -142,8 +145,8 @@ static bool find_code(object_cursor *cursor, uintptr_t at) {
     cursor->object = (sl_cfi_object){0, 0, NULL};
     if (find_object((void *)at, &found) != 0)
         return false;
-    cursor->object = (sl_cfi_object){(uintptr_t)found.map_start, (uintptr_t)found.map_end,
-                                     found.eh_frame};
+    cursor->object =
+        (sl_cfi_object){(uintptr_t)found.map_start, (uintptr_t)found.map_end, found.eh_frame};
     cursor->map = found.map;
     uint64_t section_headers; /* another build of the same file has them elsewhere */
     memcpy(&section_headers, (const char *)found.map_start + offsetof(Elf64_Ehdr, e_shoff),
@@ -202,8 +205,8 @@ static bool step(machine_state *state, sl_cfi_rule rule, uintptr_t stack_end) {
         return false;
     uintptr_t fp_base = rule.fp == SL_CFI_FP_AT_CFA ? cfa : state->fp;
     if (rule.fp == SL_CFI_FP_AT_CFA || rule.fp == SL_CFI_FP_AT_FP)
-        state->has_fp = load_word(fp_base + (uintptr_t)(intptr_t)rule.fp_off, low, stack_end,
-                                  &state->fp);
+        state->has_fp =
+            load_word(fp_base + (uintptr_t)(intptr_t)rule.fp_off, low, stack_end, &state->fp);
     else if (rule.fp == SL_CFI_FP_LOST)
         state->has_fp = false;
     state->sp = cfa;
@@ -333,7 +336,8 @@ static __attribute__((noinline)) uint32_t intern_stack(sl_log *log, const native
 uint32_t sl_native_walk_and_add(sl_log *log, uint32_t base) {
     native_stack stack;
     walk(&stack);
-    uint64_t key = sl_key_mix(stack.key ^ base ^ (uint64_t)stack.end << 32 ^ SL_KEY_A, SL_KEY_B) | 1;
+    uint64_t key =
+        sl_key_mix(stack.key ^ base ^ (uint64_t)stack.end << 32 ^ SL_KEY_A, SL_KEY_B) | 1;
     uint64_t known = sl_key_cache_find(&stacks, key);
     if (SL_LIKELY(known))
         return (uint32_t)known;

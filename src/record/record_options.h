@@ -18,7 +18,7 @@ typedef struct sl_record_settings {
     bool is_disabled;
     bool has_stacks;
     bool has_native_stacks; /* frames of native code too */
-    bool has_driver; /* the CUDA driver's memory functions too */
+    bool has_driver;        /* the CUDA driver's memory functions too */
     bool is_quiet;
     bool is_patching; /* hooks go into the GOT; else they are preloaded */
 } sl_record_settings;
@@ -29,7 +29,7 @@ typedef struct sl_record_settings {
     X(DIR, "STORMLOG_DIR", "folder the recordings go to; not set: nothing is recorded")   \
     X(RING, "STORMLOG_RING", "size of the ring of raw events, as in 256MiB")              \
     X(CPU, "STORMLOG_CPU", "1 or 0: record PyTorch's CPU allocator; auto: without a GPU") \
-    X(STACKS, "STORMLOG_STACKS", "python, native (those of C and C++ too) or none")                                        \
+    X(STACKS, "STORMLOG_STACKS", "python, native (those of C and C++ too) or none")       \
     X(DRIVER, "STORMLOG_DRIVER", "0: leave the CUDA driver's memory functions alone")     \
     X(INTERVAL, "STORMLOG_INTERVAL_MS", "milliseconds between two readings of counters")  \
     X(QUIET, "STORMLOG_QUIET", "1: no line on standard error, whatever happens")
