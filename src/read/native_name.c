@@ -291,9 +291,9 @@ static void put_part(demangler *d) {
 static void put_nested(demangler *d) {
     while (peek(d, 0) == 'K' || peek(d, 0) == 'V' || peek(d, 0) == 'R' || peek(d, 0) == 'O')
         d->at++;
-    for (bool is_first = true; !d->is_bad && !take(d, 'E'); is_first = false) {
-        if (!is_first)
-            put(d, SL_STR("::"));
+    put_part(d);
+    while (!d->is_bad && !take(d, 'E')) {
+        put(d, SL_STR("::"));
         put_part(d);
     }
 }

@@ -112,20 +112,6 @@ void sl_native_clear(void) {
 
 /* --- The walk -------------------------------------------------------------------------------- */
 
-typedef enum walk_end {
-    WALK_COMPLETE,
-    WALK_TOO_DEEP,
-    WALK_NO_OBJECT, /* (N2) */
-    WALK_NO_RULE,
-} walk_end;
-
-typedef struct native_stack {
-    uint64_t key;
-    uint32_t depth;
-    walk_end end;
-    uintptr_t at[SL_NATIVE_DEPTH_MAX]; /* return addresses, innermost first */
-} native_stack;
-
 typedef struct machine_state {
     uintptr_t pc, sp, fp;
     bool has_fp;
@@ -213,16 +199,16 @@ static bool step(machine_state *state, sl_cfi_rule rule, uintptr_t stack_end) {
     return true;
 }
 
-static walk_end walk_from(machine_state *state, native_stack *stack) {
+static sl_native_end walk_from(machine_state *state, sl_native_stack *stack) {
     object_cursor cursor = {{0, 0, NULL}, NULL, 0};
     uintptr_t stack_end = sl_thread_stack_end(state->sp);
     uint64_t key = 0;
-    walk_end end = WALK_COMPLETE;
+    sl_native_end end = SL_NATIVE_COMPLETE;
     for (;;) {
         /* A return address may be the first byte of the next function: the call is before it. */
         uintptr_t call = state->pc - 1;
         if (!find_code(&cursor, call)) {
-            end = WALK_NO_OBJECT;
+            end = SL_NATIVE_NO_OBJECT;
             break;
         }
         if (is_in(eval, call))
@@ -230,7 +216,7 @@ static walk_end walk_from(machine_state *state, native_stack *stack) {
         uint64_t frame_key = key_of(&cursor, state->pc);
         if (!is_in(recorder, call) && !is_in(interpreter, call)) {
             if (stack->depth == SL_NATIVE_DEPTH_MAX) {
-                end = WALK_TOO_DEEP;
+                end = SL_NATIVE_TOO_DEEP;
                 break;
             }
             stack->at[stack->depth++] = state->pc;
@@ -240,7 +226,7 @@ static walk_end walk_from(machine_state *state, native_stack *stack) {
         if (rule.base == SL_CFI_END)
             break;
         if (!step(state, rule, stack_end)) {
-            end = WALK_NO_RULE;
+            end = SL_NATIVE_NO_RULE;
             break;
         }
         if (!state->pc) /* the ABI marks the outermost frame so where it has no better way */
@@ -250,7 +236,7 @@ static walk_end walk_from(machine_state *state, native_stack *stack) {
     return end;
 }
 
-static __attribute__((noinline)) void walk(native_stack *stack) {
+__attribute__((noinline)) void sl_native_walk(sl_native_stack *stack) {
     machine_state state = {.has_fp = true};
     stack->depth = 0;
 #if defined(__x86_64__)
@@ -308,20 +294,20 @@ static uint32_t find_frame(sl_log *log, object_cursor *cursor, uintptr_t at) {
 }
 
 /* What stands at the outer end of native frames that do not go all the way. */
-static uint32_t add_end_mark(sl_log *log, uint32_t base, walk_end end) {
+static uint32_t add_end_mark(sl_log *log, uint32_t base, sl_native_end end) {
     static const char *const texts[] = {
-        [WALK_TOO_DEEP] = "<more native frames>",
-        [WALK_NO_OBJECT] = "<code of no library>",
-        [WALK_NO_RULE] = "<code without call frame information>",
+        [SL_NATIVE_TOO_DEEP] = "<more native frames>",
+        [SL_NATIVE_NO_OBJECT] = "<code of no library>",
+        [SL_NATIVE_NO_RULE] = "<code without call frame information>",
     };
-    if (end == WALK_COMPLETE)
+    if (end == SL_NATIVE_COMPLETE)
         return base;
     sl_log_frame row = {.function = sl_log_string(log, texts[end], strlen(texts[end])),
                         .kind = SL_FRAME_PSEUDO};
     return sl_log_stack_child(log, base, sl_log_frame_id(log, &row));
 }
 
-static __attribute__((noinline)) uint32_t intern_stack(sl_log *log, const native_stack *stack,
+static __attribute__((noinline)) uint32_t intern_stack(sl_log *log, const sl_native_stack *stack,
                                                        uint32_t base) {
     object_cursor cursor = {{0, 0, NULL}, NULL, 0};
     uint32_t id = add_end_mark(log, base, stack->end);
@@ -334,8 +320,8 @@ static __attribute__((noinline)) uint32_t intern_stack(sl_log *log, const native
 }
 
 uint32_t sl_native_walk_and_add(sl_log *log, uint32_t base) {
-    native_stack stack;
-    walk(&stack);
+    sl_native_stack stack;
+    sl_native_walk(&stack);
     uint64_t key =
         sl_key_mix(stack.key ^ base ^ (uint64_t)stack.end << 32 ^ SL_KEY_A, SL_KEY_B) | 1;
     uint64_t known = sl_key_cache_find(&stacks, key);

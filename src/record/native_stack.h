@@ -35,6 +35,24 @@ const char *sl_native_get_reason(void);
 /* Forgets every id: the log was replaced. Not while events run. */
 void sl_native_clear(void);
 
+/* How a walk ended. */
+typedef enum sl_native_end {
+    SL_NATIVE_COMPLETE,
+    SL_NATIVE_TOO_DEEP,
+    SL_NATIVE_NO_OBJECT, /* (N2) */
+    SL_NATIVE_NO_RULE,
+} sl_native_end;
+
+typedef struct sl_native_stack {
+    uint64_t key;
+    uint32_t depth;
+    sl_native_end end;
+    uintptr_t at[SL_NATIVE_DEPTH_MAX]; /* return addresses, innermost first */
+} sl_native_stack;
+
+/* The calling thread's native frames, only after sl_native_attach has said SL_NATIVE_ON. */
+void sl_native_walk(sl_native_stack *stack);
+
 /* The stack `base` (0 = none) with the calling thread's native frames inside it; `base` itself when
  * native stacks are off. Slow path of sl_native_add. */
 uint32_t sl_native_walk_and_add(sl_log *log, uint32_t base);
