@@ -112,6 +112,24 @@ static void vmm(void) {
     _exit(0);
 }
 
+/* By calling library, and by a program that looks HIP up itself. */
+static void hip(void) {
+    void *lib = load("libc10_hip.so"), *runtime = load("libamdhip64.so"), *own;
+    int (*calls)(void), (*pieces)(void), (*own_alloc)(void **, size_t);
+    void (*tensor)(void);
+    *(void **)&calls = dlsym(lib, "hip_calls");
+    *(void **)&pieces = dlsym(lib, "hip_pieces");
+    *(void **)&tensor = dlsym(lib, "hip_tensor");
+    *(void **)&own_alloc = dlsym(runtime, "hipMalloc");
+    printf("calls_failed %d\n", calls());
+    printf("pieces_failed %d\n", pieces());
+    printf("own %d\n", own_alloc(&own, 11 * MIB));
+    tensor();
+    printf("calls %ld\n", value_of(runtime, "fake_hip_calls"));
+    fflush(stdout);
+    _exit(0);
+}
+
 /* One block on device 1, then waits for its standard input to end. */
 static void wait_for_input(void) {
     void *cuda = load("libc10_cuda.so");
@@ -138,11 +156,9 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } scenarios[] = {{"torch", torch},
-                     {"driver", driver},
-                     {"vmm", vmm},
-                     {"wait", wait_for_input},
-                     {"without_driver", without_driver}};
+    } scenarios[] = {
+        {"torch", torch}, {"driver", driver},       {"vmm", vmm},
+        {"hip", hip},     {"wait", wait_for_input}, {"without_driver", without_driver}};
     for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof scenarios[0]; i++)
         if (strcmp(scenarios[i].name, argv[1]) == 0) {
             scenarios[i].run();

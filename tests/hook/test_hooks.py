@@ -65,6 +65,19 @@ def _(folder):
     tap.equal(totals[0].sum("live_bytes", 2, slog_totals.DRIVER), 4 * MIB)
 
 
+@tap.test("HIP: every kind of allocation, by calling library and device, and the pieces of virtual memory")
+def _(folder):
+    facts, totals = record(folder, "hip")
+    tap.equal(facts, {"calls_failed": "0", "pieces_failed": "0", "own": "0", "calls": "25"})
+    sites = {}
+    for site in totals[0].select(domain=slog_totals.DRIVER):
+        cnt, live = sites.get((site.label, site.device), (0, 0))
+        sites[site.label, site.device] = (cnt + site.alloc_cnt, live + site.live_bytes)
+    tap.equal(sites, {("libc10_hip", 0): (4, 7 * MIB), ("libc10_hip", -1): (2, 3 * MIB),
+                      ("libc10_hip", 1): (7, 23 * MIB), ("target", 1): (1, 11 * MIB)})
+    tap.equal(totals[0].sum("live_bytes", 1), 512, "torch's tensors have the device type HIP there")
+
+
 @tap.test("without a driver nobody finds one, and dlsym answers for its caller")
 def _(folder):
     facts, totals = record(folder, "without_driver")
