@@ -9,6 +9,7 @@
 #include "record/elf_view.h"
 #include "record/hook_cuda.h"
 #include "record/hook_table.h"
+#include "record/recorder.h"
 
 /* cuGetProcAddress(..., flags): streams are the calling thread's own. */
 #define FLAG_PER_THREAD_STREAM 2
@@ -123,6 +124,9 @@ static inline bool may_be_hooked(const char *name) {
 sl_dlsym_answer sl_dlsym_find(void *handle, const char *name) {
     const sl_dlsym_answer ask_real = {NULL, 0};
     dlsym_fn real = find_real();
+    /* Who loads a library asks for its functions before it calls them. */
+    if (handle != RTLD_DEFAULT && handle != RTLD_NEXT)
+        sl_recorder_note_library(handle);
     if (SL_LIKELY(!may_be_hooked(name)) || !real)
         return ask_real;
     sl_hook_id id = find_by_symbol(name);

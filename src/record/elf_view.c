@@ -59,6 +59,7 @@ bool sl_elf_view_init(sl_elf_view *view, const struct dl_phdr_info *info) {
     const Elf64_Dyn *entry = find_dynamic(info);
     if (!entry)
         return false;
+    view->dynamic = entry;
     for (; entry->d_tag != DT_NULL; entry++)
         take_entry(view, entry);
     if (!view->plt_relocs)
@@ -183,4 +184,11 @@ void *sl_elf_find_original(const char *name, const void *not_here) {
 const char *sl_elf_name(const sl_elf_view *view) {
     const char *slash = strrchr(view->path, '/');
     return slash ? slash + 1 : view->path;
+}
+
+const char *sl_elf_soname(const sl_elf_view *view) {
+    for (const Elf64_Dyn *entry = view->dynamic; entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == DT_SONAME && entry->d_un.d_val < view->string_bytes)
+            return view->strings + entry->d_un.d_val;
+    return sl_elf_name(view);
 }

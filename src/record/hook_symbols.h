@@ -97,6 +97,9 @@
       "HIP: the device of a thread")                                                               \
     X(dlsym, "dlsym", sl_hook_dlsym, "libc.so", "where libraries find the driver")
 
+/* Every symbol above begins with one of these; most imports of a program do not. */
+#define SL_HOOK_FIRST_LETTERS "_cdh"
+
 typedef enum sl_hook_id {
 #define SL_HOOK_ENUM(id, symbol, replacement, library, meaning) SL_HOOK_##id,
     SL_HOOK_MAP(SL_HOOK_ENUM)

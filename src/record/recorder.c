@@ -119,6 +119,8 @@ static void run_sampler(void) {
         sl_sampler_run(log);
 }
 
+/* Preloaded, the few libraries that bind past us are met in dlsym: there this thread need not hold
+ * libraries open, which could make it the one that unloads them. */
 static void run_patch(void) {
     if (rec.settings.is_patching)
         sl_got_patch_if_changed();
@@ -204,6 +206,7 @@ static void after_fork_in_parent(void) {
 static void after_fork_in_child(void) {
     sl_guard_after_fork_child();
     sl_helper_after_fork_child();
+    sl_got_after_fork_child();
     sl_torch_profiler_after_fork_child();
     sl_sampler_after_fork_child();
     sl_vmm_after_fork_child();
@@ -277,6 +280,13 @@ void sl_recorder_close(void) {
         sl_native_clear();
     }
     rec.log = NULL;
+}
+
+void sl_recorder_note_library(void *handle) {
+    int saved_errno = errno;
+    if (atomic_load_explicit(&rec.state, memory_order_acquire) != STATE_OFF)
+        sl_got_patch_opened(handle);
+    errno = saved_errno;
 }
 
 bool sl_recorder_is_armed(void) {

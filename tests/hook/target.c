@@ -112,6 +112,36 @@ static void vmm(void) {
     _exit(0);
 }
 
+/* A library that binds past the preloaded one, with its slots bound at once and when they are first used. */
+static void deepbind(int flags) {
+    int (*take)(void **, size_t);
+    void *(*address)(void), *block;
+    void (*stop)(void);
+    Dl_info info = {0};
+    void *lib = dlopen("libdeep.so", flags | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (!lib)
+        exit(99);
+    *(void **)&take = dlsym(lib, "deep_take");
+    *(void **)&address = dlsym(lib, "deep_address");
+    printf("first %d\n", take(&block, 3 * MIB));
+    printf("second %d\n", take(&block, 5 * MIB));
+    *(void **)&stop = dlsym(RTLD_DEFAULT, "sl_record_stop");
+    stop();
+    dladdr(address(), &info);
+    printf("restored %d\n", info.dli_fname && strstr(info.dli_fname, "libcudart") != NULL);
+    printf("third %d\n", take(&block, 7 * MIB));
+    fflush(stdout);
+    _exit(0);
+}
+
+static void deepbind_now(void) {
+    deepbind(RTLD_NOW);
+}
+
+static void deepbind_lazy(void) {
+    deepbind(RTLD_LAZY);
+}
+
 /* By calling library, and by a program that looks HIP up itself. */
 static void hip(void) {
     void *lib = load("libc10_hip.so"), *runtime = load("libamdhip64.so"), *own;
@@ -156,9 +186,14 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } scenarios[] = {
-        {"torch", torch}, {"driver", driver},       {"vmm", vmm},
-        {"hip", hip},     {"wait", wait_for_input}, {"without_driver", without_driver}};
+    } scenarios[] = {{"torch", torch},
+                     {"driver", driver},
+                     {"vmm", vmm},
+                     {"hip", hip},
+                     {"deepbind_now", deepbind_now},
+                     {"deepbind_lazy", deepbind_lazy},
+                     {"wait", wait_for_input},
+                     {"without_driver", without_driver}};
     for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof scenarios[0]; i++)
         if (strcmp(scenarios[i].name, argv[1]) == 0) {
             scenarios[i].run();

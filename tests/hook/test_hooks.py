@@ -65,6 +65,15 @@ def _(folder):
     tap.equal(totals[0].sum("live_bytes", 2, slog_totals.DRIVER), 4 * MIB)
 
 
+@tap.test("a library loaded with RTLD_DEEPBIND is seen, once, and gets its own functions back at the stop")
+def _(folder):
+    for binding in ("now", "lazy"):
+        facts, totals = record(os.path.join(folder, binding), "deepbind_" + binding)
+        tap.equal(facts, {"first": "0", "second": "0", "restored": "1", "third": "0"}, binding)
+        sites = [(site.label, site.alloc_cnt, site.live_bytes) for site in totals[0].select(domain=slog_totals.DRIVER)]
+        tap.equal(sites, [("libdeep", 2, 8 * MIB)], binding)
+
+
 @tap.test("HIP: every kind of allocation, by calling library and device, and the pieces of virtual memory")
 def _(folder):
     facts, totals = record(folder, "hip")
