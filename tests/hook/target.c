@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,17 +161,61 @@ static void hip(void) {
     _exit(0);
 }
 
-/* One block on device 1, then waits for its standard input to end. */
-static void wait_for_input(void) {
-    void *cuda = load("libc10_cuda.so");
-    void (*event)(uint64_t, int64_t, size_t, size_t, int);
+/* Two threads, each on a device of its own, at the same time; then as below. */
+typedef struct device_work {
+    void *lib;
+    int device;
+    pthread_barrier_t *both;
+} device_work;
+
+static void *use_one_device(void *arg) {
+    const device_work *work = arg;
+    uint64_t (*take)(size_t);
+    void (*use_device)(int);
+    *(void **)&take = dlsym(work->lib, "lib_take");
+    *(void **)&use_device = dlsym(work->lib, "lib_use_device");
+    use_device(work->device);
+    for (int i = 0; i < 50; i++) {
+        pthread_barrier_wait(work->both);
+        take((size_t)(work->device + 1) * MIB);
+    }
+    return NULL;
+}
+
+static void wait_for_end(void) {
     char byte;
-    *(void **)&event = dlsym(cuda, "fake_event");
-    event(0x1000, 512, 512, 2 * MIB, 1);
     puts("ready 1");
     fflush(stdout);
     while (read(0, &byte, 1) > 0)
         ;
+}
+
+static void two_devices(void) {
+    int (*start)(void);
+    pthread_barrier_t both;
+    pthread_t threads[2];
+    device_work work[2];
+    void *lib = load("libcublas.so");
+    *(void **)&start = dlsym(lib, "lib_start");
+    start();
+    pthread_barrier_init(&both, NULL, 2);
+    for (int i = 0; i < 2; i++) {
+        work[i] = (device_work){lib, i, &both};
+        pthread_create(&threads[i], NULL, use_one_device, &work[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    wait_for_end();
+    _exit(0);
+}
+
+/* One block on device 1, then waits for its standard input to end. */
+static void wait_for_input(void) {
+    void *cuda = load("libc10_cuda.so");
+    void (*event)(uint64_t, int64_t, size_t, size_t, int);
+    *(void **)&event = dlsym(cuda, "fake_event");
+    event(0x1000, 512, 512, 2 * MIB, 1);
+    wait_for_end();
 }
 
 /* Without a driver nobody must find one, and dlsym must answer for its caller. */
@@ -190,6 +235,7 @@ int main(int argc, char **argv) {
                      {"driver", driver},
                      {"vmm", vmm},
                      {"hip", hip},
+                     {"two_devices", two_devices},
                      {"deepbind_now", deepbind_now},
                      {"deepbind_lazy", deepbind_lazy},
                      {"wait", wait_for_input},
