@@ -159,19 +159,28 @@ static int visit_for_view(const sl_elf_view *view, void *search_ptr) {
     return 1;
 }
 
+static char program[4096];
+static atomic_int program_state; /* object_state */
+
 /* The program itself has no path in the linker's list. */
 static const char *path_of(const struct link_map *map) {
-    static char program[4096];
-    static atomic_int state; /* 0 not read, 1 being read, 2 read */
-    int expected = 0;
+    int expected = OBJECT_FREE;
     if (map->l_name && map->l_name[0])
         return map->l_name;
-    if (atomic_compare_exchange_strong(&state, &expected, 1)) {
+    if (atomic_compare_exchange_strong(&program_state, &expected, OBJECT_IN_WORK)) {
         ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
         program[len > 0 ? len : 0] = '\0';
-        atomic_store(&state, 2);
+        atomic_store(&program_state, OBJECT_READY);
     }
-    return atomic_load(&state) == 2 ? program : "";
+    return atomic_load(&program_state) == OBJECT_READY ? program : "";
+}
+
+void sl_native_names_after_fork_child(void) {
+    for (size_t i = 0; i < OBJECT_MAX; i++)
+        if (atomic_load(&objects[i].identity) && atomic_load(&objects[i].state) != OBJECT_READY)
+            atomic_store(&objects[i].identity, 0);
+    if (atomic_load(&program_state) == OBJECT_IN_WORK)
+        atomic_store(&program_state, OBJECT_FREE);
 }
 
 static void fill_object(named_object *object, const sl_native_code *code) {

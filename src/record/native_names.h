@@ -27,6 +27,9 @@ typedef struct sl_native_name {
     uint64_t off;     /* of the address: from the symbol, else from the start of the library */
 } sl_native_name;
 
+/* In the child of a fork: what another thread was reading is read anew. */
+void sl_native_names_after_fork_child(void);
+
 sl_native_name sl_native_name_find(const sl_native_code *code);
 
 #endif

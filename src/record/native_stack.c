@@ -204,6 +204,9 @@ static sl_native_end walk_from(machine_state *state, sl_native_stack *stack) {
     uintptr_t stack_end = sl_thread_stack_end(state->sp);
     uint64_t key = 0;
     sl_native_end end = SL_NATIVE_COMPLETE;
+    stack->key = 0;
+    if (SL_UNLIKELY(!stack_end))
+        return SL_NATIVE_NO_STACK;
     for (;;) {
         /* A return address may be the first byte of the next function: the call is before it. */
         uintptr_t call = state->pc - 1;
@@ -299,6 +302,7 @@ static uint32_t add_end_mark(sl_log *log, uint32_t base, sl_native_end end) {
         [SL_NATIVE_TOO_DEEP] = "<more native frames>",
         [SL_NATIVE_NO_OBJECT] = "<code of no library>",
         [SL_NATIVE_NO_RULE] = "<code without call frame information>",
+        [SL_NATIVE_NO_STACK] = "<native stack of unknown extent>",
     };
     if (end == SL_NATIVE_COMPLETE)
         return base;

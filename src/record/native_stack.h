@@ -41,6 +41,7 @@ typedef enum sl_native_end {
     SL_NATIVE_TOO_DEEP,
     SL_NATIVE_NO_OBJECT, /* (N2) */
     SL_NATIVE_NO_RULE,
+    SL_NATIVE_NO_STACK, /* its memory is not known (thread_stack.h), so nothing was read */
 } sl_native_end;
 
 typedef struct sl_native_stack {

@@ -11,6 +11,7 @@
 #include "base/diag.h"
 #include "record/backward_map.h"
 #include "record/got_patch.h"
+#include "record/native_names.h"
 #include "record/native_stack.h"
 #include "record/phase_watch.h"
 #include "record/pystack.h"
@@ -207,6 +208,7 @@ static void after_fork_in_child(void) {
     sl_guard_after_fork_child();
     sl_helper_after_fork_child();
     sl_got_after_fork_child();
+    sl_native_names_after_fork_child();
     sl_torch_profiler_after_fork_child();
     sl_sampler_after_fork_child();
     sl_vmm_after_fork_child();

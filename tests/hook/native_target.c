@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
@@ -196,6 +197,22 @@ static void reload(void) {
     _exit(0);
 }
 
+/* The parent's names are known by then, the child's recording is a new one. */
+static void fork_and_take(void) {
+    load_events();
+    outer_take(0x1000);
+    pid_t child = fork();
+    if (child == 0) {
+        outer_take(0x2000);
+        _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    printf("child %d\n", status);
+    fflush(stdout);
+    _exit(0);
+}
+
 static void *take_in_thread(void *addr) {
     outer_take((uint64_t)(uintptr_t)addr);
     return NULL;
@@ -216,8 +233,8 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } scenarios[] = {{"user", user}, {"runtime", runtime}, {"steady", steady},
-                     {"jit", jit},   {"reload", reload},   {"threads", threads}};
+    } scenarios[] = {{"user", user},     {"runtime", runtime}, {"steady", steady},     {"jit", jit},
+                     {"reload", reload}, {"threads", threads}, {"fork", fork_and_take}};
     *(void **)&real_lock = dlsym(RTLD_NEXT, "pthread_mutex_lock");
     for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof scenarios[0]; i++)
         if (strcmp(scenarios[i].name, argv[1]) == 0) {

@@ -113,6 +113,14 @@ def _(folder):
         tap.equal(functions(stack)[:3], ["inner_take", "outer_take", "take_in_thread"], stack)
 
 
+@tap.test("the child of a fork has names, too")
+def _(folder):
+    facts, path = record(folder, [target, "fork"])
+    tap.equal(facts, {"child": "0"})
+    files = [entry.path for entry in os.scandir(os.path.dirname(path)) if entry.name.endswith(".slog")]
+    tap.equal([functions(stacks_of(file)[0])[:3] for file in files], [["inner_take", "outer_take", "fork_and_take"]] * 2)
+
+
 @tap.test("without the option there are no native frames")
 def _(folder):
     _, path = record(folder, [target, "user"], options=())
