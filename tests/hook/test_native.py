@@ -145,6 +145,8 @@ def _(folder):
     with open(program, "w", encoding="ascii") as out:
         out.write(TORCH_PROGRAM)
     _, path = record(folder, [PYTHON, program], options=("--cpu", "--stacks", "native"))
+    ends = {name for stack in stacks_of(path) for name in functions(stack) if name.startswith("<")}
+    tap.equal(ends & {"<code of no library>", "<code without call frame information>"}, set(), "walks that ended early")
     made = [stack for stack in stacks_of(path) if any(name == "make" for name in functions(stack))]
     tap.true(made, "stacks through make()")
     for stack in made:
