@@ -37,9 +37,10 @@ static const sl_opt options[] = {
      .help = "only what PyTorch's allocators report, not the CUDA driver's own functions"},
     {.name = "stacks",
      .type = SL_OPT_CHOICE,
-     .choices = "python|none",
+     .choices = "python|native|none",
      .initial = "python",
-     .help = "what is kept about where an allocation came from"},
+     .help = "what is kept about where an allocation came from: its Python frames, those and the "
+             "frames of native code (C, C++) inside them, or nothing"},
     {.name = "no-tags",
      .type = SL_OPT_FLAG,
      .help =

@@ -89,12 +89,15 @@ static void put_frame(const text_pen *pen, const char *label, const sl_site *sit
     put_labelled(pen, label, place, i == site->frame_pos ? SL_STYLE_PLACE : SL_STYLE_PLAIN);
 }
 
+/* Native code has a program or a library for its file, and no lines: there it is the function. */
 static bool is_file_shown(const sl_site *site, size_t from, size_t i) {
     const sl_stacks *stacks = &site->trace->stacks;
-    uint32_t file = sl_stack_frame(stacks, site->stack_id, i).file;
-    for (size_t j = from; j < i; j++)
-        if (sl_stack_frame(stacks, site->stack_id, j).file == file)
+    sl_frame frame = sl_stack_frame(stacks, site->stack_id, i);
+    for (size_t j = from; j < i; j++) {
+        sl_frame other = sl_stack_frame(stacks, site->stack_id, j);
+        if (other.file == frame.file && (frame.line || other.function == frame.function))
             return true;
+    }
     return false;
 }
 

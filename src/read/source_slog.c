@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "log/log_reader.h"
+#include "read/native_name.h"
 #include "read/slog_tags.h"
 #include "read/source.h"
 
@@ -36,8 +37,16 @@ static uint32_t take_string(const slog_load *l, uint32_t id) {
     return sl_strtab_intern(&l->trace->strings, text.ptr, text.len);
 }
 
+static uint32_t take_function(const slog_load *l, const sl_fmt_frame *from) {
+    char buf[SL_NATIVE_NAME_CAP];
+    if (from->kind != SL_FRAME_NATIVE)
+        return take_string(l, from->function);
+    sl_str name = sl_native_name(sl_log_get_string(l->log, from->function), buf);
+    return sl_strtab_intern(&l->trace->strings, name.ptr, name.len);
+}
+
 static uint32_t take_frame(const slog_load *l, const sl_fmt_frame *from) {
-    sl_frame frame = {take_string(l, from->function), take_string(l, from->file), from->line};
+    sl_frame frame = {take_function(l, from), take_string(l, from->file), from->line};
     if (frame.function == SL_STR_NONE || frame.file == SL_STR_NONE)
         return SL_STACK_NONE;
     return sl_stacks_intern_frame(&l->trace->stacks, frame);

@@ -17,9 +17,10 @@ typedef struct sl_record_settings {
     sl_cpu_choice cpu;            /* AUTO: on where there is no GPU */
     bool is_disabled;
     bool has_stacks;
-    bool has_driver;  /* the CUDA driver's memory functions too */
-    bool has_tags;    /* optimizers are asked for their tensors */
-    bool has_modules; /* stacks carry the path of the module that ran */
+    bool has_native_stacks; /* frames of native code too */
+    bool has_driver;        /* the CUDA driver's memory functions too */
+    bool has_tags;          /* optimizers are asked for their tensors */
+    bool has_modules;       /* stacks carry the path of the module that ran */
     bool is_quiet;
     bool is_patching; /* hooks go into the GOT; else they are preloaded */
 } sl_record_settings;
@@ -30,7 +31,7 @@ typedef struct sl_record_settings {
     X(DIR, "STORMLOG_DIR", "folder the recordings go to; not set: nothing is recorded")   \
     X(RING, "STORMLOG_RING", "size of the ring of raw events, as in 256MiB")              \
     X(CPU, "STORMLOG_CPU", "1 or 0: record PyTorch's CPU allocator; auto: without a GPU") \
-    X(STACKS, "STORMLOG_STACKS", "python or none")                                        \
+    X(STACKS, "STORMLOG_STACKS", "python, native (those of C and C++ too) or none")       \
     X(DRIVER, "STORMLOG_DRIVER", "0: leave the CUDA driver's memory functions alone")     \
     X(INTERVAL, "STORMLOG_INTERVAL_MS", "milliseconds between two readings of counters")  \
     X(TAGS, "STORMLOG_TAGS", "0: never look at the program's optimizers")                 \
