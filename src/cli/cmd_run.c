@@ -12,11 +12,15 @@
 #include "cli/run_process.h"
 #include "cli/run_target.h"
 #include "cli/run_verdict.h"
+#include "cli/run_watch.h"
 #include "record/record_options.h"
 
 /* As a shell has it: the command was not found, or was found and could not be run. */
 #define EXIT_NOT_FOUND    127
 #define EXIT_NOT_RUNNABLE 126
+
+/* Between two looks at the recordings: a bundle is there within a second of the failure. */
+#define WATCH_MS 250
 
 static const sl_opt options[] = {
     {.name = "output",
@@ -127,6 +131,23 @@ static char **make_argv(const sl_opts *opts) {
     return argv;
 }
 
+static void look(void *self) {
+    sl_run_watch_look(self);
+}
+
+static sl_status run_watched(const sl_opts *opts, const sl_target *target, char **argv,
+                             const sl_run_folder *folder, int *exit_code, sl_error *err) {
+    sl_run_watch *watch = sl_run_watch_new(folder, sl_opts_flag(opts, "quiet"));
+    if (!watch)
+        return sl_fail(err, SL_E_NOMEM, "out of host memory");
+    sl_status status =
+        sl_run_process(target->path, argv, &(sl_run_idle){look, watch, WATCH_MS}, exit_code, err);
+    if (status == SL_OK)
+        sl_run_watch_finish(watch);
+    sl_run_watch_free(watch);
+    return status;
+}
+
 static int run_recorded(const sl_opts *opts, const sl_target *target, char **argv, sl_error *err) {
     static sl_run_folder folder; /* too large for a stack frame; the command runs once */
     char name[64];
@@ -137,7 +158,7 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
     if (status == SL_OK && !export_settings(opts, &folder))
         status = sl_fail_errno(err, SL_E_SYSTEM, "cannot set the environment");
     if (status == SL_OK)
-        status = sl_run_process(target->path, argv, &exit_code, err);
+        status = run_watched(opts, target, argv, &folder, &exit_code, err);
     if (status < 0) {
         sl_run_folder_discard(&folder);
         return status;
@@ -153,7 +174,7 @@ static int run_unrecorded(const sl_target *target, char **argv, sl_error *err) {
     int exit_code = 0;
     sl_cli_complain("not recording '%s': %s; it runs on its own", target->binary,
                     sl_target_fit_text(target->fit));
-    SL_TRY(sl_run_process(target->path, argv, &exit_code, err));
+    SL_TRY(sl_run_process(target->path, argv, NULL, &exit_code, err));
     return exit_code;
 }
 
