@@ -48,6 +48,16 @@ static const sl_opt options[] = {
      .type = SL_OPT_DURATION,
      .initial = "100ms",
      .help = "time between two readings of the counters of host and device"},
+    {.name = "alert-device",
+     .type = SL_OPT_STRING,
+     .metavar = "PERCENT",
+     .initial = "95%",
+     .help = "raise an alert when a card is this full; off: never"},
+    {.name = "alert-host",
+     .type = SL_OPT_STRING,
+     .metavar = "PERCENT",
+     .initial = "95%",
+     .help = "the same for the host's memory"},
     {.name = "quiet",
      .short_name = 'q',
      .type = SL_OPT_FLAG,
@@ -63,8 +73,18 @@ static int64_t interval_ms(const sl_opts *opts) {
     return sl_opts_number(opts, "interval") / 1000;
 }
 
+static sl_status check_percent(const sl_opts *opts, const char *name, sl_error *err) {
+    unsigned percent;
+    if (sl_record_parse_percent(sl_opts_text(opts, name), &percent))
+        return SL_OK;
+    return sl_fail(err, SL_E_USAGE, "--%s is '%s'; expected %s", name, sl_opts_text(opts, name),
+                   SL_RECORD_PERCENT_EXPECTED);
+}
+
 static sl_status check_options(const sl_opts *opts, sl_error *err) {
     int64_t ms = interval_ms(opts);
+    SL_TRY(check_percent(opts, "alert-device", err));
+    SL_TRY(check_percent(opts, "alert-host", err));
     if (sl_opts_flag(opts, "cpu") && sl_opts_flag(opts, "no-cpu"))
         return sl_fail(err, SL_E_USAGE, "--cpu and --no-cpu exclude each other");
     if (ms < 10 || ms > 60000)
@@ -86,6 +106,10 @@ static bool export_settings(const sl_opts *opts, const sl_run_folder *folder) {
            set_env(sl_record_env_name(SL_RECORD_ENV_STACKS), sl_opts_text(opts, "stacks")) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_DRIVER), driver) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_INTERVAL), number) &&
+           set_env(sl_record_env_name(SL_RECORD_ENV_ALERT_DEVICE),
+                   sl_opts_text(opts, "alert-device")) &&
+           set_env(sl_record_env_name(SL_RECORD_ENV_ALERT_HOST),
+                   sl_opts_text(opts, "alert-host")) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_QUIET), quiet);
 }
 
@@ -209,6 +233,14 @@ const sl_cmd sl_cmd_run = {
         "killed. At the end three lines on standard error say where the recordings are, what the "
         "most "
         "severe of them shows, and what to type next.\n\n"
+        "When a request for memory fails, <recording>.oom-<n>/ appears beside the recording within "
+        "a "
+        "second, also when the program catches the error or is killed: what was live and where, "
+        "the "
+        "newest events, the counters, the report. At most 8 a process. Alerts are raised when a "
+        "card or the host's memory is fuller than the threshold; the first of each kind is one "
+        "line "
+        "on standard error, 'stormlog top' shows the newest.\n\n"
         "The exit code is that of CMD (128 + n when signal n ended it, 127 when there is no such "
         "command, 126 when it cannot be run). SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and "
         "SIGUSR2 are handed on to it. With STORMLOG_DISABLE=1 in the environment nothing is "

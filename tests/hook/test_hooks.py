@@ -133,7 +133,7 @@ def _(folder):
     result = tap.run([stormlog, "top", os.path.join(folder, "run")])
     lines = [line for line in result.stdout.splitlines() if "alert after" in line]
     tap.equal(len(lines), 1, result.stdout)
-    tap.contains(lines[0], "device 1: less than a twentieth of the card is free")
+    tap.contains(lines[0], "device 1: 95 % or more of the card is used")
 
 
 @tap.test("top: what was not measured is unknown, and libraries have their names")
