@@ -155,6 +155,14 @@ static char **make_argv(const sl_opts *opts) {
     return argv;
 }
 
+/* A run without a recording is worth more to its owner than no run. */
+static int run_unrecorded(const sl_target *target, char **argv, const char *why, sl_error *err) {
+    int exit_code = 0;
+    sl_cli_complain("not recording '%s': %s; it runs on its own", target->binary, why);
+    SL_TRY(sl_run_process(target->path, argv, NULL, &exit_code, err));
+    return exit_code;
+}
+
 static void look(void *self) {
     sl_run_watch_look(self);
 }
@@ -177,8 +185,11 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
     char name[64];
     int exit_code = 0;
     sl_run_folder_name(name, (int)opts->operands.cnt, opts->operands.at);
-    SL_TRY(sl_run_folder_open(&folder, sl_opts_text(opts, "output"), name, err));
-    sl_status status = export_library(err);
+    sl_status status = sl_run_folder_open(&folder, sl_opts_text(opts, "output"), name, err);
+    if (status < 0 && status != SL_E_USAGE)
+        return run_unrecorded(target, argv, err->text, err);
+    SL_TRY(status);
+    status = export_library(err);
     if (status == SL_OK && !export_settings(opts, &folder))
         status = sl_fail_errno(err, SL_E_SYSTEM, "cannot set the environment");
     if (status == SL_OK)
@@ -194,14 +205,6 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
     return exit_code;
 }
 
-static int run_unrecorded(const sl_target *target, char **argv, sl_error *err) {
-    int exit_code = 0;
-    sl_cli_complain("not recording '%s': %s; it runs on its own", target->binary,
-                    sl_target_fit_text(target->fit));
-    SL_TRY(sl_run_process(target->path, argv, NULL, &exit_code, err));
-    return exit_code;
-}
-
 static int run(const sl_opts *opts, sl_error *err) {
     static sl_target target; /* too large for a stack frame; the command runs once */
     SL_TRY(check_options(opts, err));
@@ -213,8 +216,9 @@ static int run(const sl_opts *opts, sl_error *err) {
     char **argv = make_argv(opts);
     if (!argv)
         return sl_fail(err, SL_E_NOMEM, "out of host memory");
-    int result = target.fit == SL_TARGET_OK ? run_recorded(opts, &target, argv, err)
-                                            : run_unrecorded(&target, argv, err);
+    int result = target.fit == SL_TARGET_OK
+                     ? run_recorded(opts, &target, argv, err)
+                     : run_unrecorded(&target, argv, sl_target_fit_text(target.fit), err);
     free(argv);
     return result;
 }
