@@ -8,17 +8,20 @@
 
 #include "analyze/analysis.h"
 #include "api/torch_version.h"
+#include "export/gzip_out.h"
 #include "export/oom_evidence.h"
 #include "log/log_reader.h"
 #include "model/trace_cut.h"
 #include "read/source.h"
 
-#define EVENTS_MAX   400000 /* of each device in a bundle: some 20 MB of text */
-#define HOLDERS_MAX  500    /* lines in the live set */
-#define NEAR_US      10000  /* an event and its record in the list of failures are this close */
-#define LIBRARY_MAX  64
-#define VERSION_CAP  64
-#define NAME_MAX_LEN 200
+/* Of each device in a bundle: some 20 MB of compressed and of plain text. */
+#define EVENTS_MAX_PACKED 2000000
+#define EVENTS_MAX_PLAIN  400000
+#define HOLDERS_MAX       500   /* lines in the live set */
+#define NEAR_US           10000 /* an event and its record in the list of failures are this close */
+#define LIBRARY_MAX       64
+#define VERSION_CAP       64
+#define NAME_MAX_LEN      200
 
 /* Everything one bundle is made of while it is being made. */
 typedef struct making {
@@ -232,10 +235,11 @@ static sl_status analyze(making *m, sl_error *err) {
 
 static sl_status gather(making *m, uint64_t number, sl_error *err) {
     place found = {0};
+    size_t max_events = sl_gzip_is_built() ? EVENTS_MAX_PACKED : EVENTS_MAX_PLAIN;
     SL_TRY(sl_trace_load(m->recording, NULL, &m->trace, err));
     SL_TRY(m->log ? take_from_log(m, number, &found, err)
                   : take_from_trace(m, number, &found, err));
-    SL_TRY(sl_trace_cut(m->trace, found.device, found.event, EVENTS_MAX, err));
+    SL_TRY(sl_trace_cut(m->trace, found.device, found.event, max_events, err));
     SL_TRY(analyze(m, err));
     m->evidence.trace = m->trace;
     m->evidence.report = m->report;

@@ -208,7 +208,12 @@ static const sl_opt options[] = {
      .choices = SL_EXPORTER_MAP(KIND_CHOICE) + 1,
      .initial = "snapshot",
      .help = "the format:" SL_EXPORTER_MAP(KIND_HELP)},
-    SL_SHARED_OUTPUT,
+    {.name = "output",
+     .short_name = 'o',
+     .type = SL_OPT_FILE,
+     .metavar = "FILE|DIR",
+     .help = "write to FILE, which appears whole or not at all, or into the folder DIR, instead of "
+             "standard output"},
     SL_SHARED_DEVICE,
     SL_SHARED_SINCE,
     SL_SHARED_UNTIL,

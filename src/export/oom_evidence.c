@@ -7,6 +7,7 @@
 
 #include "base/human.h"
 #include "base/json_out.h"
+#include "export/gzip_out.h"
 #include "export/report_format.h"
 #include "export/site_json.h"
 #include "export/telemetry_record.h"
@@ -15,6 +16,7 @@
 #define RECENT_US  10000000 /* of the newest events, before the failure */
 #define RECENT_MAX 10000    /* of them */
 #define TOP_TEXT   10       /* holders in the report for people */
+#define PLAIN_MAX  20000    /* events of a trace that is not compressed: 1 MB */
 
 static const char *or_null(const char *text) {
     return text && *text ? text : NULL;
@@ -29,6 +31,25 @@ static void key_or_null(sl_json_out *json, const char *key, int64_t value) {
 static sl_status write_trace(const void *self, FILE *to, sl_error *err) {
     const sl_oom_evidence *e = self;
     return sl_trace_write_json(e->trace, to, err);
+}
+
+static sl_status write_packed_trace(const void *self, FILE *to, sl_error *err) {
+    FILE *packed = sl_gzip_open(to);
+    if (!packed)
+        return sl_fail(err, SL_E_NOMEM, "out of memory for a compressed file");
+    setvbuf(packed, NULL, _IOFBF, 1 << 16);
+    sl_status status = write_trace(self, packed, err);
+    if (fclose(packed) != 0 && status == SL_OK)
+        status = sl_fail_errno(err, SL_E_WRITE, "cannot write the compressed trace");
+    return status;
+}
+
+/* Small ones stay readable as they are. */
+static bool is_worth_packing(const sl_trace *trace) {
+    size_t cnt = 0;
+    for (size_t i = 0; i < trace->devices.cnt; i++)
+        cnt += trace->devices.at[i]->events.cnt;
+    return sl_gzip_is_built() && cnt > PLAIN_MAX;
 }
 
 static void put_holding(sl_json_out *json, const sl_holding *holding) {
@@ -237,8 +258,10 @@ static sl_status write_bundle(const sl_oom_bundle *bundle, const sl_telemetry *s
 
 sl_status sl_oom_evidence_write(const sl_oom_evidence *evidence, const char *parent,
                                 const char *name, char path[SL_BUNDLE_PATH_CAP], sl_error *err) {
+    bool is_packed = is_worth_packing(evidence->trace);
     const sl_bundle_part parts[] = {
-        {"trace.json", write_trace, evidence},
+        {is_packed ? "trace.json.gz" : "trace.json", is_packed ? write_packed_trace : write_trace,
+         evidence},
         {"live_sites.json", write_live_sites, evidence},
         {"counters.json", write_counters, evidence},
         {"recent_events.txt", write_recent, evidence},

@@ -12,7 +12,8 @@
 /* Longer ones are not looked into; a frame must stay small. */
 #define PATH_CAP 2048
 
-#define TRACE_FILE "trace.json"
+/* A long trace is compressed. */
+static const char *const trace_files[] = {"trace.json", "trace.json.gz"};
 
 static bool join(char out[PATH_CAP], const char *folder, const char *name) {
     return (size_t)snprintf(out, PATH_CAP, "%s/%s", folder, name) < PATH_CAP;
@@ -110,18 +111,26 @@ static sl_status fill_from_samples(const char *path, const sl_load_options *opti
     return sl__tm_attach(trace, set, err);
 }
 
+/* NULL when the bundle has none. */
+static const char *find_trace(const char *folder) {
+    for (size_t i = 0; i < SL_COUNT_OF(trace_files); i++)
+        if (has_file(folder, trace_files[i]))
+            return trace_files[i];
+    return NULL;
+}
+
 /* Bundles of a recording hold every allocation up to the failure. */
-static sl_status fill_from_trace(const char *folder, const sl_load_options *options,
-                                 sl_trace *trace, sl_error *err) {
+static sl_status fill_from_trace(const char *folder, const char *file,
+                                 const sl_load_options *options, sl_trace *trace, sl_error *err) {
     char path[PATH_CAP];
     sl_byte_stream in;
-    if (!join(path, folder, TRACE_FILE))
+    if (!join(path, folder, file))
         return sl_fail(err, SL_E_LIMIT, "the path is too long");
     sl_status status = sl_bytes_open(&in, path, NULL, err);
     if (status >= 0)
         status = sl_source_trace.load(&(sl_source_input){path, &in, options}, trace, err);
     sl_bytes_close(&in);
-    return status < 0 ? sl_error_prefix(err, TRACE_FILE) : SL_OK;
+    return status < 0 ? sl_error_prefix(err, "%s", file) : SL_OK;
 }
 
 static sl_status fill(const char *path, const sl_load_options *options, sl_trace *trace,
@@ -131,12 +140,12 @@ static sl_status fill(const char *path, const sl_load_options *options, sl_trace
         return sl_fail(err, SL_E_TRUNCATED,
                        "it has no manifest.json, which is written last: its writer was stopped "
                        "halfway; the files in it can be read one by one");
-    bool has_trace = has_file(path, TRACE_FILE);
-    SL_TRY(has_trace ? fill_from_trace(path, options, trace, err)
-                     : fill_from_samples(path, options, trace, err));
+    const char *file = find_trace(path);
+    SL_TRY(file ? fill_from_trace(path, file, options, trace, err)
+                : fill_from_samples(path, options, trace, err));
     if (has_file(path, "metadata.json"))
         SL_TRY(read_story(path, &s, err));
-    if (!has_trace)
+    if (!file)
         trace->oom_message = s.message ? s.message : s.reason;
     if (s.reason)
         sl_trace_note(trace, "the bundle was written because of: %s", s.reason);
