@@ -99,10 +99,23 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+/* Bytes of a file's name before its extension, and before that of a compressed one. */
+static size_t stem_length(const char *name) {
+    static const char *const packed[] = {".gz", ".zst"};
+    size_t len = strlen(name);
+    for (size_t i = 0; i < SL_COUNT_OF(packed); i++)
+        if (len > strlen(packed[i]) && strcmp(name + len - strlen(packed[i]), packed[i]) == 0)
+            len -= strlen(packed[i]);
+    for (size_t i = len; i-- > 1;)
+        if (name[i] == '.')
+            return i;
+    return len;
+}
+
 /* "<folder>/python3-4711.pickle" for the recording "python3-4711.slog"; the caller frees it. */
 static char *path_in_folder(const char *folder, const char *recording, const char *extension) {
-    const char *name = base_name(recording), *dot = strrchr(name, '.');
-    size_t len = dot && dot != name ? (size_t)(dot - name) : strlen(name);
+    const char *name = base_name(recording);
+    size_t len = stem_length(name);
     size_t folder_len = strlen(folder);
     while (folder_len > 1 && folder[folder_len - 1] == '/')
         folder_len--;

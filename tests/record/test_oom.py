@@ -184,6 +184,17 @@ def _(folder):
     tap.contains(lines[1], "12 requests failed in ")
 
 
+@tap.test("a long history is kept, compressed, and gives the log's own verdict")
+def _(folder):
+    out, result = run(folder, "for i in range(15000): torch.empty(64)\nfor i in range(30): hold(i)\nfail()\nwait_for(1)\n")
+    bundle, = bundles(out)
+    has_zlib = "zlib: yes" in tap.run([stormlog, "info"]).stdout or os.path.exists(f"{bundle}/trace.json.gz")
+    tap.true(os.path.exists(f"{bundle}/trace.json.gz" if has_zlib else f"{bundle}/trace.json"), f"{os.listdir(bundle)}")
+    found, whole = analyze(bundle), analyze(bundle[:-len(".oom-1")])
+    tap.equal((found["verdict"], found["oom"]), (whole["verdict"], whole["oom"]), "verdict and everything about the failure")
+    tap.equal(found["inputs"][0]["events"], 15000 * 2 + 30 + 1, "events")
+
+
 @tap.test("--quiet writes the bundle without a word")
 def _(folder):
     out, result = run(folder, "hold(0)\nfail()\nwait_for(1)\n", options=["--quiet"])
