@@ -51,6 +51,11 @@ SL_API int sl_record_is_on(void);
 /* Path of the file, "" before the first memory event. Valid until the next start. Since 0.1. */
 SL_API const char *sl_record_path(void);
 
+/* Requests for memory that failed in this recording so far, also those whose error the program
+ * caught; 0 when nothing is recorded. `stormlog export PATH --to oom-bundle` writes the evidence of
+ * each. Since 0.1. */
+SL_API uint64_t sl_record_oom_count(void);
+
 /* A step of the program ended. Steps found without a call of this (torch optimizers) stop being
  * counted from the first call on. Since 0.1. */
 SL_API void sl_record_step(uint64_t number);

@@ -13,10 +13,11 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Iterator, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 from . import _record
 from ._files import find_library
@@ -113,6 +114,7 @@ class Recording:
         if not _is_on():
             return
         self._last_path = _record.path() or None
+        self._write_bundles()
         if self._snapshot is not None:
             self._write_snapshot(self._snapshot)
         if self._is_owner:
@@ -132,7 +134,26 @@ class Recording:
             self._dump_oom()
         self.stop()
 
+    @property
+    def oom_bundles(self) -> List[str]:
+        """The folders of evidence of failed requests, oldest first."""
+        return _bundles_of(self.path) if self.path else []
+
+    def _write_bundles(self) -> None:
+        """The evidence of failed requests, beside the recording, also where the program caught the error. `stormlog run`
+        does this for its own recordings."""
+        path = _record.path()
+        if not self._is_owner or not path or _record.oom_count() == 0:
+            return
+        try:
+            from . import _read
+
+            _read.export(path, "oom-bundle", os.path.dirname(path) or ".")
+        except Exception as failure:
+            logger.warning("no bundle for the out-of-memory: %s", failure)
+
     def _dump_oom(self) -> None:
+        self._write_bundles()
         if self._oom_snapshot is None or self.oom_snapshot_path is not None:
             return
         try:
@@ -148,6 +169,13 @@ class Recording:
             self.stop()
         elif number >= self._steps[0] and not self._is_owner:
             self.start()
+
+
+def _bundles_of(path: str) -> List[str]:
+    found = re.compile(re.escape(os.path.basename(path)) + r"\.oom-(\d+)")
+    folder = os.path.dirname(path) or "."
+    names = [match for match in map(found.fullmatch, os.listdir(folder)) if match]
+    return [os.path.join(folder, match[0]) for match in sorted(names, key=lambda match: int(match[1]))]
 
 
 def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Optional[_PathLike] = None,

@@ -173,6 +173,9 @@ typedef struct sl_log_oom {
  * 64 bytes each: for an event that ends the program or makes its allocator start over. */
 void sl_log_oom_add(sl_log *log, const sl_log_oom *oom);
 
+/* How many were added so far. */
+uint64_t sl_log_oom_count(const sl_log *log);
+
 /* ---- counters -------------------------------------------------------------------------------- */
 
 /* The number of a counter, made on first use; -1 when the table is full. name: string id, only for

@@ -59,6 +59,16 @@ const char *sl_record_path(void) {
     return sl_recorder_path();
 }
 
+/* A log that is not there yet must not be made by asking. */
+uint64_t sl_record_oom_count(void) {
+    sl_capture capture;
+    if (!*sl_recorder_path() || !sl_capture_begin(&capture))
+        return 0;
+    uint64_t cnt = sl_log_oom_count(capture.log);
+    sl_capture_end(&capture);
+    return cnt;
+}
+
 void sl_record_step(uint64_t number) {
     sl_capture capture;
     if (!sl_capture_begin(&capture))

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/diag.h"
+#include "record/alert_rules.h"
 #include "record/backward_map.h"
 #include "record/got_patch.h"
 #include "record/module_paths.h"
@@ -252,6 +253,8 @@ bool sl_recorder_arm(const sl_record_settings *settings) {
     rec.wants_cpu =
         settings->cpu == SL_CPU_ON || (settings->cpu == SL_CPU_AUTO && !sl_record_has_gpu());
     rec.path[0] = '\0';
+    sl_alert_set_threshold(SL_ALERT_DEVICE_FULL, settings->alert_device_pct);
+    sl_alert_set_threshold(SL_ALERT_HOST_FULL, settings->alert_host_pct);
     sl_diag_silence(settings->is_quiet);
     sl_guard_init();
     register_once();
