@@ -19,6 +19,14 @@ typedef struct sl_index {
     uint32_t mask;
 } sl_index;
 
+/* Libraries on devices whose sums are kept; later ones have no curve. */
+#define SL_LIBRARY_SLOTS 64
+
+typedef struct sl_library_slot {
+    uint64_t key;  /* (atomic) 1 << 32, device, label; 0 = free */
+    uint64_t live; /* (atomic) bytes */
+} sl_library_slot;
+
 struct sl_log {
     uint8_t *map; /* mapped, header.file_bytes */
     size_t map_bytes;
@@ -45,6 +53,7 @@ struct sl_log {
     /* (atomic) counter number + 1 by device + 1; 0 = not looked up yet, UINT32_MAX = no room. */
     uint32_t allocated_counter[SL_DEVICE_SLOTS];
     uint32_t reserved_counter[SL_DEVICE_SLOTS];
+    sl_library_slot libraries[SL_LIBRARY_SLOTS];
     uint64_t swept_ns;                        /* maintain only */
     uint32_t stuck_sections;                  /* maintain only: bit i = section i could not grow */
     uint64_t stuck_ns[SL_FORMAT_SECTION_MAX]; /* when it failed, to try again later */
@@ -95,6 +104,9 @@ void sl__live_remove(sl_live_ref ref);
 void sl__curve_totals(sl_log *log, const sl_log_event *event, uint64_t time_ns);
 void sl__curve_set(sl_log *log, uint32_t counter, uint64_t value, uint64_t time_ns);
 void sl__curve_roll(sl_log *log, uint64_t now_ns);
+
+/* log_library.c: a library took or (wrapped around) gave back bytes of the driver. */
+void sl__library_change(sl_log *log, const sl_fmt_site *site, uint64_t bytes, uint64_t time_ns);
 
 /* log_grow.c: gives a section its space up to `records`; SL_OK when it has it. */
 sl_status sl__log_reserve(sl_log *log, uint32_t section, uint64_t records, sl_error *err);
