@@ -57,7 +57,7 @@ static void put_record(void *self, const sl_telemetry_record *record) {
         .inactive_bytes = or_null(record->inactive_bytes),
         .change_bytes = record->change_bytes,
         .used_bytes = (int64_t)record->used_bytes,
-        .free_bytes = SL_TM_NULL,
+        .free_bytes = or_null(record->free_bytes),
         .total_bytes = or_null(record->total_bytes),
         .context = intern(sink, record->context),
         .metadata = intern_metadata(sink, record),
