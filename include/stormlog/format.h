@@ -293,7 +293,8 @@ typedef struct sl_fmt_chunk {
     uint64_t word;    /* (live) ticket << 16 | published count << 1 | open */
     uint64_t base_ns; /* (live) time of the first record, since the start */
     uint64_t thread;  /* (live) low half slot in the thread table, high half thread id */
-    uint64_t unused[5];
+    uint64_t before;  /* (live) 1 + events its slot had published before this chunk, 0 = not told */
+    uint64_t unused[4];
 } sl_fmt_chunk;
 
 /* 32 bytes, as four words:

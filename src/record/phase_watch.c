@@ -80,7 +80,7 @@ static phase phase_of(uint32_t flags, bool is_autograd) {
     return flags & SL_STACK_IN_MODULE ? PHASE_FORWARD : PHASE_NONE;
 }
 
-uint16_t sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack) {
+SL_HOT uint16_t sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack) {
     uint32_t seen = slot->phase;
     if (SL_UNLIKELY(!(seen & SLOT_IS_KNOWN)))
         seen |= thread_bits();

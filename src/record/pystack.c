@@ -106,7 +106,7 @@ static inline int64_t instr_off_of(const char *frame, const char *code) {
     return load_ptr(frame + layout->frame_instr) - (code + layout->code_start);
 }
 
-static void walk(sl_pystack *stack) {
+static SL_HOT void walk(sl_pystack *stack) {
     uint64_t key = 0;
     uint32_t depth = 0;
     const char *frame = innermost_frame();
@@ -221,7 +221,7 @@ static sl_pystack_state prove(void) {
     return state;
 }
 
-void sl_pystack_walk(sl_pystack *stack) {
+SL_HOT void sl_pystack_walk(sl_pystack *stack) {
     int state = atomic_load_explicit(&py_state, memory_order_acquire);
     if (SL_UNLIKELY(state == SL_PYSTACK_UNPROVEN))
         state = (int)prove();

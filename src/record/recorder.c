@@ -34,8 +34,8 @@ typedef enum recorder_state {
 typedef struct recorder {
     atomic_int state;
     _Atomic(sl_log *) log; /* owned; also in sl_recorder_current while events may use it */
+    bool wants_cpu;        /* before the large fields: every event reads it */
     sl_record_settings settings;
-    bool wants_cpu;
     char path[SL_RECORD_PATH_CAP + 128];
 } recorder;
 
@@ -279,6 +279,6 @@ const sl_record_settings *sl_recorder_settings(void) {
     return &rec.settings;
 }
 
-bool sl_recorder_wants_cpu(void) {
+SL_HOT bool sl_recorder_wants_cpu(void) {
     return rec.wants_cpu;
 }

@@ -25,8 +25,9 @@ static inline uint32_t sl_stack_flags_site(uint32_t flags) {
 }
 
 typedef struct sl_stack_ref {
-    uint32_t id;    /* of the log, 0 = no stack */
-    uint32_t flags; /* sl_stack_flag, and the site */
+    uint32_t id;         /* of the log, 0 = no stack */
+    uint32_t flags;      /* sl_stack_flag, and the site */
+    uint32_t *site_memo; /* for sl_log_event; NULL when the stack is not in the cache */
 } sl_stack_ref;
 
 /* Maps the tables. False when there is no memory; stacks are then not recorded. */
@@ -37,5 +38,11 @@ void sl_stack_cache_clear(void);
 
 /* The calling thread's stack now. */
 sl_stack_ref sl_stack_cache_get(sl_log *log);
+
+/* How a backward allocation found its forward stack. */
+typedef enum sl_backward_match { SL_BACKWARD_EXACT, SL_BACKWARD_NEAREST } sl_backward_match;
+
+/* The stack "backward of the operator that was called with `forward`". */
+sl_stack_ref sl_stack_cache_get_backward(sl_log *log, uint32_t forward, sl_backward_match match);
 
 #endif

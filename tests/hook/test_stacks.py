@@ -42,6 +42,39 @@ def check(version, folder):
     tap.equal(totals.health["stack_failure"], 0, "stacks that could not be read")
 
 
+@tap.test("more stacks than the recorder's table begins with: each keeps its own totals")
+def _(folder):
+    depth = 12  # 4,096 ways through two functions
+    source = f"""
+import ctypes, sys
+event = ctypes.CDLL(sys.argv[1]).fake_event
+event.argtypes = [ctypes.c_uint64, ctypes.c_int64, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
+def left(way, left_over, size):
+    walk(way, left_over, size)
+def right(way, left_over, size):
+    walk(way, left_over, size)
+def walk(way, left_over, size):
+    if left_over == 0:
+        event(0x1000 * (size + 1), size, size, size, 0)
+        event(0x1000 * (size + 1), -size, 0, size, 0)
+    else:
+        (right if way & 1 else left)(way >> 1, left_over - 1, size)
+for _ in range(3):
+    for way in range(2 ** {depth}):
+        walk(way, {depth}, way + 1)
+"""
+    out = os.path.join(folder, "run")
+    result = tap.run([stormlog, "run", "-q", "-o", out, "--", sys.executable, "-c", source, f"{fakes}/libc10_cuda.so"],
+                     env={**os.environ, "LD_LIBRARY_PATH": fakes})
+    tap.equal(result.returncode, 0, result.stderr)
+    found = {}
+    for site in slog_totals.load_all(out)[0].sites:
+        turns = [function for function, _, _ in reversed(site.stack) if function in ("left", "right")]
+        way = sum(1 << i for i, function in enumerate(turns) if function == "right")
+        found[way] = (len(turns), site.alloc_cnt, site.alloc_bytes, site.live_bytes)
+    tap.equal(found, {way: (depth, 3, 3 * (way + 1), 0) for way in range(2 ** depth)}, "totals by way")
+
+
 @tap.test("a fork is not warned about: the recorder's thread is gone while the program forks")
 def _(folder):
     python = find("3.12") or find("3.13") or find("3.14")
