@@ -112,26 +112,26 @@ static void print_row(const picture *p, const char *name, sl_maybe_u64 value) {
             name);
 }
 
+/* A library or a tag that holds nothing is no row. */
+static bool is_empty(const sl_ledger_row *row) {
+    return (row->kind == SL_LEDGER_LIBRARY || row->has_tag) && row->bytes.known &&
+           row->bytes.value == 0;
+}
+
 static void print_ledger(const picture *p, int device) {
-    sl_ledger ledger;
-    char used[SL_HUMAN_CAP], total[SL_HUMAN_CAP], name[64];
-    sl_ledger_fill(&ledger, device, &p->tables, &p->counters, p->reader);
-    if (ledger.card_used.known && ledger.card_total.known)
+    sl_top_ledger ledger;
+    char used[SL_HUMAN_CAP], total[SL_HUMAN_CAP], label[SL_LEDGER_LABEL_CAP];
+    if (!sl_top_ledger_fill(&ledger, device, &p->tables, &p->counters, p->reader))
+        fputs("  out of memory for the ledger\n", p->to);
+    const sl_ledger_figures *figures = &ledger.figures;
+    if (figures->card_used.known && figures->card_total.known)
         fprintf(p->to, "  %10s  of %s in use on the card\n",
-                sl_human_bytes(used, ledger.card_used.value),
-                sl_human_bytes(total, ledger.card_total.value));
-    print_row(p, "tensors", ledger.tensors);
-    print_row(p, "held by PyTorch's allocator beyond that", ledger.cache);
-    for (size_t i = 0; i < ledger.library_cnt; i++) {
-        snprintf(name, sizeof name, "%.*s", (int)ledger.libraries[i].name.len,
-                 ledger.libraries[i].name.ptr);
-        print_row(p, name, sl_known_u64(ledger.libraries[i].bytes));
-    }
-    print_row(p, "CUDA context, modules and what was not seen", ledger.context);
-    print_row(p, "other processes", ledger.others);
-    if (ledger.driver.known)
-        print_row(p, "kept by the driver for itself", ledger.driver);
-    print_row(p, "rest", ledger.rest);
+                sl_human_bytes(used, figures->card_used.value),
+                sl_human_bytes(total, figures->card_total.value));
+    for (size_t i = 0; i < ledger.rows.cnt; i++)
+        if (!is_empty(&ledger.rows.at[i]))
+            print_row(p, sl_ledger_label(label, &ledger.rows.at[i]), ledger.rows.at[i].bytes);
+    sl_top_ledger_fini(&ledger);
 }
 
 static void print_host(const picture *p) {

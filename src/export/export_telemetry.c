@@ -59,7 +59,7 @@ sl_status sl_telemetry_convert(sl_telemetry *set, const sl_telemetry_record *rec
         .inactive_bytes = or_null(record->inactive_bytes),
         .change_bytes = record->change_bytes,
         .used_bytes = (int64_t)record->used_bytes,
-        .free_bytes = SL_TM_NULL,
+        .free_bytes = or_null(record->free_bytes),
         .total_bytes = or_null(record->total_bytes),
         .context = intern(set, record->context, &status, err),
         .metadata = intern_metadata(set, record, &status, err),

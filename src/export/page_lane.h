@@ -7,6 +7,7 @@
 
 #include "export/page_names.h"
 #include "export/page_walk.h"
+#include "model/ledger.h"
 
 /* How much of a lane goes into the page. */
 typedef struct sl_page_budget {
@@ -80,6 +81,7 @@ typedef struct sl_page_lane {
     int64_t peak_us;               /* after first_us */
     bool is_sampled;               /* the input holds readings of counters, not events */
     SL_VEC(const char *) counters; /* names of COUNTERS_SERIES, literals */
+    sl_ledger *ledger;             /* owned; NULL, or with the moments of LEDGER_TIME */
     bool has_history, reserved_known, geometry_known, identity_holds;
     int64_t identity_residue;
 } sl_page_lane;
@@ -107,6 +109,7 @@ bool sl_page_add_blocks(sl_page_lane *lane);
 bool sl_page_add_matrix(sl_page_lane *lane);
 bool sl_page_add_segments(sl_page_lane *lane);
 bool sl_page_add_marks(sl_page_lane *lane);
+bool sl_page_add_ledger(sl_page_lane *lane);
 
 /* Everything of a lane whose input holds samples. */
 bool sl_page_add_samples(sl_page_lane *lane);

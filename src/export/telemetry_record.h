@@ -17,7 +17,7 @@ typedef struct sl_telemetry_record {
     sl_maybe_u64 active_bytes, inactive_bytes;
     int64_t change_bytes;
     uint64_t used_bytes;
-    sl_maybe_u64 total_bytes;
+    sl_maybe_u64 free_bytes, total_bytes;
     const char *context;          /* NULL = null */
     uint64_t requested_bytes;     /* metadata */
     uint64_t max_allocated_bytes; /* since the record before; metadata */

@@ -133,6 +133,7 @@ typedef struct sl_counter_series {
     int device;
     uint32_t name; /* string id: "device_used", "process_used", "library:libnccl", ... */
     uint32_t unit; /* string id: "bytes", ... */
+    uint32_t why;  /* string id: why it could not be read any more at the end; 0 = it could */
     SL_VEC(sl_reading) readings; /* ascending time, not overlapping */
 } sl_counter_series;
 

@@ -7,6 +7,7 @@
 
 #include "log/log_reader.h"
 #include "read/native_name.h"
+#include "read/slog_counters.h"
 #include "read/slog_tags.h"
 #include "read/source.h"
 
@@ -14,7 +15,8 @@ typedef struct slog_load {
     sl_log_reader *log;
     sl_trace *trace;
     sl_log_tables tables;
-    sl_slog_tags *tags;  /* owned */
+    sl_slog_tags *tags; /* owned */
+    sl_slog_libraries libraries;
     uint32_t *stack_ids; /* owned; by id of the log, SL_STACK_NONE = not mapped yet */
     uint32_t stack_cnt;
     int64_t start_us; /* of the log, wall clock */
@@ -94,6 +96,8 @@ static bool is_column_event(uint8_t kind) {
 }
 
 static sl_status add_event(slog_load *l, const sl_log_record *r, sl_error *err) {
+    if (!sl_slog_libraries_add(&l->libraries, l->log, l->trace, r))
+        return no_memory(err);
     if (!is_column_event(r->kind)) {
         l->trace->unknown_actions += r->kind >= SL_EV_LIMIT;
         return sl_slog_tags_add(l->tags, r, NULL) ? SL_OK : no_memory(err);
@@ -401,6 +405,9 @@ static sl_status load_all(slog_load *l, sl_error *err) {
     SL_TRY(load_end_state(l, err));
     promote_driver_events(l);
     SL_TRY(use_counters(l, err));
+    SL_TRY(sl_slog_load_curves(l->log, l->trace, err));
+    SL_TRY(sl_slog_libraries_finish(&l->libraries, l->log, l->trace, &l->tables, l->lost, err));
+    SL_TRY(sl_slog_load_alerts(l->log, l->trace, err));
     SL_TRY(load_marks(l, err));
     SL_TRY(load_ooms(l, err));
     add_notes(l);
@@ -438,6 +445,7 @@ static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *e
         status = load_all(&l, err);
     sl_slog_tags_free(l.tags);
     sl_log_tables_fini(&l.tables);
+    sl_slog_libraries_fini(&l.libraries);
     free(l.stack_ids);
     sl_log_reader_close(l.log);
     sl_vec_free(&bytes);

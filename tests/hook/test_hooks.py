@@ -66,6 +66,8 @@ def _(folder):
     sites = {(site.label, site.device): (site.alloc_cnt, site.live_bytes)
              for site in totals[0].select(domain=slog_totals.DRIVER)}
     tap.equal(sites, {("libcublas", 0): (2, 64 * MIB), ("libcublas", 1): (2, 20 * MIB), ("target", 1): (2, 8 * MIB)})
+    curves = {key: value for key, (value, _) in totals[0].counters.items() if key in sites}
+    tap.equal(curves, {key: live for key, (_, live) in sites.items()}, "what they have is a curve too, which outlives the ring")
 
 
 @tap.test("--no-driver leaves the driver alone")
@@ -160,10 +162,10 @@ def _(folder):
     tap.contains(result.stdout, """Device 1
     2.00 GiB  of 8.00 GiB in use on the card
        512 B  tensors
-    2.00 MiB  held by PyTorch's allocator beyond that
-     298 MiB  CUDA context, modules and what was not seen
+    2.00 MiB  allocator's cache
+     298 MiB  CUDA context and modules
      100 MiB  other processes
-     600 MiB  kept by the driver for itself
+     600 MiB  kept by the driver
     1.02 GiB  rest
 """)
 
@@ -187,6 +189,9 @@ def _(folder):
     lines = [line for line in result.stdout.splitlines() if "alert after" in line]
     tap.equal(len(lines), 1, result.stdout)
     tap.contains(lines[0], "device 1: 95 % or more of the card is used")
+    result = tap.run([stormlog, "analyze", "--format", "json", os.path.join(folder, "run")])
+    alerts = [(alert["device"], alert["severity"], alert["text"]) for alert in json.loads(result.stdout)["alerts"]]
+    tap.equal(alerts, [(1, "warning", "95 % or more of the card is used")], "the report has it too")
 
 
 @tap.test("top: what was not measured is unknown, and libraries have their names")
