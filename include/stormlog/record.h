@@ -19,7 +19,11 @@ extern "C" {
 #endif
 
 enum sl_record_cpu { SL_RECORD_CPU_AUTO = 0, SL_RECORD_CPU_ON = 1, SL_RECORD_CPU_OFF = 2 };
-enum sl_record_stacks { SL_RECORD_STACKS_PYTHON = 0, SL_RECORD_STACKS_NONE = 1 };
+enum sl_record_stacks {
+    SL_RECORD_STACKS_PYTHON = 0,
+    SL_RECORD_STACKS_NONE = 1,
+    SL_RECORD_STACKS_NATIVE = 2 /* Python frames, and those of native code inside them */
+};
 
 /* Zero-initialise, set struct_size, then what is wanted. Since 0.1. */
 typedef struct sl_record_options {

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 _PathLike = Union[str, "os.PathLike[str]"]
 
 _EVENT_BYTES = 32  # of one event in the recording's ring
-_STACKS = {"python": 0, "none": 1}
+_STACKS = {"python": 0, "none": 1, "native": 2}
 _CPU = {None: 0, True: 1, False: 2}
 
 # The recording that this module started, and the number that step() gives next.
@@ -189,7 +189,7 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
     """Begins to record this process.
 
     ``max_entries``: raw events that are kept (the newest; totals by line are kept for the whole run). ``stacks``:
-    ``python`` or ``none``. ``dir``: the folder of the file, else STORMLOG_DIR, else ``stormlog-runs``. ``steps``: begin at
+    ``python``, ``native`` (those of C and C++, too) or ``none``. ``dir``: the folder of the file, else STORMLOG_DIR, else ``stormlog-runs``. ``steps``: begin at
     the first and stop at the second step. ``snapshot``: a file in PyTorch's format to write at the end. ``oom_snapshot``:
     the same when memory runs out; None for none. ``cpu``: record PyTorch's CPU allocator, too; None: where there is no
     GPU.

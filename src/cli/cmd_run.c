@@ -41,9 +41,19 @@ static const sl_opt options[] = {
      .help = "only what PyTorch's allocators report, not the CUDA driver's own functions"},
     {.name = "stacks",
      .type = SL_OPT_CHOICE,
-     .choices = "python|none",
+     .choices = "python|native|none",
      .initial = "python",
-     .help = "what is kept about where an allocation came from"},
+     .help = "what is kept about where an allocation came from: its Python frames, those and the "
+             "frames of native code (C, C++) inside them, or nothing"},
+    {.name = "no-tags",
+     .type = SL_OPT_FLAG,
+     .help =
+         "never look at the program's optimizers; what blocks are for is then told from phases and "
+         "stacks alone"},
+    {.name = "modules",
+     .type = SL_OPT_FLAG,
+     .help = "the path of the module that runs (encoder.layers.3.attn) in the stacks of PyTorch "
+             "programs"},
     {.name = "interval",
      .type = SL_OPT_DURATION,
      .initial = "100ms",
@@ -99,12 +109,16 @@ static bool export_settings(const sl_opts *opts, const sl_run_folder *folder) {
     snprintf(number, sizeof number, "%lld", (long long)interval_ms(opts));
     const char *cpu = sl_opts_flag(opts, "cpu") ? "1" : sl_opts_flag(opts, "no-cpu") ? "0" : "auto";
     const char *driver = sl_opts_flag(opts, "no-driver") ? "0" : NULL;
+    const char *tags = sl_opts_flag(opts, "no-tags") ? "0" : NULL;
+    const char *modules = sl_opts_flag(opts, "modules") ? "1" : NULL;
     const char *quiet = sl_opts_flag(opts, "quiet") ? "1" : NULL;
     return set_env(sl_record_env_name(SL_RECORD_ENV_DIR), folder->full_path) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_RING), sl_opts_text(opts, "ring")) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_CPU), cpu) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_STACKS), sl_opts_text(opts, "stacks")) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_DRIVER), driver) &&
+           set_env(sl_record_env_name(SL_RECORD_ENV_TAGS), tags) &&
+           set_env(sl_record_env_name(SL_RECORD_ENV_MODULES), modules) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_INTERVAL), number) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_ALERT_DEVICE),
                    sl_opts_text(opts, "alert-device")) &&

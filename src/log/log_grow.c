@@ -14,7 +14,9 @@
 /* 8 MiB hold a quarter of a million events: seconds of the busiest program until maintain runs. */
 #define FIRST_RING_BYTES (8u << 20)
 #define FIRST_CURVES     8
-/* Levels 0 and 1 of the live table are there from the start; level 1 being used asks for level 2. */
+/* The first levels of the live table are there from the start (248 Ki blocks). Beyond them, a level
+ * being used asks for the next one. */
+#define FIRST_LEVELS     5
 #define LEVELS_AHEAD     2
 /* A section that found no space asks again after this time. */
 #define RETRY_NS         UINT64_C(5000000000)
@@ -25,7 +27,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b) {
 
 uint64_t sl__log_first_records(const sl_fmt_section *s) {
     switch (s->kind) {
-    case SL_SECTION_LIVE: return s->level < LEVELS_AHEAD ? s->cap : 0;
+    case SL_SECTION_LIVE: return s->level < FIRST_LEVELS ? s->cap : 0;
     case SL_SECTION_RING: return min_u64(s->cap, FIRST_RING_BYTES / s->record_bytes);
     case SL_SECTION_CURVES: return min_u64(s->cap, FIRST_CURVES);
     default: return min_u64(s->cap, FIRST_BYTES / s->record_bytes);

@@ -44,13 +44,20 @@ static sl_status take_cpu(sl_record_settings *settings, sl_error *err) {
 }
 
 static sl_status take_stacks(sl_record_settings *settings, sl_error *err) {
+    static const struct {
+        const char *text;
+        bool has_stacks, has_native_stacks;
+    } rows[] = {{"python", true, false}, {"native", true, true}, {"none", false, false}};
     const char *text = text_of(SL_RECORD_ENV_STACKS);
-    if (!text || strcmp(text, "python") == 0)
-        return SL_OK;
-    settings->has_stacks = false;
-    if (strcmp(text, "none") == 0)
-        return SL_OK;
-    return sl_fail(err, SL_E_USAGE, "STORMLOG_STACKS is '%s'; expected python or none", text);
+    for (size_t i = 0; text && i < SL_COUNT_OF(rows); i++)
+        if (strcmp(text, rows[i].text) == 0) {
+            settings->has_stacks = rows[i].has_stacks;
+            settings->has_native_stacks = rows[i].has_native_stacks;
+            return SL_OK;
+        }
+    return text ? sl_fail(err, SL_E_USAGE,
+                          "STORMLOG_STACKS is '%s'; expected python, native or none", text)
+                : SL_OK;
 }
 
 static sl_status take_interval(sl_record_settings *settings, sl_error *err) {
@@ -101,6 +108,8 @@ sl_status sl_record_settings_load(sl_record_settings *settings, sl_error *err) {
     *settings = (sl_record_settings){
         .has_stacks = true,
         .has_driver = !text_of(SL_RECORD_ENV_DRIVER) || is_set(SL_RECORD_ENV_DRIVER),
+        .has_tags = !text_of(SL_RECORD_ENV_TAGS) || is_set(SL_RECORD_ENV_TAGS),
+        .has_modules = is_set(SL_RECORD_ENV_MODULES),
         .interval_ms = 100,
         .alert_device_pct = SL_ALERT_DEFAULT_PCT,
         .alert_host_pct = SL_ALERT_DEFAULT_PCT,

@@ -21,7 +21,10 @@ typedef struct sl_record_settings {
     unsigned alert_host_pct;      /* of the host's memory; 0 = no alert */
     bool is_disabled;
     bool has_stacks;
-    bool has_driver; /* the CUDA driver's memory functions too */
+    bool has_native_stacks; /* frames of native code too */
+    bool has_driver;        /* the CUDA driver's memory functions too */
+    bool has_tags;          /* optimizers are asked for their tensors */
+    bool has_modules;       /* stacks carry the path of the module that ran */
     bool is_quiet;
     bool is_patching; /* hooks go into the GOT; else they are preloaded */
 } sl_record_settings;
@@ -32,11 +35,13 @@ typedef struct sl_record_settings {
     X(DIR, "STORMLOG_DIR", "folder the recordings go to; not set: nothing is recorded")   \
     X(RING, "STORMLOG_RING", "size of the ring of raw events, as in 256MiB")              \
     X(CPU, "STORMLOG_CPU", "1 or 0: record PyTorch's CPU allocator; auto: without a GPU") \
-    X(STACKS, "STORMLOG_STACKS", "python or none")                                        \
+    X(STACKS, "STORMLOG_STACKS", "python, native (those of C and C++ too) or none")       \
     X(DRIVER, "STORMLOG_DRIVER", "0: leave the CUDA driver's memory functions alone")     \
     X(INTERVAL, "STORMLOG_INTERVAL_MS", "milliseconds between two readings of counters")  \
     X(ALERT_DEVICE, "STORMLOG_ALERT_DEVICE", "percent of a card, as in 90%, or off")      \
     X(ALERT_HOST, "STORMLOG_ALERT_HOST", "percent of the host's memory, or off")          \
+    X(TAGS, "STORMLOG_TAGS", "0: never look at the program's optimizers")                 \
+    X(MODULES, "STORMLOG_MODULES", "1: the path of the running module in stacks")         \
     X(QUIET, "STORMLOG_QUIET", "1: no line on standard error, whatever happens")
 
 typedef enum sl_record_env {

@@ -49,6 +49,21 @@ static void takes_the_environment(void **state) {
     assert_true(settings.is_disabled);
 }
 
+static void has_three_kinds_of_stacks(void **state) {
+    (void)state;
+    static const struct {
+        const char *value;
+        bool has_stacks, has_native_stacks;
+    } rows[] = {{"python", true, false}, {"native", true, true}, {"none", false, false}};
+    for (size_t i = 0; i < SL_COUNT_OF(rows); i++) {
+        sl_record_settings settings;
+        setenv("STORMLOG_STACKS", rows[i].value, 1);
+        assert_int_equal(sl_record_settings_load(&settings, NULL), SL_OK);
+        assert_int_equal(settings.has_stacks, rows[i].has_stacks);
+        assert_int_equal(settings.has_native_stacks, rows[i].has_native_stacks);
+    }
+}
+
 /* A wrong value is said, with its name, and the rest is still taken. */
 static void names_the_wrong_variable(void **state) {
     (void)state;
@@ -86,6 +101,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(defaults, clear),
         cmocka_unit_test_setup(takes_the_environment, clear),
+        cmocka_unit_test_setup(has_three_kinds_of_stacks, clear),
         cmocka_unit_test_setup(names_the_wrong_variable, clear),
         cmocka_unit_test_setup(zero_is_not_set, clear),
     };
