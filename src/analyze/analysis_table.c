@@ -7,6 +7,7 @@
 
 #include "analyze/an_context.h"
 #include "analyze/an_telemetry.h"
+#include "analyze/live_split.h"
 #include "analyze/thresholds.h"
 
 typedef struct analysis_row {
@@ -159,7 +160,9 @@ static bool fill_device(sl_an *an) {
     };
     sl_arena *arena = &an->report->arena;
     if (!sl_sites_holdings(an->sites, replay, sl_an_end(an), top, arena, &d.top_live) ||
-        !sl_sites_holdings(an->sites, replay, peaks.requested.event, top, arena, &d.top_peak))
+        !sl_sites_holdings(an->sites, replay, peaks.requested.event, top, arena, &d.top_peak) ||
+        !sl_live_split_by_tag(replay, NULL, sl_an_end(an), &d.live_by_tag) ||
+        !sl_live_split_by_tag(replay, NULL, peaks.requested.event, &d.peak_by_tag))
         return false;
     d.stackless_bytes = stackless_bytes(&d.top_peak);
     an->device_idx = an->report->devices.cnt;

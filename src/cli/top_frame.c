@@ -8,6 +8,7 @@
 #include "base/human.h"
 #include "base/term.h"
 #include "cli/top_ledger.h"
+#include "read/native_name.h"
 
 #define LINE_CAP 512
 
@@ -37,28 +38,33 @@ static void put_frame(char text[LINE_CAP], const sl_log_reader *reader, const sl
     sl_str function = sl_log_get_string(reader, frame->function);
     const size_t shown = 44; /* the end of a path says more than its front */
     bool is_cut = file.len > shown;
-    snprintf(text, LINE_CAP, "%s%.*s:%u in %.*s", is_cut ? "..." : "",
-             (int)(is_cut ? shown : file.len), file.ptr + (is_cut ? file.len - shown : 0),
-             frame->line, (int)(function.len < 100 ? function.len : 100), function.ptr);
+    char line[16] = "", name[SL_NATIVE_NAME_CAP];
+    if (frame->line)
+        snprintf(line, sizeof line, ":%u", frame->line);
+    if (frame->kind == SL_FRAME_NATIVE)
+        function = sl_native_name(function, name);
+    snprintf(text, LINE_CAP, "%s%.*s%s in %.*s", is_cut ? "..." : "",
+             (int)(is_cut ? shown : file.len), file.ptr + (is_cut ? file.len - shown : 0), line,
+             (int)(function.len < 100 ? function.len : 100), function.ptr);
 }
 
-/* The innermost frame that is the user's, else the innermost one of all. */
+/* The innermost of the frames that are most the user's. */
 static void find_line(char text[LINE_CAP], const sl_log_reader *reader, uint32_t stack) {
-    sl_fmt_frame frame, first = {0};
+    sl_fmt_frame frame, best = {0};
     uint32_t at = stack, caller;
-    for (bool is_first = true; sl_log_get_frame(reader, at, &frame, &caller); at = caller) {
-        if (is_first)
-            first = frame;
-        is_first = false;
+    int best_owner = -1;
+    for (; best_owner < SL_OWNER_NAMELESS && sl_log_get_frame(reader, at, &frame, &caller);
+         at = caller) {
         sl_str file = sl_log_get_string(reader, frame.file);
         sl_str function = sl_log_get_string(reader, frame.function);
-        if (sl_frame_classify(file, function).owner >= SL_OWNER_NAMELESS) {
-            put_frame(text, reader, &frame);
-            return;
-        }
+        int owner = sl_frame_classify(file, function).owner;
+        if (owner <= best_owner)
+            continue;
+        best = frame;
+        best_owner = owner;
     }
     if (stack)
-        put_frame(text, reader, &first);
+        put_frame(text, reader, &best);
     else
         snprintf(text, LINE_CAP, "(no Python stack)");
 }

@@ -117,7 +117,10 @@ static void put_site(FILE *to, const char *family, const sl_site_bands *bands, s
         sl_str file = sl_strtab_get(&bands->view->trace->strings, frame.file);
         sl_str function = sl_strtab_get(&bands->view->trace->strings, frame.function);
         put_label(to, "file", file.ptr, file.len);
-        fprintf(to, ",line=\"%" PRIu32 "\",", frame.line);
+        fputs(",line=\"", to);
+        if (frame.line) /* native code has none */
+            fprintf(to, "%" PRIu32, frame.line);
+        fputs("\",", to);
         put_label(to, "function", function.ptr, function.len);
     } else {
         const char *label = is_named ? sl_site_label(bands->sites[band]) : "(all other sites)";

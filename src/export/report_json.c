@@ -4,6 +4,7 @@
 #include "export/report_format.h"
 #include "export/report_words.h"
 #include "export/site_json.h"
+#include "export/split_out.h"
 #include "stormlog/version.h"
 
 static void key_site(sl_json_out *json, const char *key, sl_site site) {
@@ -115,6 +116,8 @@ static void write_device(sl_json_out *json, const sl_report *report, const sl_de
     write_device_totals(json, device);
     key_holdings(json, "top_live", &device->top_live, top);
     key_holdings(json, "top_peak", &device->top_peak, top);
+    sl_split_json(json, "live_by_tag", "tag", &device->live_by_tag);
+    sl_split_json(json, "peak_by_tag", "tag", &device->peak_by_tag);
     write_fragmentation(json, &device->fragmentation);
     sl_json_key(json, "has_history");
     sl_json_bool(json, device->has_history);

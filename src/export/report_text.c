@@ -9,6 +9,7 @@
 #include "base/term.h"
 #include "export/report_format.h"
 #include "export/report_words.h"
+#include "export/split_out.h"
 
 #define LABEL_COLUMNS 14 /* "  called from " */
 #define TEXT_COLUMNS  (SL_TERM_COLUMNS - LABEL_COLUMNS)
@@ -88,12 +89,15 @@ static void put_frame(const text_pen *pen, const char *label, const sl_site *sit
     put_labelled(pen, label, place, i == site->frame_pos ? SL_STYLE_PLACE : SL_STYLE_PLAIN);
 }
 
+/* Native code has a program or a library for its file, and no lines: there it is the function. */
 static bool is_file_shown(const sl_site *site, size_t from, size_t i) {
     const sl_stacks *stacks = &site->trace->stacks;
-    uint32_t file = sl_stack_frame(stacks, site->stack_id, i).file;
-    for (size_t j = from; j < i; j++)
-        if (sl_stack_frame(stacks, site->stack_id, j).file == file)
+    sl_frame frame = sl_stack_frame(stacks, site->stack_id, i);
+    for (size_t j = from; j < i; j++) {
+        sl_frame other = sl_stack_frame(stacks, site->stack_id, j);
+        if (other.file == frame.file && (frame.line || other.function == frame.function))
             return true;
+    }
     return false;
 }
 
@@ -318,6 +322,12 @@ static void put_base(const text_pen *pen, const sl_device_report *device) {
     put_labelled(pen, "base", line, SL_STYLE_PLAIN);
 }
 
+static void put_tags(const text_pen *pen, const char *label, const sl_split *by_tag) {
+    char line[SL_WORDS_CAP];
+    sl_split_words(line, by_tag);
+    put_labelled(pen, label, line, SL_STYLE_PLAIN);
+}
+
 static void put_identity(const text_pen *pen, const sl_device_report *device) {
     char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
     if (device->identity_holds)
@@ -344,6 +354,8 @@ static void put_device(const text_pen *pen, const sl_device_report *device) {
     put_heading(pen, heading);
     put_table(pen, device);
     put_base(pen, device);
+    put_tags(pen, "by tag", &device->live_by_tag);
+    put_tags(pen, "at the peak", &device->peak_by_tag);
     put_fragmentation(pen, device);
     put_counts(pen, device);
     put_identity(pen, device);

@@ -5,6 +5,7 @@
 #define SL_TELEMETRY_RECORD_H
 
 #include "export/exporter.h"
+#include "model/telemetry.h"
 
 /* One record; what a trace cannot know (process, host, rank) is written as the schema's unknown. */
 typedef struct sl_telemetry_record {
@@ -33,5 +34,9 @@ typedef struct sl_telemetry_sink {
  * input has no clock, because the schema's time is a wall clock. */
 sl_status sl_telemetry_walk(const sl_trace *trace, const sl_export_options *options,
                             const sl_telemetry_sink *sink, sl_error *err);
+
+/* The record as the schema has it; its texts go into the set. */
+sl_status sl_telemetry_convert(sl_telemetry *set, const sl_telemetry_record *record,
+                               sl_tm_record *out, sl_error *err);
 
 #endif

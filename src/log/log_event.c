@@ -210,6 +210,31 @@ static SL_HOT void write_alloc(sl_log *log, const sl_log_event *event, uint8_t d
         alloc_block(&c, event, domain);
 }
 
+/* ---- tags ---- */
+
+/* One compare-and-swap of the word that holds site, label and tag: site and label stay what they were
+ * compared to be, so the totals cannot be hurt (L8). When the block went away after all, the swap
+ * fails, or gives the tag to a block of the same site that took the slot; nothing worse. The table
+ * comes first: killed in between, the tag stands where it outlives the ring. */
+bool sl_log_annotate(sl_log *log, uint64_t addr, int8_t device, uint16_t tag) {
+    sl_live_ref ref =
+        sl__live_find(log, addr, sl_live_size_word(0, device, (uint8_t)SL_DOMAIN_BLOCK));
+    if (!ref.bucket)
+        return false;
+    sl_fmt_live *live = &ref.bucket->slot[ref.slot];
+    uint64_t word = sl_get_acquire(&live->site_word);
+    uint64_t size = sl_get_acquire(&live->size_word) & SL_SIZE_MASK;
+    if (word >> 48 == tag)
+        return true;
+    if (sl_get_acquire(&ref.bucket->key[ref.slot]) != addr ||
+        !sl_swap(&live->site_word, &word, (word & SL_SIZE_MASK) | (uint64_t)tag << 48))
+        return false;
+    sl_log_event event = {
+        .kind = SL_EV_ANNOTATE, .device = device, .tag = tag, .addr = addr, .size = size};
+    sl__ring_append(log, &event, sl__now(log), 0);
+    return true;
+}
+
 /* ---- entry ---- */
 
 static SL_HOT void write_checked(sl_log *log, const sl_log_event *event, uint64_t time_ns) {

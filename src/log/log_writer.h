@@ -117,7 +117,7 @@ typedef struct sl_log_event {
     uint8_t kind;   /* sl_event_kind */
     int8_t device;  /* -1 = host */
     uint16_t label; /* sl_log_label: calling library of a driver event, else 0 */
-    uint16_t tag;   /* sl_log_label: phase or tag, 0 = none */
+    uint16_t tag;   /* sl_log_label: phase at birth, later the tag (sl_log_annotate); 0 = none */
     uint32_t stack; /* sl_log_stack_child, 0 = not recorded */
     uint64_t addr;
     uint64_t size;    /* bytes, below 2^48; a free may say 0 when it does not know */
@@ -135,6 +135,12 @@ void sl_log_write(sl_log *log, const sl_log_event *event);
  * touch. Worth its few instructions where something else is done in between, reading a stack for
  * example; changes nothing. */
 void sl_log_expect(const sl_log *log, const sl_log_event *event);
+
+/* Says what a live block is for: replaces its tag in the live table, where the tag outlives the ring,
+ * and keeps an SL_EV_ANNOTATE event. Nothing is done when it has this tag already. False when there is
+ * no such block. The caller sees to it that the block is not freed meanwhile (L7); where that fails the
+ * tag may end on another block of the same site. */
+bool sl_log_annotate(sl_log *log, uint64_t addr, int8_t device, uint16_t tag);
 
 /* A step of the program ended; device totals are kept with it. name: string id, 0 = none. */
 void sl_log_step(sl_log *log, uint64_t number, uint32_t name);
@@ -166,6 +172,9 @@ typedef struct sl_log_oom {
 /* Keeps the request and the sites that hold most on this device at this moment. Reads every site,
  * 64 bytes each: for an event that ends the program or makes its allocator start over. */
 void sl_log_oom_add(sl_log *log, const sl_log_oom *oom);
+
+/* How many were added so far. */
+uint64_t sl_log_oom_count(const sl_log *log);
 
 /* ---- counters -------------------------------------------------------------------------------- */
 

@@ -112,6 +112,10 @@ int64_t sl_replay_time(const sl_replay *replay, uint32_t event);
 /* Microseconds from one event to another; exact for clocks below 2^53. */
 double sl_replay_span_us(const sl_replay *replay, uint32_t from, uint32_t to);
 
+/* What the block was for; SL_TAG_UNKNOWN where the input does not tell. Of a block from before the
+ * trace only the end state can tell. O(1), O(log n) for those. */
+sl_tag sl_replay_tag(const sl_replay *replay, const sl_life *life);
+
 typedef SL_VEC(uint32_t) sl_life_ids;
 
 /* Appends the ids of the lives that are live after the event, ascending (P1), in

@@ -215,6 +215,9 @@ sl_event sl_events_get(const sl_events *events, size_t i);
  * columns were fine, or -1 when memory ran out. */
 int64_t sl_events_sort(sl_events *events);
 
+/* Removes the oldest `cnt` events; at most as many as there are. */
+void sl_events_drop_first(sl_events *events, size_t cnt);
+
 void sl_events_fini(sl_events *events);
 
 #endif

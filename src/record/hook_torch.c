@@ -3,10 +3,12 @@
 
 #include "record/backward_map.h"
 #include "record/hook_table.h"
+#include "record/native_stack.h"
 #include "record/phase_watch.h"
 #include "record/recorder.h"
 #include "record/sampler.h"
 #include "record/stack_cache.h"
+#include "record/tag_scan.h"
 #include "record/torch_profiler.h"
 
 /* c10::DeviceType of plain host memory; every other type is a device with an index. */
@@ -49,9 +51,9 @@ static SL_HOT void add_origin(sl_log_event *event, const sl_capture *capture) {
     sl_stack_ref stack = sl_stack_cache_get(capture->log);
     event->tag = sl_phase_note(capture->log, capture->guard.slot, stack);
     sl_stack_ref origin = stack.id ? stack : sl_backward_find(capture->log, event->size);
-    event->stack = origin.id;
-    event->site_memo = origin.site_memo;
-    if (stack.id && !(stack.flags & (SL_STACK_IN_OPTIMIZER | SL_STACK_IN_BACKWARD)))
+    event->stack = sl_native_add(capture->log, origin.id);
+    event->site_memo = event->stack == origin.id ? origin.site_memo : NULL;
+    if (stack.id && !(stack.flags & (SL_FRAME_OPTIMIZER | SL_FRAME_BACKWARD)))
         sl_backward_note_forward(stack.id);
 }
 
@@ -138,7 +140,7 @@ static void record_oom(int64_t size, uint64_t allocated, uint64_t reserved, uint
         return;
     sl_log_oom oom = {
         .device = device.type == DEVICE_TYPE_CPU ? -1 : device.index,
-        .stack = sl_stack_cache_get(capture.log).id,
+        .stack = sl_native_add(capture.log, sl_stack_cache_get(capture.log).id),
         .requested = (uint64_t)size,
         .allocated = allocated,
         .reserved = reserved,
@@ -178,8 +180,11 @@ void sl_hook_torch_grad_mode(bool is_enabled) {
         !sl_hook_is_in_library("libtorch_python", __builtin_return_address(0)) ||
         !sl_capture_begin(&capture))
         return;
-    sl_phase_note(capture.log, capture.guard.slot, sl_stack_cache_get(capture.log));
+    sl_stack_ref stack = sl_stack_cache_get(capture.log);
+    sl_phase_note(capture.log, capture.guard.slot, stack);
     sl_capture_end(&capture);
+    if (is_enabled && (stack.flags & SL_FRAME_OPTIMIZER) && sl_recorder_settings()->has_tags)
+        sl_tag_scan_border();
 }
 
 /* The CPU allocator asks this before each report. */

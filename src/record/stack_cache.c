@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "record/frame_marks.h"
+#include "record/module_paths.h"
 #include "record/phase_watch.h"
 #include "record/pystack.h"
 
@@ -128,8 +128,10 @@ static sl_stack_ref intern_frame(sl_log *log, const sl_pyframe *frame) {
         .line = text.line,
         .kind = SL_FRAME_PYTHON,
     };
-    return (sl_stack_ref){sl_log_frame_id(log, &row), sl_frame_flags_find(text.function, text.file),
-                          NULL};
+    uint32_t marks = sl_frame_marks_find(text.function, text.file);
+    if (marks & SL_FRAME_MODULE)
+        sl_pystack_add_module_code(frame);
+    return (sl_stack_ref){sl_log_frame_id(log, &row), marks & SL_STACK_FLAGS, NULL};
 }
 
 static sl_stack_ref find_frame(sl_log *log, const sl_pyframe *frame) {
@@ -154,14 +156,18 @@ static uint32_t cut_mark(sl_log *log) {
     return pseudo_child(log, 0, SL_STR("<more frames>"));
 }
 
-static __attribute__((noinline)) sl_stack_ref intern_stack(sl_log *log, const sl_pystack *stack) {
+/* `module_frame` (0 = none) goes right inside the call of the innermost module. */
+static __attribute__((noinline)) sl_stack_ref intern_stack(sl_log *log, const sl_pystack *stack,
+                                                           uint32_t module_frame) {
     sl_stack_ref ref = {stack->is_cut ? cut_mark(log) : 0, 0, NULL};
     for (uint32_t i = stack->depth; i-- > 0;) {
         sl_stack_ref frame = find_frame(log, &stack->frames[i]);
-        if ((frame.flags & ~ref.flags) & SL_STACK_IN_OPTIMIZER)
+        if ((frame.flags & ~ref.flags) & SL_FRAME_OPTIMIZER)
             ref.flags |= sl_phase_site(ref.id) << SL_STACK_SITE_SHIFT;
         ref.id = sl_log_stack_child(log, ref.id, frame.id);
         ref.flags |= frame.flags;
+        if (module_frame && i == stack->module_pos)
+            ref.id = sl_log_stack_child(log, ref.id, module_frame);
     }
     table_add(&stacks, stack->key, value_of(ref));
     return ref;
@@ -171,9 +177,18 @@ SL_HOT sl_stack_ref sl_stack_cache_get(sl_log *log) {
     sl_pystack stack;
     sl_pystack_walk(&stack);
     sl_stack_ref ref = {0, 0, NULL};
-    if (stack.depth == 0 || SL_LIKELY(table_find(&stacks, stack.key, &ref)))
+    if (stack.depth == 0)
         return ref;
-    return intern_stack(log, &stack);
+    uint32_t module_frame = 0;
+    if (SL_UNLIKELY(stack.module)) {
+        /* Two layers of one class are two stacks. */
+        module_frame = sl_module_paths_find(stack.module, stack.root_module);
+        stack.key += module_frame * UINT64_C(0x9e3779b97f4a7c15);
+        stack.key |= 1;
+    }
+    if (SL_LIKELY(table_find(&stacks, stack.key, &ref)))
+        return ref;
+    return intern_stack(log, &stack, module_frame);
 }
 
 /* --- Backward ------------------------------------------------------------------------------------ */

@@ -75,6 +75,34 @@ for _ in range(3):
     tap.equal(found, {way: (depth, 3, 3 * (way + 1), 0) for way in range(2 ** depth)}, "totals by way")
 
 
+def check_training(version, folder):
+    """Objects found in frames: the optimizer for its tensors, the modules for their paths."""
+    python = find(version)
+    if not python:
+        tap.skip(f"there is no Python {version} on this machine")
+    out = os.path.join(folder, "run")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("STORMLOG_")}
+    result = tap.run([stormlog, "run", "-q", "--modules", "-o", out, "--", python, f"{HERE}/fake_training.py"],
+                     env={**clean, "LD_LIBRARY_PATH": fakes, "FAKES": fakes, "PYTHONPATH": f"{HERE}/fake_torch",
+                          "PYTHONDONTWRITEBYTECODE": "1"})
+    tap.equal(result.returncode, 0, result.stderr)
+    expected = json.loads(result.stdout)
+    layers = expected.pop("layers")
+    recording, = glob.glob(f"{out}/*.slog")
+    events = [json.loads(line) for line in
+              tap.run([stormlog, "cat", "--stacks", "--format", "json", recording]).stdout.splitlines()]
+    found = {}
+    for event in events:
+        if event["kind"] == "annotate" and event["addr"]:
+            found[event["tag"]] = found.get(event["tag"], 0) + event["size"]
+    tap.equal(found, expected, "annotated bytes by tag")
+    paths = [frame["function"] for event in events if event["kind"] == "alloc"
+             for frame in event["frames"] if frame["file"] == "<module>"]
+    # The allocation that made the recorder ask for the paths has none yet.
+    tap.equal([path for path in layers if not layers[path] - 1 <= paths.count(path) <= layers[path]], [], f"paths in {paths}")
+    tap.equal(set(paths) - set(layers), set(), "paths that no module has")
+
+
 @tap.test("a fork is not warned about: the recorder's thread is gone while the program forks")
 def _(folder):
     python = find("3.12") or find("3.13") or find("3.14")
@@ -102,5 +130,7 @@ event(0x3000, 512, 512, 512, 0)
 
 for name in VERSIONS:
     tap.test(f"Python {name}")(lambda folder, version=name: check(version, folder))
+    tap.test(f"Python {name}: optimizers and modules are found in frames")(
+        lambda folder, version=name: check_training(version, folder))
 
 tap.main()

@@ -15,7 +15,7 @@ SECTIONS = {1: "strings", 2: "frames", 3: "stacks", 4: "sites", 5: "labels", 6: 
 HEALTH = ["dropped", "skipped_chunks", "string_overflow", "frame_overflow", "stack_overflow", "site_overflow",
           "live_overflow", "label_overflow", "thread_overflow", "counter_overflow", "curve_late", "unknown_free",
           "double_alloc", "size_mismatch", "size_clamped", "bad_event", "extend_failed", "hook_failure",
-          "stack_failure", "reentry", "sample_failure"]
+          "stack_failure", "reentry", "sample_failure", "tag_limit"]
 COUNTERS = {1: "allocated", 2: "reserved", 4: "device_used", 5: "device_total", 6: "process_used", 8: "host_rss",
             9: "host_available", 10: "host_cgroup", 11: "utilization", 13: "temperature", 14: "power", 16: "custom"}
 BLOCK, SEGMENT, DRIVER = 1, 2, 3
