@@ -87,6 +87,14 @@ static void absent_json(const sl_page_lane *lane, sl_json_out *json) {
     if (!lane->trace->has_event_stacks && !lane->is_sampled)
         sl_json_key_cstr(json, "stacks",
                          "The input's events carry no stacks, so bytes have no line.");
+    if (!lane->trace->has_tags && !lane->is_sampled)
+        sl_json_key_cstr(json, "tags",
+                         "The input does not say what blocks are for (parameters, gradients, "
+                         "activations), so there is no split by tag.");
+    if (!lane->has_modules && !lane->is_sampled)
+        sl_json_key_cstr(json, "modules",
+                         "The input does not name the modules that ran, so there is no split by "
+                         "module: record with stormlog run --modules.");
     if (lane->segments_total == 0 && lane->device->segments.cnt == 0)
         sl_json_key_cstr(
             json, "segments",
@@ -166,6 +174,8 @@ static void lane_detail_json(const sl_page_lane *lane, sl_json_out *json) {
     groups_json(&lane->lines, "line", json);
     groups_json(&lane->files, "file", json);
     groups_json(&lane->streams, "stream", json);
+    groups_json(&lane->tags, "tag", json);
+    groups_json(&lane->modules, "module", json);
     sl_json_end_object(json);
     sl_json_key(json, "counters");
     sl_json_begin_array(json);
@@ -317,6 +327,11 @@ void sl_page_meta_json(sl_page *page, sl_json_out *json) {
     char words[SL_WORDS_CAP];
     sl_words_verdict(words, report);
     sl_json_key_cstr(json, "verdict_text", words);
+    sl_json_key(json, "tag_names");
+    sl_json_begin_array(json);
+    for (unsigned tag = 0; tag < SL_TAG_LIMIT; tag++)
+        sl_json_cstr(json, sl_tag_name((sl_tag)tag));
+    sl_json_end_array(json);
     sl_json_key(json, "inputs");
     sl_json_begin_array(json);
     for (size_t i = 0; i < report->inputs.cnt; i++)

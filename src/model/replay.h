@@ -39,6 +39,7 @@ typedef struct sl_life {
     uint32_t segment_idx; /* into sl_replay.segments; SL_IDX_NONE = not known */
     uint16_t stream_idx;
     uint8_t flags; /* sl_life_flag */
+    uint8_t tag;   /* sl_tag, as the allocation or the end state says */
 } sl_life;
 
 /* A segment, or one mapped range of an expandable segment, while it existed. */

@@ -77,8 +77,8 @@ test("boxes of one depth fill their parent without overlap", () => {
 
 function makeRows() {
   const cols = { frame: f(4, 2, 3), live: f(100, 5, 20), blocks: f(1, 1, 1), peak: f(100, 10, 20), at_peak: f(100, 10, 20), allocs: f(0, 2, 1),
-    alloc_bytes: f(0, 15, 20), freed: f(0, 1, 0), median_life_us: f(0, 3, 0) };
-  return sites.siteRows(cols, makeNames());
+    alloc_bytes: f(0, 15, 20), freed: f(0, 1, 0), median_life_us: f(0, 3, 0), tag: f(), tags: f() };
+  return sites.siteRows(cols, makeNames(), []);
 }
 
 test("rows of a range take live, growth and counts from it", () => {

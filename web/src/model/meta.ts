@@ -55,7 +55,8 @@ export interface LaneMeta {
   stacks_kept: number;
   segments_total: number;
   end_blocks_total: number;
-  groups: { line: GroupMeta[]; file: GroupMeta[]; stream: GroupMeta[] };
+  /** by tag and by module: empty where the input does not say */
+  groups: Record<"line" | "file" | "stream" | "tag" | "module", GroupMeta[]>;
   counters: string[];
   oom_events: { event: number; time_us: number; bytes: number }[];
   /** view -> why it cannot be shown for this input */
@@ -115,6 +116,8 @@ export interface PageMeta {
   mode: "one" | "many" | "diff";
   verdict: "healthy" | "leak" | "oom" | "fragmentation" | "spike";
   verdict_text: string;
+  /** what blocks can be for; the first is "unknown" */
+  tag_names: string[];
   inputs: InputMeta[];
   lanes: LaneMeta[];
   findings: FindingMeta[];

@@ -12,7 +12,13 @@ export interface TreeNode {
 }
 
 /** Which frames of a stack are shown. */
-export type FrameChoice = "all" | "python" | "user";
+export type FrameChoice = "all" | "python" | "user" | "module";
+
+const SHOWN: Record<Exclude<FrameChoice, "all">, (this: Names, frame: number) => boolean> = {
+  python(f) { return this.isPython(f); },
+  user(f) { return this.isUser(f); },
+  module(f) { return this.isModule(f); },
+};
 
 export interface TreeOptions {
   /** outermost call on top (callees below), or the allocating line on top (callers below) */
@@ -32,8 +38,7 @@ export function buildTree(sums: StackSums, names: Names, options: TreeOptions): 
     const bytes = sums.bytes[stack]! * options.sign;
     if (bytes <= 0) continue;
     let path = names.stackFrames(stack);
-    if (options.frames === "user") path = path.filter((f) => names.isUser(f));
-    else if (options.frames === "python") path = path.filter((f) => names.isPython(f));
+    if (options.frames !== "all") path = path.filter(SHOWN[options.frames].bind(names));
     if (path.length === 0) path = [names.siteOf(stack)];
     if (options.order === "callees") path.reverse();
     addPath(root, path, bytes, sums.blocks[stack]! * options.sign);

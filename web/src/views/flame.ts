@@ -103,7 +103,7 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
     h("div", { class: "tools" },
       choice("Measure", measures, measure, (v) => { measure = v; compute(); }),
       choice("Order", [{ value: "callees", label: "Callers on top" }, { value: "callers", label: "Allocating line on top" }], order, (v) => { order = v; compute(); }),
-      choice("Frames", frameChoices(hasNative), frames, (v) => { frames = v; compute(); }),
+      choice("Frames", frameChoices(hasNative, state.lane.meta.groups.module.length > 0), frames, (v) => { frames = v; compute(); }),
       hasHistory ? h("div", { class: "buttons" },
         button("At the peak", () => { measure = "live"; state.setInstant(state.lane.meta.peak_event); compute(); }),
         button("Peak of the range", () => { state.setInstant(state.lane.curve.peak(state.range.from, state.range.to).event); }),
@@ -112,9 +112,12 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
   ];
 }
 
-function frameChoices(hasNative: boolean): { value: FrameChoice; label: string }[] {
-  const all: { value: FrameChoice; label: string }[] = [{ value: "all", label: "All" }, { value: "python", label: "Python" }, { value: "user", label: "User code" }];
-  return hasNative ? all : all.filter((c) => c.value !== "python");
+function frameChoices(hasNative: boolean, hasModules: boolean): { value: FrameChoice; label: string }[] {
+  const all: { value: FrameChoice; label: string; isOffered: boolean }[] = [
+    { value: "all", label: "All", isOffered: true }, { value: "python", label: "Python", isOffered: hasNative },
+    { value: "user", label: "User code", isOffered: true }, { value: "module", label: "Modules", isOffered: hasModules },
+  ];
+  return all.filter((c) => c.isOffered);
 }
 
 /** The user's own lines in the colour they have everywhere, libraries in one quiet tone, native code in another. */
