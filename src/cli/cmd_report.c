@@ -91,7 +91,7 @@ static const sl_opt options[] = {
      .max = 1000000,
      .initial = "50000",
      .help = "blocks drawn one by one; all others are in every sum and in one band"},
-    {.name = "title", .type = SL_OPT_STRING, .help = "heading of the page; the first PATH else"},
+    {.name = "title", .type = SL_OPT_STRING, .help = "heading of the page; the PATHs else"},
     {.name = "diff", .type = SL_OPT_FLAG, .help = "compare two inputs: what changed from A to B"},
     {.name = "capacity",
      .type = SL_OPT_SIZE,

@@ -249,11 +249,30 @@ static void fini_page(sl_page *page) {
     sl_page_names_fini(&page->names);
 }
 
+#define TITLE_CAP 512
+
+/* What the page is of, where the caller gave no heading. A longer one is cut. */
+static const char *make_title(const sl_page *page, char text[TITLE_CAP]) {
+    const sl_report *report = page->report;
+    if (report->inputs.cnt == 0)
+        return "stormlog";
+    const char *first = report->inputs.at[0].trace->path;
+    if (report->inputs.cnt == 1)
+        return first;
+    if (page->is_diff)
+        snprintf(text, TITLE_CAP, "From %s to %s", first, report->inputs.at[1].trace->path);
+    else
+        snprintf(text, TITLE_CAP, "%zu inputs: %s to %s", report->inputs.cnt, first,
+                 report->inputs.at[report->inputs.cnt - 1].trace->path);
+    return text;
+}
+
 sl_status sl_export_html(FILE *to, const sl_report *report, const sl_html_options *options,
                          sl_error *err) {
     sl_page page = {.report = report, .title = options->title, .is_diff = options->is_diff};
+    char title[TITLE_CAP];
     if (!page.title)
-        page.title = report->inputs.cnt > 0 ? report->inputs.at[0].trace->path : "stormlog";
+        page.title = make_title(&page, title);
     sl_page_names_init(&page.names, options->lines);
     page.sources = calloc(report->inputs.cnt + 1, sizeof *page.sources);
     sl_status status = page.sources ? build_lanes(&page, options, err)

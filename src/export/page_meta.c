@@ -201,7 +201,7 @@ static void lane_json(const sl_page *page, const sl_page_lane *lane, sl_json_out
     sl_json_end_object(json);
 }
 
-/* The lane a finding speaks of: by its site's input, else the first of its device. */
+/* The lane of a device of an input; of the first input that has it where none is named. */
 static const sl_page_lane *find_lane(const sl_page *page, const sl_trace *trace, int device) {
     for (size_t i = 0; i < page->lanes.cnt; i++)
         if (page->lanes.at[i]->device->device == device &&
@@ -250,7 +250,7 @@ static void key_lane(sl_json_out *json, const sl_page_lane *lane) {
 }
 
 static void finding_json(sl_page *page, const sl_finding *finding, sl_json_out *json) {
-    const sl_page_lane *lane = find_lane(page, finding->site.trace, finding->device);
+    const sl_page_lane *lane = find_lane(page, finding->trace, finding->device);
     int64_t first = lane ? lane->first_us : 0;
     sl_json_begin_object(json);
     sl_json_key_cstr(json, "kind", sl_finding_kind_name(finding->kind));

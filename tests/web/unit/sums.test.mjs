@@ -9,6 +9,7 @@ const { buildTree, layoutTree, largestFirst } = await loadModel("model/tree.ts")
 const sites = await loadModel("model/sites.ts");
 const { diffRows } = await loadModel("model/diff.ts");
 const ranks = await loadModel("model/ranks.ts");
+const { groupFindings } = await loadModel("model/findings.ts");
 const { readMarks } = await loadModel("model/marks.ts");
 const { segmentsAtEnd, totals } = await loadModel("model/segments.ts");
 
@@ -116,6 +117,22 @@ test("the first rank to leave the others", () => {
   assert.equal(ranks.firstGap(map([flat, f(10, 10, 20, 20, 20, 20)])), 2);
   assert.deepEqual(ranks.withoutCommonEnds(["d/rank0.slog, device 0", "d/rank1.slog, device 0"]), ["rank0", "rank1"]);
   assert.deepEqual(ranks.withoutCommonEnds(["same", "same"]), ["same", "same"]);
+});
+
+test("rows of the heat map in three orders, its colours from the lowest to the highest cell", () => {
+  const map = ranks.heatMap([{ max: f(5, 5) }, { max: f(9, 1) }, { max: f(5, 6) }, { max: f(5, 5) }], 2);
+  assert.deepEqual([map.min, map.max], [1, 9]);
+  assert.deepEqual(ranks.rowOrder(map, "named"), [0, 1, 2, 3]);
+  assert.deepEqual(ranks.rowOrder(map, "peak"), [1, 2, 0, 3]);
+  assert.deepEqual(ranks.rowOrder(map, "apart"), [1, 2, 0, 3]);
+  const empty = ranks.heatMap([null, null], 2);
+  assert.deepEqual([empty.min, empty.max], [0, 0]);
+});
+
+test("the same finding of several ranks is one card, led by the largest; within a rank nothing is merged", () => {
+  const finding = (lane, site, bytes, kind = "leak") => ({ kind, subkind: null, severity: "warning", site, lane, bytes });
+  const groups = groupFindings([finding(0, 7, 10), finding(1, 7, 90), finding(0, 8, 1), finding(0, 7, 5), finding(2, 7, 20, "gap")]);
+  assert.deepEqual(groups.map((g) => [g.lead.bytes, g.others.map((o) => o.bytes)]), [[90, [10]], [1, []], [5, []], [20, []]]);
 });
 
 test("ranges are matched by name, inner first; open ones reach the end", () => {

@@ -91,10 +91,12 @@ export function siteColumns(rows: SiteRow[]): SiteColumn[] {
   return ALL_COLUMNS.filter((c) => hasTags || c.key !== "tag");
 }
 
-/** "activation", "activation and 2 more" */
+/** "activation", "activation, gradient", "activation and 2 more" */
 function tagText(row: SiteRow): string {
-  const more = row.tags.length - 1;
-  return `${row.tag ?? "not known"}${more > 0 ? ` and ${more} more` : ""}`;
+  if (row.tag === null) return "not known";
+  const others = row.tags.filter((t) => t !== row.tag);
+  if (others.length < 2) return [row.tag, ...others].join(", ");
+  return `${row.tag} and ${others.length} more`;
 }
 
 export function sortRows(rows: SiteRow[], key: SiteKey, descending: boolean): SiteRow[] {
