@@ -89,12 +89,11 @@ static void absent_json(const sl_page_lane *lane, sl_json_out *json) {
                          "The input's events carry no stacks, so bytes have no line.");
     if (!lane->trace->has_tags && !lane->is_sampled)
         sl_json_key_cstr(json, "tags",
-                         "The input does not say what blocks are for (parameters, gradients, "
-                         "activations), so there is no split by tag.");
+                         "No split by tag: the input does not say what blocks are for.");
     if (!lane->has_modules && !lane->is_sampled)
         sl_json_key_cstr(json, "modules",
-                         "The input does not name the modules that ran, so there is no split by "
-                         "module: record with stormlog run --modules.");
+                         "No split by module: the input does not name the modules that ran; "
+                         "stormlog run --modules records them.");
     if (lane->segments_total == 0 && lane->device->segments.cnt == 0)
         sl_json_key_cstr(
             json, "segments",
