@@ -122,6 +122,8 @@ bool sl_page_add_blocks(sl_page_lane *lane) {
              mark_highest(lane, marked, budget - budget / 2, by_area);
     for (size_t i = 0; ok && i < cnt; i++) {
         const sl_life *life = &lane->replay->lives.at[i];
+        if (life->requested_bytes > lane->largest_block_bytes)
+            lane->largest_block_bytes = life->requested_bytes;
         if (cnt <= budget || marked[i]) {
             put_block(lane, life);
             lane->blocks_kept++;

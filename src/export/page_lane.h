@@ -68,7 +68,7 @@ typedef struct sl_page_lane {
 
     /* What went into the page, for its texts. */
     uint32_t bin_events;
-    uint64_t blocks_kept, largest_left_bytes;
+    uint64_t blocks_kept, largest_left_bytes, largest_block_bytes;
     uint64_t stacks_met, stacks_kept;
     uint64_t segments_kept, end_blocks;
     sl_page_groups lines, files, streams, tags, modules;

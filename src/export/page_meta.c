@@ -164,6 +164,7 @@ static void lane_detail_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_key_u64(json, "blocks_total", lane->blocks_total);
     sl_json_key_u64(json, "blocks_kept", lane->blocks_kept);
     sl_json_key_u64(json, "largest_left_bytes", lane->largest_left_bytes);
+    sl_json_key_u64(json, "largest_block_bytes", lane->largest_block_bytes);
     sl_json_key_u64(json, "stacks_total", lane->stacks_met);
     sl_json_key_u64(json, "stacks_kept", lane->stacks_kept);
     sl_json_key_u64(json, "segments_total", lane->segments_total);
@@ -312,12 +313,23 @@ static void heat_json(const sl_page *page, sl_json_out *json) {
     sl_json_end_object(json);
 }
 
+static void heading_json(const char *title, sl_json_out *json) {
+    sl_json_key_cstr(json, "schema", SL_PAGE_SCHEMA);
+    sl_json_key_cstr(json, "generator", "stormlog " SL_VERSION_STRING);
+    sl_json_key_cstr(json, "title", title);
+}
+
+void sl_page_failure_json(const char *title, const char *reason, sl_json_out *json) {
+    sl_json_begin_object(json);
+    heading_json(title, json);
+    sl_json_key_cstr(json, "failure", reason);
+    sl_json_end_object(json);
+}
+
 void sl_page_meta_json(sl_page *page, sl_json_out *json) {
     const sl_report *report = page->report;
     sl_json_begin_object(json);
-    sl_json_key_cstr(json, "schema", SL_PAGE_SCHEMA);
-    sl_json_key_cstr(json, "generator", "stormlog " SL_VERSION_STRING);
-    sl_json_key_cstr(json, "title", page->title);
+    heading_json(page->title, json);
     sl_json_key_cstr(json, "mode",
                      page->is_diff            ? "diff"
                      : report->inputs.cnt > 1 ? "many"

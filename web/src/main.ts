@@ -1,6 +1,6 @@
 // Puts the page together.
 import { absent, h, replace } from "./draw/dom.ts";
-import { PageData } from "./model/data.ts";
+import { PageData, failureOf } from "./model/data.ts";
 import { Names } from "./model/names.ts";
 import { Lane, State } from "./state.ts";
 import { aboutView } from "./views/about.ts";
@@ -12,7 +12,7 @@ import { ranksView } from "./views/ranks.ts";
 import { segmentsView } from "./views/segments.ts";
 import { sitesView } from "./views/sites.ts";
 import { timelineView } from "./views/timeline.ts";
-import { findingsView, headerView, oomView, tilesView, verdictView } from "./views/top.ts";
+import { failureView, findingsView, headerView, oomView, tilesView, verdictView } from "./views/top.ts";
 
 interface View {
   id: string;
@@ -105,7 +105,13 @@ async function start(): Promise<void> {
 }
 
 async function show(app: HTMLElement): Promise<void> {
-  const data = new PageData(sectionText("meta") ?? "{}", sectionText);
+  const metaText = sectionText("meta") ?? "{}";
+  const failure = failureOf(metaText);
+  if (failure) {
+    replace(app, ...failureView(failure));
+    return;
+  }
+  const data = new PageData(metaText, sectionText);
   const names = await data.section("names");
   if (!names) throw new Error("the file holds no names: it was cut short");
   const { meta } = data;

@@ -51,6 +51,7 @@ export interface LaneMeta {
   blocks_kept: number;
   /** no block that was left out is larger */
   largest_left_bytes: number;
+  largest_block_bytes: number;
   stacks_total: number;
   stacks_kept: number;
   segments_total: number;
@@ -107,6 +108,13 @@ export interface OomMeta {
   stack: number | null;
   site: number | null;
   count: number;
+}
+
+/** A page of an input that could not be read: nothing else is in it. */
+export interface FailureMeta {
+  title: string;
+  generator: string;
+  failure: string;
 }
 
 export interface PageMeta {

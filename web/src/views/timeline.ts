@@ -153,7 +153,8 @@ function timelineBody(state: State): (HTMLElement | null)[] {
   const missing = missingSplits(lane);
   const help = h("p", { class: "hint" },
     `Drag to select a range, it drives every view below; Shift-drag pans, Ctrl-wheel zooms, a click fixes the moment. Keys: ${KEYS.filter((k) => k.text).map((k) => k.text).join(" · ")}.`);
-  return [tools, legend, plot.root, readout, h("p", { class: "sub" }, rangeText, " ", detailNote(state)), markList(state), missing === null ? null : h("p", { class: "sub" }, missing), help];
+  const odd = contradiction(lane);
+  return [odd === null ? null : h("p", { class: "remark" }, odd), tools, legend, plot.root, readout, h("p", { class: "sub" }, rangeText, " ", detailNote(state)), markList(state), missing === null ? null : h("p", { class: "sub" }, missing), help];
 }
 
 /**
@@ -245,6 +246,13 @@ function groupColors(state: State, stacking: Stacking): string[] {
   const { tag_names } = state.data.meta;
   const rank = (label: string, i: number): number => (stacking === "tag" ? tag_names.indexOf(label) - 1 : i); // "unknown" has none
   return state.lane.meta.groups[stacking].map((g, i) => t.series[rank(g.label, i)] ?? t.rest);
+}
+
+/** What cannot be, and yet stands in the input. */
+function contradiction(lane: Lane): string | null {
+  const { largest_block_bytes: largest, capacity_bytes: capacity } = lane.meta;
+  if (capacity === null || largest <= capacity) return null;
+  return `The largest block, ${fmt.bytes(largest)}, is larger than the whole device (${fmt.bytes(capacity)}): either figure is wrong, or the block did not lie on this device.`;
 }
 
 /** Why the run cannot be split in a way that others can. */

@@ -4,7 +4,7 @@ import { theme } from "../draw/colors.ts";
 import { button, h, select } from "../draw/dom.ts";
 import { groupFindings, type FindingGroup } from "../model/findings.ts";
 import * as fmt from "../model/format.ts";
-import type { FindingMeta, PageMeta } from "../model/meta.ts";
+import type { FailureMeta, FindingMeta, PageMeta } from "../model/meta.ts";
 import type { State } from "../state.ts";
 
 const VERDICTS: Record<PageMeta["verdict"], { word: string; tone: string }> = {
@@ -26,8 +26,7 @@ export interface Navigation {
 
 export function headerView(state: State): HTMLElement {
   const { meta } = state.data;
-  const brand = h("div", { class: "brand" }, h("span", { class: "mark", "aria-hidden": "true" }), "stormlog");
-  const header = h("header", { class: "top" }, brand, h("h1", {}, meta.title));
+  const header = h("header", { class: "top" }, brandView(), h("h1", {}, meta.title));
   if (meta.lanes.length < 2) return header;
   const field = select("Showing", meta.lanes.map((_, i) => ({ value: String(i), label: laneName(meta, i) })), String(state.lane.index),
     (v) => void state.setLane(Number(v)));
@@ -35,6 +34,20 @@ export function headerView(state: State): HTMLElement {
   state.on(["lane"], () => { field.querySelector("select")!.value = String(state.lane.index); });
   header.append(field);
   return header;
+}
+
+/** The page of an input that could not be read. */
+export function failureView(meta: FailureMeta): HTMLElement[] {
+  return [
+    h("header", { class: "top" }, brandView(), h("h1", {}, meta.title)),
+    h("main", {}, h("section", { class: "verdict critical", "aria-labelledby": "verdict-word" },
+      h("h2", { id: "verdict-word" }, "No report"), h("p", {}, fmt.capital(meta.failure))),
+    h("p", { class: "sub" }, `Nothing of the input is shown, because a part of it would look like the whole. Made by ${meta.generator}.`)),
+  ];
+}
+
+function brandView(): HTMLElement {
+  return h("div", { class: "brand" }, h("span", { class: "mark", "aria-hidden": "true" }), "stormlog");
 }
 
 export function laneName(meta: PageMeta, index: number): string {
