@@ -21,6 +21,7 @@ static void input_json(const sl_report_input *input, sl_json_out *json) {
     sl_json_key_cstr(json, "kind", sl_words_source(trace->source));
     sl_json_key_u64(json, "events", input->events);
     sl_json_key_maybe_u64(json, "dropped_events", input->dropped_events);
+    sl_json_key_cstr(json, "identity", trace->identity);
     sl_json_key_bool(json, "is_live", trace->is_live);
     sl_json_key_bool(json, "has_time", trace->has_time);
     sl_json_key_bool(json, "has_stacks", trace->has_event_stacks);

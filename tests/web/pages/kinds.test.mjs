@@ -59,6 +59,25 @@ test("two ranks of telemetry stand beside each other", async () => {
   await page.close();
 });
 
+test("a bundle of a failed run: the verdict, the samples before it, words where single blocks are not known", async () => {
+  const folder = path.join(data("peer"), "oom/oom");
+  const bundle = path.join(folder, readdirSync(folder).find((n) => n.startsWith("oom_dump_")));
+  const page = await walk("bundle", [bundle]);
+  const report = analyze(bundle);
+  assert.equal(report.inputs[0].kind, "oom-bundle");
+  assert.match(await page.locator(".verdict").innerText(), /out of memory/i);
+  assert.equal(await value(page, "#tile-peak"), report.devices[0].peak_requested_bytes);
+  await page.close();
+});
+
+test("two inputs can be compared without being asked for a comparison", async () => {
+  const page = await walk("two-inputs", ["s4_fixed", "s2_retention"].map((n) => data("h200", `${n}.pickle.gz`)));
+  await page.click("#tab-diff");
+  await page.waitForSelector("#panel-diff tbody tr");
+  assert.match(await page.locator("#panel-diff tbody tr").first().innerText(), /s2_retention\.py:5/);
+  await page.close();
+});
+
 const hasTorch = spawnSync("/usr/bin/python3", ["-c", "import torch"]).status === 0;
 
 test("a recorded run", { skip: hasTorch ? false : "Debian's python3-torch is not installed" }, async () => {
@@ -69,6 +88,7 @@ test("a recorded run", { skip: hasTorch ? false : "Debian's python3-torch is not
     assert.ok(recording && existsSync(path.join(folder, recording)), "nothing was recorded");
     const input = path.join(folder, recording);
     const page = await walk("recording", [input]);
+    assert.match(await page.locator("header .identity").innerText(), /^A stormlog recording: \S*python3 .*demo_train\.py, process \d+ on .+, started \d{4}-\d\d-\d\d /);
     const report = analyze(input);
     const busiest = report.devices.reduce((a, b) => (b.events > a.events ? b : a));
     assert.equal(await value(page, "#tile-peak"), busiest.peak_requested_bytes);

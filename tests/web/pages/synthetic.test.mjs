@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { ROOT, openBrowser, openPage } from "../browser.mjs";
+import { ROOT, axeSource, openBrowser, openPage } from "../browser.mjs";
 import { OUT, makeReport } from "../report.mjs";
 
 const MAKE_PAGE = process.env.STORMLOG_MAKE_PAGE ?? path.join(ROOT, "build/tests/web/make_page");
@@ -107,6 +107,36 @@ test("ten million events: a page of at most 8 MB, every view", async () => {
   await page.close();
   assert.deepEqual(troubles, []);
 });
+
+for (const [scheme, width] of [["light", 1280], ["dark", 390]])
+  test(`stacked views, ranks and differences are accessible: ${scheme}, ${width} pixels`, async () => {
+    const own = await openBrowser({ viewport: { width, height: 900 }, colorScheme: scheme, bypassCSP: true });
+    const h200 = ["s4_fixed", "s2_retention"].map((n) => path.join(ROOT, "tests/data/h200", `${n}.pickle.gz`));
+    try {
+      for (const [name, file, views] of [
+        ["tags", makeRun("synthetic-tags", 100_000).file, ["sites", "flame"]],
+        ["diff", makeReport("synthetic-diff", h200, "--diff").file, ["diff", "ranks"]],
+      ]) {
+        const { page, troubles } = await openPage(own.context, file);
+        if (name === "tags") await stackBy(page, "By tag", "parameter");
+        for (const tab of views) {
+          await page.click(`#tab-${tab}`);
+          await page.waitForSelector(`#panel-${tab} > *`);
+          await page.waitForTimeout(200);
+          await page.screenshot({ path: path.join(OUT, `synthetic-${name}-${tab}-${scheme}-${width}.png`), fullPage: true });
+          await page.evaluate(axeSource());
+          const problems = await page.evaluate(async () => (await window.axe.run(document, { resultTypes: ["violations"] })).violations
+            .map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | ")}`));
+          assert.deepEqual(problems, [], `${name}, ${tab}`);
+          assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name}, ${tab} is wider than the screen`);
+        }
+        await page.close();
+        assert.deepEqual(troubles, []);
+      }
+    } finally {
+      await own.close();
+    }
+  });
 
 test("512 ranks: a heat map that scrolls, its rows in three orders, findings together", async () => {
   const folder = path.join(OUT, "ranks");

@@ -10,6 +10,8 @@ export interface SectionMeta {
 export interface InputMeta {
   path: string;
   kind: string;
+  /** what ran, where and when; null where the input does not say */
+  identity: string | null;
   events: number;
   dropped_events: number | null;
   is_live: boolean;

@@ -3,13 +3,7 @@ import { h } from "../draw/dom.ts";
 import { describeKept } from "../model/blocks.ts";
 import * as fmt from "../model/format.ts";
 import type { State } from "../state.ts";
-
-const KINDS: Record<string, string> = {
-  "slog": "a stormlog recording",
-  "torch-snapshot": "a PyTorch memory snapshot",
-  "telemetry": "telemetry records",
-  "oom-bundle": "an out-of-memory bundle",
-};
+import { kindText } from "./top.ts";
 
 export function aboutView(state: State): Promise<HTMLElement[]> {
   const { meta } = state.data;
@@ -17,7 +11,7 @@ export function aboutView(state: State): Promise<HTMLElement[]> {
   const row = (name: string, text: string): HTMLElement => h("div", {}, h("dt", {}, name), h("dd", {}, text));
   const inputs = meta.inputs.map((input) => h("div", { class: "input" },
     h("h3", {}, input.path),
-    h("dl", { class: "figures" }, row("Kind", KINDS[input.kind] ?? input.kind), row("Events", fmt.count(input.events)),
+    h("dl", { class: "figures" }, row("Kind", kindText(input)), input.identity === null ? null : row("What ran", input.identity), row("Events", fmt.count(input.events)),
       row("Lost before it was read", input.dropped_events === null ? "not known" : fmt.count(input.dropped_events)),
       row("Clock", input.has_time ? "microseconds" : "none: events are numbered"),
       row("Stacks", input.has_stacks ? "recorded with the events" : "not recorded"),

@@ -4,7 +4,7 @@ import { theme } from "../draw/colors.ts";
 import { button, h, select } from "../draw/dom.ts";
 import { groupFindings, type FindingGroup } from "../model/findings.ts";
 import * as fmt from "../model/format.ts";
-import type { FailureMeta, FindingMeta, PageMeta } from "../model/meta.ts";
+import type { FailureMeta, FindingMeta, InputMeta, PageMeta } from "../model/meta.ts";
 import type { State } from "../state.ts";
 
 const VERDICTS: Record<PageMeta["verdict"], { word: string; tone: string }> = {
@@ -20,13 +20,31 @@ const KINDS: Record<string, string> = {
   "pending-free": "Waiting to be freed", "inefficient": "Inefficient", "retry": "Retry", "history": "Missing history",
 };
 
+const INPUTS: Record<string, string> = {
+  "slog": "a stormlog recording",
+  "torch-snapshot": "a PyTorch memory snapshot",
+  "telemetry": "telemetry records",
+  "oom-bundle": "an out-of-memory bundle",
+};
+
+export function kindText(input: InputMeta): string {
+  return INPUTS[input.kind] ?? input.kind;
+}
+
 export interface Navigation {
   openView: (id: string) => void;
 }
 
 export function headerView(state: State): HTMLElement {
   const { meta } = state.data;
-  const header = h("header", { class: "top" }, brandView(), h("h1", {}, meta.title));
+  const identity = h("p", { class: "identity" });
+  const identify = (): void => {
+    const input = meta.inputs[state.lane.meta.input]!;
+    identity.textContent = fmt.capital([kindText(input), input.identity].filter((t) => t).join(": "));
+  };
+  identify();
+  state.on(["lane"], identify);
+  const header = h("header", { class: "top" }, brandView(), h("h1", {}, meta.title), identity);
   if (meta.lanes.length < 2) return header;
   const field = select("Showing", meta.lanes.map((_, i) => ({ value: String(i), label: laneName(meta, i) })), String(state.lane.index),
     (v) => void state.setLane(Number(v)));
