@@ -79,7 +79,7 @@ function tabs(state: State): { root: HTMLElement; open: (id: string) => void } {
         e.preventDefault();
         open(views[(i + step + views.length) % views.length]!.id, true);
       } } }, view.title));
-    panels.append(h("div", { role: "tabpanel", id: `panel-${view.id}`, "aria-labelledby": `tab-${view.id}`, class: "panel", tabindex: "-1" }));
+    panels.append(h("div", { role: "tabpanel", id: `panel-${view.id}`, "aria-labelledby": `tab-${view.id}`, class: "panel", tabindex: "-1", "data-title": view.title }));
   });
   state.on(["lane"], () => {
     made.clear();

@@ -5,7 +5,7 @@ import { loadModel } from "../load_model.mjs";
 const { Names } = await loadModel("model/names.ts");
 const { LiveSets } = await loadModel("model/live.ts");
 const { Blocks } = await loadModel("model/blocks.ts");
-const { buildTree, layoutTree, largestFirst } = await loadModel("model/tree.ts");
+const { buildTree, bytesThrough, findFrames, layoutTree, largestFirst } = await loadModel("model/tree.ts");
 const sites = await loadModel("model/sites.ts");
 const { diffRows } = await loadModel("model/diff.ts");
 const ranks = await loadModel("model/ranks.ts");
@@ -66,6 +66,17 @@ test("the tree holds every byte once, in both orders", () => {
   const main = user.children.get(0);
   assert.deepEqual([...main.children.keys()].sort(), [2, 3]);
   assert.equal(user.children.get(4).bytes, 100);
+});
+
+test("what is searched for in the tree is counted once", () => {
+  const names = makeNames();
+  const root = buildTree(live().liveAt(2), names, { order: "callees", frames: "all", sign: 1 });
+  assert.equal(findFrames("  ", names), null);
+  assert.deepEqual([...findFrames("TRAIN.py a", names)], [0, 2, 3]);
+  assert.deepEqual([...findFrames("train.py:3 a", names)], [2]);
+  assert.equal(bytesThrough(root, findFrames("train.py", names)), 30);
+  assert.equal(bytesThrough(root, findFrames("train.py:4", names)), 20);
+  assert.equal(bytesThrough(root, findFrames("nowhere", names)), 0);
 });
 
 test("boxes of one depth fill their parent without overlap", () => {

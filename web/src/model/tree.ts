@@ -66,6 +66,27 @@ export function largestFirst(node: TreeNode): TreeNode[] {
   return [...node.children.values()].sort((a, b) => b.bytes - a.bytes || a.frame - b.frame);
 }
 
+/** Frames whose file, line or function answers all words; null when there is nothing to look for. */
+export function findFrames(query: string, names: Names): Set<number> | null {
+  const words = query.trim().toLowerCase().split(/\s+/).filter((w) => w !== "");
+  if (words.length === 0) return null;
+  const out = new Set<number>();
+  for (let f = 0; f < names.frameCnt; f++) {
+    const frame = names.frame(f)!;
+    const text = `${frame.file}:${frame.line} ${frame.function}`.toLowerCase();
+    if (words.every((w) => text.includes(w))) out.add(f);
+  }
+  return out;
+}
+
+/** Bytes that run through any of the frames, each counted once however often a path meets them. */
+export function bytesThrough(node: TreeNode, frames: Set<number>): number {
+  if (frames.has(node.frame)) return node.bytes;
+  let sum = 0;
+  for (const child of node.children.values()) sum += bytesThrough(child, frames);
+  return sum;
+}
+
 export interface Box {
   node: TreeNode;
   x: number;

@@ -19,15 +19,16 @@ export function aboutView(state: State): Promise<HTMLElement[]> {
     input.settings ? h("p", {}, "Allocator settings: ", h("code", {}, input.settings)) : null,
     input.is_live ? h("p", {}, "The program was still running when this was read.") : null,
     input.notes.length > 0 ? h("ul", {}, ...input.notes.map((n) => h("li", {}, n))) : null));
-  const detail = [
-    lane.bin_events === 1 ? "The curve holds every event." : `A point of the curve stands for ${fmt.count(lane.bin_events)} events, with their true lowest and highest value.`,
+  const word = lane.is_sampled ? "sample" : "event";
+  const curve = lane.bin_events === 1 ? `The curve holds every ${word}.` : `A point of the curve stands for ${fmt.plural(lane.bin_events, word)}, with their true lowest and highest value.`;
+  const ofBlocks = lane.is_sampled ? [] : [
     describeKept(lane.blocks_kept, lane.blocks_total, lane.largest_left_bytes),
     lane.stacks_kept === lane.stacks_total ? `All ${fmt.count(lane.stacks_total)} stacks are kept whole.`
       : `${fmt.count(lane.stacks_kept)} of ${fmt.count(lane.stacks_total)} stacks are kept whole, by what they held; the others are folded to their line.`,
     lane.identity_holds ? "The events and the end state agree to the byte."
       : `The events and the end state differ by ${fmt.delta(lane.identity_residue)}: part of the history is missing, or the end state is not known.`,
-    ...Object.values(lane.absent),
   ];
+  const detail = [curve, ...ofBlocks, ...Object.values(lane.absent)];
   return Promise.resolve([
     h("h3", {}, "What this page holds of the shown device"), h("ul", {}, ...detail.map((d) => h("li", {}, d))),
     ...inputs,

@@ -213,11 +213,14 @@ function describe(state: State, event: number, isHover: boolean): string {
   const when = lane.hasTime ? `${fmt.duration(state.axis.timeOf(event))} after the start` : "";
   const word = lane.meta.is_sampled ? "sample" : "event";
   const which = point.from === point.to ? `${word} ${fmt.count(event)}` : `${word}s ${fmt.count(point.from)} to ${fmt.count(point.to)}`;
+  const isPeak = event === lane.meta.peak_event && lane.meta.peak_bytes !== null;
+  // Blocks whose free is missing end with the last event: there the peak is not what the event leaves behind.
+  if (isPeak && lane.meta.bin_events === 1) point.min = point.max = lane.meta.peak_bytes!;
   const live = point.min === point.max
     ? `live ${fmt.bytes(point.max)} (${fmt.exactBytes(point.max)})`
     : `live ${fmt.bytes(point.min)} to ${fmt.bytes(point.max)} (at most ${fmt.exactBytes(point.max)})`;
   const reserved = point.reserved === null ? "" : `, reserved ${fmt.bytes(point.reserved)}`;
-  const lead = isHover ? "" : event === lane.meta.peak_event ? "Peak: " : "Chosen moment: ";
+  const lead = isHover ? "" : isPeak ? "Peak: " : "Chosen moment: ";
   return `${lead}${[when, which].filter((s) => s !== "").join(", ")}: ${live}${reserved}`;
 }
 
