@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Size, first paint and panning speed of pages of 100,000, 1 M and 10 M events, and the same snapshots in PyTorch's own
-# viewer where it can be had. Argument: build folder.
+# Size, first paint and panning speed of pages of 100,000, 1 M and 10 M events and of 512 ranks, and the same snapshots in
+# PyTorch's own viewer where it can be had. Argument: build folder.
 #
 #   STORMLOG_VIEWER=FILE      torch/utils/viz/MemoryViz.js of a PyTorch; without it the viewer is not measured
 #   STORMLOG_VIEWER_EVENTS    events of the snapshots for that, "100000 1000000" by itself
@@ -23,7 +23,9 @@ for events in 100000 1000000 10000000; do
     "$build/bench/bench_page" "$events" "$out/$events.html"
     pages+=("$out/$events.html")
 done
-node "$here/measure.mjs" "${pages[@]}"
+python3 "$here/../../tests/web/make_inputs.py" "$out/ranks" 512
+"$build/stormlog" report "$out"/ranks/*.pickle -o "$out/512-ranks.html"
+node "$here/measure.mjs" "${pages[@]}" "$out/512-ranks.html"
 
 if [ ! -f "${STORMLOG_VIEWER:-}" ]; then
     echo "not measured beside PyTorch's viewer: STORMLOG_VIEWER names no MemoryViz.js"
