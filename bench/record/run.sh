@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What recording costs: per event, and per training step. Argument: the build folder. The interpreter with torch may be
+# What recording costs: per event, per training step, and for a look at an optimizer. Argument: the build folder. The interpreter with torch may be
 # named in STORMLOG_TORCH_PYTHON.
 set -euo pipefail
 build=$(cd "${1:?usage: bench/record/run.sh BUILD_FOLDER}" && pwd)
@@ -11,7 +11,9 @@ python=${STORMLOG_TORCH_PYTHON:-$(command -v /usr/bin/python3 || command -v pyth
 "$python" "$here/events.py" "$build" "${BENCH_RUNS:-7}" "${BENCH_EVENTS:-2000000}"
 echo
 if "$python" -c 'import torch' 2>/dev/null; then
-    "$python" "$here/steps.py" "$build/stormlog" "${BENCH_ROUNDS:-8}" "${BENCH_STEPS:-50}" "${BENCH_COPIES:-3}"
+    "$python" "$here/steps.py" "$build" "${BENCH_ROUNDS:-200}" "${BENCH_STEPS:-3}" "${BENCH_START_ROUNDS:-20}"
+    echo
+    "$python" "$here/tags.py" "$build/stormlog"
 else
     echo "no torch for $python: training steps were not measured"
 fi

@@ -1,32 +1,44 @@
 # SPDX-License-Identifier: MIT
-"""Slowdown of a training step that is bound by the CPU: nothing, `stormlog run`, and (on a GPU) torch's own history with
-Python stacks and with all stacks.
+"""Slowdown of a training step that is bound by the CPU.
 
-Every way has several processes of its own, all started at once; then they take turns of one block of steps, while the
-others are stopped, so that clocks, caches and neighbours treat all ways alike. "Nothing" stands there twice: the
-second one shows how much of a difference is noise. Arguments: the program stormlog, rounds, steps per block, processes of
-each way.
+All ways of one process take turns in blocks of a few steps: the recorder's functions are taken out of torch's import slots
+and put back by slot_switch.c, torch's own history is turned on and off by torch. The order is drawn anew in every round. A
+round gives one ratio for each way, its block against the mean of the two blocks with nothing on; shown are the median of the
+ratios and its 95 % interval (order statistics, as in the sign test). "nothing" stands there twice: the second against the
+first is the error of the method. On a machine that others use that error is several percent; then the clock around each
+report is what can be relied on: it does not see what the recorder's use of the caches costs the program, and nothing else
+disturbs it.
+
+Three processes are measured one after the other: one under `stormlog run`, one that called sl_record_start, and one that
+calls sl_record_start and sl_record_stop around every block, so that the recorder's own thread comes and goes as well.
+
+Arguments: build folder, rounds, steps per block, rounds of the third process.
 """
 
+import ctypes
+import gc
+import glob
+import math
 import os
 import platform
 import random
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-WAYS = ["nothing", "nothing, again", "stormlog run", "torch history, python stacks", "torch history, all stacks"]
-TORCH_STACKS = {"torch history, python stacks": "python", "torch history, all stacks": "all"}
+TORCH, RECORDER, REPORTED, COUNTED, TIMED, TIMED_0 = range(6)  # slot_state of slot_switch.c
+SAMPLE_MAX = 1 << 20
+CLOCKS = {"wall": time.perf_counter_ns, "main thread": time.thread_time_ns, "process": time.process_time_ns}
 
 
-# --- One process that trains when it is told to -----------------------------------------------------
+# --- What is measured -----------------------------------------------------------------------------
 
 
 def make_step(torch, device):
-    """A small transformer: the time goes into launching, which is where a recorder can hurt."""
+    """A small transformer: the time goes into launching, which is where a recorder can hurt. Gradients are gone at the end, so
+    that blocks of different ways leave each other no memory to free."""
     width, batch, length = (128, 8, 32) if device == "cuda" else (32, 2, 8)
     layer = torch.nn.TransformerEncoderLayer(width, 4, 2 * width, dropout=0.0, batch_first=True)
     net = torch.nn.TransformerEncoder(layer, 4, enable_nested_tensor=False).to(device)
@@ -34,129 +46,263 @@ def make_step(torch, device):
     x = torch.randn(batch, length, width, device=device)
 
     def step():
-        optimizer.zero_grad(set_to_none=True)
         net(x).square().mean().backward()
         optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
 
     return step
 
 
-def work(way, block):
+class Options(ctypes.Structure):
+    """sl_record_options of stormlog/record.h."""
+
+    _fields_ = [("struct_size", ctypes.c_uint32), ("cpu", ctypes.c_uint32), ("stacks", ctypes.c_uint32),
+                ("interval_ms", ctypes.c_uint32), ("ring_bytes", ctypes.c_uint64), ("dir", ctypes.c_char_p)]
+
+
+class Recorder:
+    """Recording by sl_record_start, or the one that `stormlog run` brought along."""
+
+    def __init__(self, build, folder):
+        self.library = ctypes.CDLL(os.path.join(build, "libstormlog_record.so"))
+        self.options = Options(struct_size=ctypes.sizeof(Options), dir=folder.encode())
+        self.folder = folder
+
+    def start(self):
+        if not self.library.sl_record_is_on() and self.library.sl_record_start(ctypes.byref(self.options)) != 0:
+            sys.exit("sl_record_start refused")
+
+    def stop(self):
+        self.library.sl_record_stop()
+        for path in glob.glob(os.path.join(self.folder, "*")):
+            os.unlink(path)
+
+
+def recorder_thread_ns():
+    """CPU time of the recorder's own thread."""
+    for task in glob.glob("/proc/self/task/*"):
+        with open(task + "/comm") as file:
+            if file.read() == "stormlog\n":
+                with open(task + "/schedstat") as file:
+                    return int(file.read().split()[0])
+    return 0
+
+
+def switched_ways(torch, switch):
+    """Name of each way, with what turns it on and what turns it off again."""
+
+    def slots(state):
+        return lambda: switch.slot_switch_set(state)
+
+    def history(stacks):
+        return lambda: torch.cuda.memory._record_memory_history(stacks=stacks, max_entries=1000000)
+
+    def no_history():
+        torch.cuda.memory._record_memory_history(enabled=None)
+
+    ways = {"nothing": (slots(TORCH), slots(TORCH)), "nothing, again": (slots(TORCH), slots(TORCH)),
+            "stormlog": (slots(RECORDER), slots(TORCH))}
+    if torch.cuda.is_available():
+        ways["torch history, python stacks"] = (history("python"), no_history)
+        ways["torch history, all stacks"] = (history("all"), no_history)
+    else:
+        ways["torch reports, nobody listens"] = (slots(REPORTED), slots(TORCH))
+    return ways
+
+
+def started_ways(recorder):
+    def nothing():
+        pass
+
+    return {"nothing": (nothing, nothing), "nothing, again": (nothing, nothing),
+            "stormlog": (recorder.start, recorder.stop)}
+
+
+# --- Measuring ------------------------------------------------------------------------------------
+
+
+def pin_main_thread():
+    """To one processor, the last one; the threads that exist already keep all of them."""
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def time_block(step, wait, block):
+    wait()
+    before = [read() for read in CLOCKS.values()]
+    for _ in range(block):
+        step()
+    wait()
+    return [(read() - start) / block / 1000 for read, start in zip(CLOCKS.values(), before)]
+
+
+def take_turns(ways, step, wait, rounds, block, warm):
+    """For each way a list of (time of a step by each clock), one for each round."""
+    times = {name: [] for name in ways}
+    order = random.Random(1)
+    gc.disable()
+    for number in range(rounds + 2):  # two rounds to get warm
+        if number % 16 == 0:
+            gc.collect()
+        for name in order.sample(list(ways), len(ways)):
+            turn_on, turn_off = ways[name]
+            turn_on()
+            for _ in range(warm):
+                step()
+            measured = time_block(step, wait, block)
+            turn_off()
+            if number >= 2:
+                times[name].append(measured)
+    return times
+
+
+def count_events(switch, step):
+    switch.slot_switch_set(COUNTED)
+    switch.slot_switch_count()
+    step()
+    cnt = switch.slot_switch_count()
+    switch.slot_switch_set(TORCH)
+    return cnt
+
+
+class TimedReports:
+    """A clock around every report, while training runs: the direct cost of events between which the program does its own work
+    and uses the caches. Blocks with and without the recorder alternate; the clock's own time is taken off."""
+
+    def __init__(self, switch):
+        self.switch = switch
+        self.buffer = (ctypes.c_int64 * SAMPLE_MAX)()
+        self.switch.slot_switch_ticks.restype = ctypes.c_uint64
+
+    def block(self, state, step, steps):
+        self.switch.slot_switch_set(state)
+        step()
+        self.switch.slot_switch_samples(self.buffer)
+        for _ in range(steps):
+            step()
+        cnt = self.switch.slot_switch_samples(self.buffer)
+        self.switch.slot_switch_set(TORCH)
+        ticks = self.buffer[:cnt]
+        return {"alloc": [t for t in ticks if t >= 0], "free": [-t for t in ticks if t < 0]}
+
+    def measure(self, step, blocks, steps):
+        start_ns, start_ticks = time.perf_counter_ns(), self.switch.slot_switch_ticks()
+        seen = {state: {"alloc": [], "free": []} for state in (TIMED, TIMED_0)}
+        for _ in range(blocks):
+            for state in seen:
+                for kind, values in self.block(state, step, steps).items():
+                    seen[state][kind] += values
+        tick_ns = (time.perf_counter_ns() - start_ns) / (self.switch.slot_switch_ticks() - start_ticks)
+        print("| a clock around each | reports | 10 % below, ns | median, ns | 90 % below, ns | mean without the slowest 2 %, ns |")
+        print("| --- | ---: | ---: | ---: | ---: | ---: |")
+        for kind in ("alloc", "free"):
+            own, clock = ([measure(seen[state][kind]) * tick_ns for measure in
+                           (lowest_tenth, statistics.median, highest_tenth, mean_uninterrupted)] for state in seen)
+            print(f"| {kind} | {len(seen[TIMED][kind]):,} | " + " | ".join(f"{a - b:.0f}" for a, b in zip(own, clock)) + " |")
+
+
+def work(kind, build, folder, rounds, block):
     import torch
     has_gpu = torch.cuda.is_available()
+    wait = torch.cuda.synchronize if has_gpu else lambda: None
     torch.set_num_threads(1)
     torch.manual_seed(0)
     step = make_step(torch, "cuda" if has_gpu else "cpu")
-    if way in TORCH_STACKS:
-        torch.cuda.memory._record_memory_history(stacks=TORCH_STACKS[way], max_entries=1000000)
-    wait = torch.cuda.synchronize if has_gpu else lambda: None
-    for _ in range(2 * block):  # first sight of every stack, every kernel
+    recorder = Recorder(build, folder)
+    for _ in range(5):  # binds every slot
         step()
-    wait()
-    before = torch.cuda.memory_stats()["allocation.all.allocated"] if has_gpu else 0
-    step()
-    per_step = torch.cuda.memory_stats()["allocation.all.allocated"] - before if has_gpu else 0
-    print(os.getpid(), torch.__version__, "cuda" if has_gpu else "cpu", per_step, flush=True)
-    for _ in sys.stdin:
-        step()  # caches are cold after the others' turns
-        wait()
-        start = time.perf_counter()
-        for _ in range(block):
-            step()
-        wait()
-        print((time.perf_counter() - start) / block * 1e6, flush=True)
+    recorder.start()
+    for _ in range(20):
+        step()
+    switch = ctypes.CDLL(os.path.join(build, "bench/libslot_switch.so"))
+    if switch.slot_switch_find() == 0:
+        sys.exit("no slot of torch holds a function of the recorder")
+    events = count_events(switch, step)
+    print(f"\n{kind}: {rounds} rounds of {block} steps on {'cuda' if has_gpu else 'cpu'}, torch {torch.__version__}, Python "
+          f"{platform.python_version()}, {events} allocs and frees a step")
+    if kind == "sl_record_start and sl_record_stop around each block":
+        switch.slot_switch_set(RECORDER)
+        recorder.stop()
+        ways, warm = started_ways(recorder), 10  # a new file: stacks are seen for the first time again
+    else:
+        ways, warm = switched_ways(torch, switch), 1  # caches are cold after the others' turns
+    pin_main_thread()
+    if warm == 1:
+        TimedReports(switch).measure(step, 8, 5)
+    start_ns, start_helper_ns = time.perf_counter_ns(), recorder_thread_ns()
+    times = take_turns(ways, step, wait, rounds, block, warm)
+    helper_ns = recorder_thread_ns() - start_helper_ns
+    show(times, events)
+    if helper_ns > 0:
+        print(f"the recorder's own thread: {helper_ns / (time.perf_counter_ns() - start_ns) * 100:.2f} % of one processor")
+    if not has_gpu:
+        print("torch's own history needs a CUDA device: not measured. While its CPU memory is recorded, torch keeps a table of "
+              "block sizes" + (", which is \"torch reports, nobody listens\"." if len(ways) > 3 else "."))
+    sys.stdout.flush()
     os._exit(0)
 
 
-# --- Who tells them -----------------------------------------------------------------------------------
+# --- Showing --------------------------------------------------------------------------------------
 
 
-class Worker:
-    def __init__(self, way, stormlog, block, folder):
-        own = [sys.executable, os.path.abspath(__file__), "--work", way, str(block)]
-        # The CPU's allocator is recorded by itself where there is no GPU.
-        command = [stormlog, "run", "-q", "-o", folder, "--", *own] if way == "stormlog run" else own
-        self.way = way
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def wait_ready(self):
-        pid, self.torch, self.device, self.per_step = self.process.stdout.readline().split()
-        self.pid = int(pid)  # of the interpreter, which may be below `stormlog run`
-        os.kill(self.pid, signal.SIGSTOP)
-
-    def take_turn(self):
-        os.kill(self.pid, signal.SIGCONT)
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        value = float(self.process.stdout.readline())
-        os.kill(self.pid, signal.SIGSTOP)
-        return value
-
-    def end(self):
-        os.kill(self.pid, signal.SIGCONT)
-        self.process.communicate()
+def lowest_tenth(values):
+    return statistics.quantiles(values, n=10)[0]
 
 
-def has_device():
-    code = "import torch, sys; sys.exit(not torch.cuda.is_available())"
-    return subprocess.run([sys.executable, "-c", code]).returncode == 0
+def highest_tenth(values):
+    return statistics.quantiles(values, n=10)[-1]
 
 
-def measure(stormlog, rounds, block, copies, folder):
-    """(ways, one of the workers, a time for each (copy, round) of each way)."""
-    ways = WAYS if has_device() else WAYS[:3]
-    workers = [[Worker(way, stormlog, block, folder) for way in ways] for _ in range(copies)]
-    for group in workers:
-        for worker in group:
-            worker.wait_ready()
-    times = {way: [] for way in ways}
-    order = random.Random(1)
-    for _ in range(rounds):
-        for group in workers:
-            for worker in order.sample(group, len(group)):
-                times[worker.way].append(worker.take_turn())
-    for group in workers:
-        for worker in group:
-            worker.end()
-    return ways, workers[0][0], times
+def mean_uninterrupted(values):
+    """Without the slowest 2 %, among which are those during which another program ran."""
+    return statistics.fmean(sorted(values)[:int(len(values) * 0.98)])
 
 
-def spread(values):
-    """First and third quartile."""
-    low, _, high = statistics.quantiles(values, n=4)
-    return low, high
+def median_interval(values):
+    """Median and 95 % interval of it: from the k-th smallest to the k-th largest."""
+    ordered = sorted(values)
+    low = max(0, math.floor(len(ordered) / 2 - 0.98 * math.sqrt(len(ordered))))
+    return statistics.median(ordered), ordered[low], ordered[-1 - low]
 
 
-def show(ways, worker, times, args):
-    rounds, block, copies = args
-    base = times["nothing"]
-    print(f"{rounds} rounds of {block} steps, {copies} processes of each way in turns, on {worker.device}, torch "
-          f"{worker.torch}, Python {platform.python_version()}" + (f"; {worker.per_step} allocations a step" if worker.device == "cuda" else ""))
-    print("| way | median step, us | quartiles, us | slowdown, median of pairs | quartiles of it |")
-    print("| --- | ---: | ---: | ---: | ---: |")
+def ratios_of(times, name, clock):
+    """Percent by which each block of a way was slower than nothing in the same round."""
+    pairs = zip(times[name], times["nothing"], times["nothing, again"])
+    if name.startswith("nothing"):
+        return [(own[clock] / first[clock] - 1) * 100 for own, first, _ in pairs]
+    return [(own[clock] * 2 / (first[clock] + again[clock]) - 1) * 100 for own, first, again in pairs]
+
+
+def show(times, events):
+    print("| way | clock | median step, us | slowdown, median of rounds | 95 % interval | ns an event |")
+    print("| --- | --- | ---: | ---: | ---: | ---: |")
     slowdown = {}
-    for way in ways:
-        ratios = [value / nothing - 1 for value, nothing in zip(times[way], base)]
-        slowdown[way] = statistics.median(ratios) * 100
-        low, high = spread(times[way])
-        few, many = (quartile * 100 for quartile in spread(ratios))
-        print(f"| {way} | {statistics.median(times[way]):.1f} | {low:.1f} to {high:.1f} | {slowdown[way]:+.2f} % "
-              f"| {few:+.2f} to {many:+.2f} % |")
-    for way in TORCH_STACKS:
-        if way in slowdown:
-            print(f"{way}: {slowdown[way] / max(slowdown['stormlog run'], 0.01):.1f} times the recorder's slowdown")
-    if worker.device == "cpu":
-        print("On the CPU the slowdown includes torch's own table of block sizes, which it keeps only while blocks are reported.")
+    for clock, clock_name in enumerate(CLOCKS):
+        for name in list(times)[1:]:
+            middle, low, high = median_interval(ratios_of(times, name, clock))
+            step_us = statistics.median(row[clock] for row in times[name])
+            nothing_us = statistics.median(row[clock] for row in times["nothing"])
+            slowdown[name, clock_name] = middle
+            print(f"| {name} | {clock_name} | {step_us:.1f} | {middle:+.2f} % | {low:+.2f} to {high:+.2f} % "
+                  f"| {middle / 100 * nothing_us * 1000 / events:.0f} |")
+    for name, clock_name in slowdown:
+        if name.startswith("torch history") and clock_name == "wall":
+            own = slowdown["stormlog", clock_name]
+            print(f"{name}: " + (f"{slowdown[name, clock_name] / own:.1f} times the recorder's slowdown" if own > 0 else
+                                 "the recorder's slowdown is not above 0"))
 
 
 def main():
-    stormlog, args = os.path.abspath(sys.argv[1]), [int(text) for text in sys.argv[2:5]]
-    with tempfile.TemporaryDirectory() as folder:
-        ways, worker, times = measure(stormlog, *args, os.path.join(folder, "run"))
-    show(ways, worker, times, args)
+    build, rounds, block, start_rounds = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
+    with tempfile.TemporaryDirectory(prefix="stormlog-bench-") as folder:
+        own = [sys.executable, os.path.abspath(__file__), "--work"]
+        preload = [os.path.join(build, "stormlog"), "run", "-q", "-o", folder, "--"]
+        subprocess.run([*preload, *own, "stormlog run", build, folder, rounds, block], check=True)
+        subprocess.run([*own, "sl_record_start", build, folder, rounds, block], check=True)
+        subprocess.run([*own, "sl_record_start and sl_record_stop around each block", build, folder, start_rounds, "20"],
+                       check=True)
 
 
 if sys.argv[1] == "--work":
-    work(sys.argv[2], int(sys.argv[3]))
+    work(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]), int(sys.argv[6]))
 else:
     main()

@@ -77,7 +77,8 @@ typedef enum sl_section_kind {
     X(17, HOOK_FAILURE, "hook_failure", 1, "hooks that could not be set or failed")               \
     X(18, STACK_FAILURE, "stack_failure", 1, "stacks that could not be read")                     \
     X(19, REENTRY, "reentry", 0, "events from inside the recorder, left out")                     \
-    X(20, SAMPLE_FAILURE, "sample_failure", 0, "counters that could not be read")
+    X(20, SAMPLE_FAILURE, "sample_failure", 0, "counters that could not be read")                 \
+    X(21, TAG_LIMIT, "tag_limit", 1, "tensors of optimizers that were too many to look at")
 
 typedef enum sl_health_kind {
 #define SL_HEALTH_ENUM(number, name, text, lossy, meaning) SL_HEALTH_##name = number,
@@ -293,7 +294,8 @@ typedef struct sl_fmt_chunk {
     uint64_t word;    /* (live) ticket << 16 | published count << 1 | open */
     uint64_t base_ns; /* (live) time of the first record, since the start */
     uint64_t thread;  /* (live) low half slot in the thread table, high half thread id */
-    uint64_t unused[5];
+    uint64_t before;  /* (live) 1 + events its slot had published before this chunk, 0 = not told */
+    uint64_t unused[4];
 } sl_fmt_chunk;
 
 /* 32 bytes, as four words:
@@ -308,7 +310,7 @@ typedef struct sl_fmt_record {
 /* A block of the live table. */
 typedef struct sl_fmt_live {
     uint64_t size_word; /* size 48 bits, device 8 (signed), domain 8 */
-    uint64_t site_word; /* site 32 bits, label 16, tag 16 */
+    uint64_t site_word; /* site 32 bits, label 16, tag 16: the phase, once annotated the tag */
     uint64_t time_ns;   /* of the alloc */
 } sl_fmt_live;
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Deque, Dict, Iterable, List, Optional, Tuple
 
 from ._collectors import DeviceMemoryCollector, DeviceMemorySample
+from ._repeat import Repeater
 from .telemetry import (SCHEMA_VERSION_V2, TelemetryEventV2, resolve_distributed_identity, telemetry_event_from_record,
                         write_telemetry_records)
 from .utils import format_bytes
@@ -125,8 +126,7 @@ class TrackerBase:
         self._events_lock = threading.RLock()
         self._clock = Clock()
         self._sequence = 0
-        self._stop_event = threading.Event()
-        self._tracking_thread: Optional[threading.Thread] = None
+        self._sampler = Repeater("stormlog-tracker", self._tick_or_tell, lambda: self.sampling_interval, at_once=False)
         self._evidence_dir = evidence_dir
         self._evidence: Optional[EvidenceFile] = None
         self._last_sample: Optional[DeviceMemorySample] = None
@@ -161,22 +161,15 @@ class TrackerBase:
         # Memory that is there already is no allocation of the first tick, and no peak of this tracking.
         self._peak_floor = self._last_peak_read = self.collector.peak_bytes()
         self._add_event("start", 0, "Memory tracking started", sample=first)
-        self._stop_event = threading.Event()
-        self._tracking_thread = threading.Thread(target=self._tracking_loop, args=(self._stop_event,),
-                                                 name="stormlog-tracker", daemon=True)
-        self._tracking_thread.start()
+        self._sampler.start()
 
     def stop_tracking(self) -> None:
         """Ends sampling, after one last sample; does nothing when there is none."""
         if not self.is_tracking:
             return
-        self._stop_event.set()
-        thread, self._tracking_thread = self._tracking_thread, None
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(JOIN_TIMEOUT_S)
-            if thread.is_alive():
-                logger.warning("the tracking thread did not end within %g s; an alert callback may be blocking it",
-                               JOIN_TIMEOUT_S)
+        if not self._sampler.stop(JOIN_TIMEOUT_S):
+            logger.warning("the tracking thread did not end within %g s; an alert callback may be blocking it",
+                           JOIN_TIMEOUT_S)
         try:
             self._tick()
         except Exception as error:
@@ -206,13 +199,12 @@ class TrackerBase:
 
     # --- sampling -------------------------------------------------------------------------------------------------
 
-    def _tracking_loop(self, stop: threading.Event) -> None:
-        while not stop.wait(self.sampling_interval):
-            try:
-                self._tick()
-            except Exception as error:
-                self._add_event("error", 0, f"Tracking error: {error}")
-                stop.wait(ERROR_PAUSE_S)
+    def _tick_or_tell(self) -> None:
+        try:
+            self._tick()
+        except Exception as error:
+            self._add_event("error", 0, f"Tracking error: {error}")
+            self._sampler.pause(ERROR_PAUSE_S)
 
     def _take_sample(self) -> Optional[DeviceMemorySample]:
         """A new sample, or None when the device could not be asked; that is counted, never shown as 0 bytes."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -13,6 +12,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 from . import _process as psutil
 from ._collectors import CPUDeviceCollector
 from ._process import PeakWatch
+from ._repeat import Repeater, check_interval
 from ._tracking import TrackerBase, TrackingEvent, check_limits, identity_of
 
 __all__ = ["CPUMemoryProfiler", "CPUMemorySnapshot", "CPUMemoryTracker", "CPUProfileResult", "TrackingEvent"]
@@ -69,8 +69,8 @@ class CPUMemoryProfiler:
         self.snapshots: List[CPUMemorySnapshot] = []
         self.results: List[CPUProfileResult] = []
         self._baseline = self._take_snapshot()
-        self._stop_event = threading.Event()
-        self._monitor_thread: Optional[threading.Thread] = None
+        self._interval = 0.1
+        self._monitor = Repeater("stormlog-cpu-monitor", self._keep_snapshot, lambda: self._interval)
 
     def _take_snapshot(self) -> CPUMemorySnapshot:
         memory = self.process.memory_info()
@@ -78,25 +78,16 @@ class CPUMemoryProfiler:
 
     def start_monitoring(self, interval: float = 0.1) -> None:
         """A snapshot every ``interval`` seconds; ValueError when it is not above 0. Does nothing when running."""
-        if interval <= 0:
-            raise ValueError(f"interval must be > 0, found {interval}")
-        if self._monitor_thread is not None:
-            return
-        self._stop_event = threading.Event()
-        self._monitor_thread = threading.Thread(target=self._monitor, args=(interval, self._stop_event),
-                                                name="stormlog-cpu-monitor", daemon=True)
-        self._monitor_thread.start()
+        interval = check_interval(interval)
+        if not self._monitor.is_running:
+            self._interval = interval
+        self._monitor.start()
 
-    def _monitor(self, interval: float, stop: threading.Event) -> None:
+    def _keep_snapshot(self) -> None:
         self.snapshots.append(self._take_snapshot())
-        while not stop.wait(interval):
-            self.snapshots.append(self._take_snapshot())
 
     def stop_monitoring(self) -> None:
-        thread, self._monitor_thread = self._monitor_thread, None
-        if thread is not None:
-            self._stop_event.set()
-            thread.join(1.0)
+        self._monitor.stop(1.0)
 
     def profile_function(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> CPUProfileResult:
         """Calls the function once; its value is dropped, its exception goes on and leaves no result."""

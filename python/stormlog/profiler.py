@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from . import _process
+from ._repeat import Repeater, check_interval
 from ._torch import torch_or_none
 
 _PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__))
@@ -119,8 +120,8 @@ class GPUMemoryProfiler:
         self._tensor_tracker = TensorTracker(self.device)
         self._lock = threading.RLock()
         self._open: List[_Region] = []
-        self._stop_event = threading.Event()
-        self._monitor_thread: Optional[threading.Thread] = None
+        self._interval = 0.1
+        self._monitor = Repeater("stormlog-monitor", self._keep_snapshot, lambda: self._interval)
         self._baseline = self._take_snapshot("baseline")
 
     @staticmethod
@@ -248,31 +249,21 @@ class GPUMemoryProfiler:
 
     def start_monitoring(self, interval: float = 0.1) -> None:
         """A snapshot every ``interval`` seconds in a thread, without synchronising the device."""
-        if interval <= 0:
-            raise ValueError(f"interval must be > 0, found {interval}")
-        if self._monitor_thread is not None:
-            return
-        self._stop_event = threading.Event()
-        self._monitor_thread = threading.Thread(target=self._monitor, args=(interval, self._stop_event),
-                                                name="stormlog-monitor", daemon=True)
-        self._monitor_thread.start()
+        interval = check_interval(interval)
+        if not self._monitor.is_running:
+            self._interval = interval
+        self._monitor.start()
 
-    def _monitor(self, interval: float, stop: threading.Event) -> None:
-        while True:
-            snapshot = self._take_snapshot("monitor", synchronizes=False)
-            with self._lock:
-                self.snapshots.append(snapshot)
-                if len(self.snapshots) > MAX_SNAPSHOTS:
-                    del self.snapshots[:MAX_SNAPSHOTS // 2]
-                    self.dropped_snapshots += MAX_SNAPSHOTS // 2
-            if stop.wait(interval):
-                return
+    def _keep_snapshot(self) -> None:
+        snapshot = self._take_snapshot("monitor", synchronizes=False)
+        with self._lock:
+            self.snapshots.append(snapshot)
+            if len(self.snapshots) > MAX_SNAPSHOTS:
+                del self.snapshots[:MAX_SNAPSHOTS // 2]
+                self.dropped_snapshots += MAX_SNAPSHOTS // 2
 
     def stop_monitoring(self) -> None:
-        thread, self._monitor_thread = self._monitor_thread, None
-        if thread is not None:
-            self._stop_event.set()
-            thread.join()
+        self._monitor.stop()
 
     # --- results --------------------------------------------------------------------------------------------------
 
@@ -280,7 +271,7 @@ class GPUMemoryProfiler:
         """Totals over all results; without any, a message and what monitoring collected."""
         with self._lock:
             results, snapshots = list(self.results), list(self.snapshots)
-        monitoring = {"monitoring_active": self._monitor_thread is not None, "snapshots_collected": len(snapshots)}
+        monitoring = {"monitoring_active": self._monitor.is_running, "snapshots_collected": len(snapshots)}
         if not results and not snapshots:
             return {"message": "No profiling results available"}
         current = self._take_snapshot()

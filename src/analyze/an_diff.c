@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/live_split.h"
 #include "analyze/sites.h"
 #include "base/strtab.h"
 
@@ -63,7 +64,10 @@ static bool make_key(diff_build *build, sl_site site) {
         const char *label = sl_site_label(site);
         return add_text(build, (sl_str){label, strlen(label)});
     }
-    return add_frame(build, site.trace, frame, parts[build->options->group_by]);
+    sl_group_by group_by = build->options->group_by;
+    if (group_by == SL_GROUP_LINE && !frame.line) /* native code has no lines */
+        group_by = SL_GROUP_FUNCTION;
+    return add_frame(build, site.trace, frame, parts[group_by]);
 }
 
 /* The row of a site, new or old; NULL when memory ran out. */
@@ -123,7 +127,9 @@ static sl_status add_side(diff_build *build, const sl_instant *instant, bool is_
     if (status == SL_OK) {
         uint32_t event = resolve(replay, instant);
         bool ok = sl_sites_holdings(&sites, replay, event, SIZE_MAX, &arena, &holdings) &&
-                  sl_replay_totals_at(replay, event, &totals);
+                  sl_replay_totals_at(replay, event, &totals) &&
+                  sl_live_split_by_tag(replay, &sites, event, &side->by_tag) &&
+                  sl_live_split_by_phase(replay, &sites, event, &side->by_phase);
         for (size_t i = 0; ok && i < holdings.cnt; i++) {
             ok = add_holding(build, &holdings.at[i], is_after);
             side->live_bytes += holdings.at[i].bytes;

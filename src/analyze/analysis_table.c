@@ -7,6 +7,7 @@
 
 #include "analyze/an_context.h"
 #include "analyze/an_telemetry.h"
+#include "analyze/live_split.h"
 #include "analyze/thresholds.h"
 
 typedef struct analysis_row {
@@ -159,7 +160,9 @@ static bool fill_device(sl_an *an) {
     };
     sl_arena *arena = &an->report->arena;
     if (!sl_sites_holdings(an->sites, replay, sl_an_end(an), top, arena, &d.top_live) ||
-        !sl_sites_holdings(an->sites, replay, peaks.requested.event, top, arena, &d.top_peak))
+        !sl_sites_holdings(an->sites, replay, peaks.requested.event, top, arena, &d.top_peak) ||
+        !sl_live_split_by_tag(replay, NULL, sl_an_end(an), &d.live_by_tag) ||
+        !sl_live_split_by_tag(replay, NULL, peaks.requested.event, &d.peak_by_tag))
         return false;
     d.stackless_bytes = stackless_bytes(&d.top_peak);
     an->device_idx = an->report->devices.cnt;
@@ -195,6 +198,7 @@ static sl_status analyze_device(sl_an *an, sl_error *err) {
               fill_device(an);
     if (ok)
         explain_steps(an);
+    ok = ok && sl_an_ledger(an);
     for (size_t i = 0; ok && i < SL_COUNT_OF(analysis_rows); i++)
         ok = analysis_rows[i].run(an);
     return ok ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory while analysing");

@@ -5,8 +5,10 @@
 
 #include "analyze/sample_stats.h"
 
-#define BINS_MAX 64
-#define BINS_MIN 8
+#define BINS_MAX    64
+#define BINS_MIN    8
+#define START_SHARE 0.1
+#define START_TIME  0.5
 
 typedef struct bins {
     size_t cnt;
@@ -115,6 +117,20 @@ static size_t without_end(const sl_growth_point *points, size_t cnt) {
     return rest <= 0.1 * span ? top + 1 : cnt;
 }
 
+/* A program that starts loads libraries and data first. Where that takes most of the time, growth has
+ * only a few bins left; so what comes before a first tenth of the maximum is left out then. */
+static size_t without_start(const sl_growth_point *points, size_t cnt) {
+    int64_t largest = 0;
+    size_t first = 0;
+    for (size_t i = 0; i < cnt; i++)
+        largest = points[i].bytes > largest ? points[i].bytes : largest;
+    while (first + 1 < cnt && (double)points[first].bytes < START_SHARE * (double)largest)
+        first++;
+    double span = (double)(points[cnt - 1].time_ns - points[0].time_ns);
+    double start = (double)(points[first].time_ns - points[0].time_ns);
+    return start >= START_TIME * span ? first : 0;
+}
+
 /* Looks with bins of one width. */
 static bool find_with(bins *b, const sl_growth_point *points, size_t cnt, sl_growth *out) {
     sl_fit fit;
@@ -142,12 +158,10 @@ static bool find_with(bins *b, const sl_growth_point *points, size_t cnt, sl_gro
     return true;
 }
 
-void sl_growth_find(const sl_growth_point *points, size_t cnt, sl_growth *out) {
-    /* A bin must be longer than a step of the program for its floor to be one, and how long that is
-     * is not known: wider bins are tried when narrow ones show nothing. */
+/* A bin must be longer than a step of the program for its floor to be one, and how long that is is
+ * not known: wider bins are tried when narrow ones show nothing. */
+static void find_in(const sl_growth_point *points, size_t cnt, sl_growth *out) {
     static const size_t widths[] = {BINS_MAX, 24, 10};
-    *out = (sl_growth){0};
-    cnt = cnt ? without_end(points, cnt) : 0;
     if (cnt < SL_GROWTH_MIN_POINTS || points[cnt - 1].time_ns <= points[0].time_ns)
         return;
     for (size_t i = 0; i < SL_COUNT_OF(widths) && !out->is_found; i++) {
@@ -157,4 +171,15 @@ void sl_growth_find(const sl_growth_point *points, size_t cnt, sl_growth *out) {
         if (find_with(&b, points, cnt, out))
             return;
     }
+}
+
+void sl_growth_find(const sl_growth_point *points, size_t cnt, sl_growth *out) {
+    *out = (sl_growth){0};
+    if (cnt == 0)
+        return;
+    cnt = without_end(points, cnt);
+    find_in(points, cnt, out);
+    size_t start = without_start(points, cnt);
+    if (!out->is_found && start > 0)
+        find_in(points + start, cnt - start, out);
 }

@@ -36,6 +36,15 @@ static bool is_native_file(sl_str file) {
     return contains(file, ".so.");
 }
 
+/* The recorder writes native functions with the place inside them: "main+0x1f". */
+static bool is_recorded_native(sl_str function) {
+    size_t at = function.len;
+    while (at > 0 && ((function.ptr[at - 1] >= '0' && function.ptr[at - 1] <= '9') ||
+                      (function.ptr[at - 1] >= 'a' && function.ptr[at - 1] <= 'f')))
+        at--;
+    return at >= 3 && at < function.len && memcmp(function.ptr + at - 3, "+0x", 3) == 0;
+}
+
 /* Folders of the interpreter and of installed packages; the generated code of torch.compile. */
 static bool is_library_file(sl_str file) {
     static const char *const parts[] = {
@@ -46,6 +55,35 @@ static bool is_library_file(sl_str file) {
         if (contains(file, parts[i]))
             return true;
     return false;
+}
+
+static sl_str base_name(sl_str file) {
+    const char *slash = file.len ? memrchr(file.ptr, '/', file.len) : NULL;
+    size_t skip = slash ? (size_t)(slash + 1 - file.ptr) : 0;
+    return (sl_str){file.ptr + skip, file.len - skip};
+}
+
+/* Libraries of the system, of the vendors and of the frameworks, by folder or by name wherever they lie. */
+static bool is_system_library(sl_str file) {
+    static const char *const folders[] = {"/lib/",     "/lib64/",         "/lib32/",
+                                          "/usr/lib",  "/usr/local/lib/", "/usr/local/cuda",
+                                          "/opt/rocm", "/opt/nvidia/",    "/nix/store/"};
+    static const char *const names[] = {
+        "libtorch",    "libc10",      "libcuda",     "libcud",        "libcublas", "libcufft",
+        "libcurand",   "libcusolver", "libcusparse", "libcupti",      "libnccl",   "libnv",
+        "libnpp",      "libamdhip",   "libhsa",      "libroc",        "libhip",    "libMIOpen",
+        "librccl",     "libxla",      "libjax",      "libtensorflow", "libpython", "libstdc++",
+        "libc++",      "libgcc",      "libgomp",     "libomp",        "libiomp",   "libmkl",
+        "libopenblas", "libffi",      "libc.so",     "libm.so",       "libdl.so",  "libpthread.so",
+        "librt.so",    "ld-linux",    "linux-vdso",  "python",        "pypy",
+    };
+    for (size_t i = 0; i < SL_COUNT_OF(folders); i++)
+        if (starts_with(file, folders[i]))
+            return true;
+    for (size_t i = 0; i < SL_COUNT_OF(names); i++)
+        if (starts_with(base_name(file), names[i]))
+            return true;
+    return file.len == 0 || is_library_file(file);
 }
 
 /* A torch that was built from a checkout or packed without folders: only its own subfolders are
@@ -89,7 +127,9 @@ static sl_owner owner_of_bracket(sl_str file) {
     return SL_OWNER_LIBRARY;
 }
 
-static sl_owner owner_of(sl_str file) {
+static sl_owner owner_of(sl_str file, sl_str function) {
+    if (is_recorded_native(function))
+        return is_system_library(file) ? SL_OWNER_NATIVE : SL_OWNER_NATIVE_USER;
     if (starts_with(file, "<"))
         return owner_of_bracket(file);
     if (is_native_file(file))
@@ -116,8 +156,8 @@ static const role_rule role_rules[] = {
 };
 
 sl_frame_class sl_frame_classify(sl_str file, sl_str function) {
-    sl_frame_class class = {(uint8_t)owner_of(file), 0};
-    if (class.owner == SL_OWNER_NATIVE) {
+    sl_frame_class class = {(uint8_t)owner_of(file, function), 0};
+    if (class.owner <= SL_OWNER_NATIVE_USER) {
         class.roles = contains(function, "autograd::Engine") ? SL_ROLE_ENGINE : 0;
         return class;
     }
@@ -152,7 +192,7 @@ static sl_stack_class classify_stack(const sl_trace *trace, const sl_frame_class
             class.frame_pos = i;
         }
     }
-    class.is_library = best < SL_OWNER_NAMELESS;
+    class.is_library = best < SL_OWNER_NAMELESS && best != SL_OWNER_NATIVE_USER;
     class.origin = best > SL_OWNER_NATIVE
                        ? SL_ORIGIN_LINE
                        : (uint8_t)origin_without_line(trace, code_depth, class.roles);

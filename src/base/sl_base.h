@@ -12,6 +12,9 @@
 #define SL_PRINTF(fmt_idx, arg_idx) __attribute__((format(printf, fmt_idx, arg_idx)))
 #define SL_LIKELY(x)                __builtin_expect(!!(x), 1)
 #define SL_UNLIKELY(x)              __builtin_expect(!!(x), 0)
+/* On the path of every event. These functions are linked next to each other: in a program that does
+ * other work between two events, each page of code is one more that must be looked up again. */
+#define SL_HOT                      __attribute__((hot))
 #define SL_UNUSED(x)                ((void)(x))
 #define SL_COUNT_OF(array)          (sizeof(array) / sizeof((array)[0]))
 

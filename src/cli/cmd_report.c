@@ -15,7 +15,7 @@
 static bool is_user_frame(const sl_trace *trace, sl_frame frame) {
     sl_frame_class class = sl_frame_classify(sl_strtab_get(&trace->strings, frame.file),
                                              sl_strtab_get(&trace->strings, frame.function));
-    return class.owner >= SL_OWNER_NAMELESS;
+    return class.owner >= SL_OWNER_NAMELESS || class.owner == SL_OWNER_NATIVE_USER;
 }
 
 static sl_html_options html_options(const sl_opts *opts) {

@@ -10,23 +10,14 @@
 #include "cli/cmd_list.h"
 #include "cli/compat_cli.h"
 #include "cli/system_info.h"
-#include "cli/watch_options.h"
+#include "cli/watch_session.h"
 #include "export/oom_bundle.h"
 #include "model/oom_class.h"
 
 typedef struct track {
-    sl_watch watch;
-    sl_watch_log log;
+    sl_watch_session session;
     const sl_opts *opts;
 } track;
-
-static double shown(const sl_watch *watch, int64_t bytes) {
-    return (double)bytes / (watch->counters ? 1073741824.0 : 1048576.0);
-}
-
-static const char *unit(const sl_watch *watch) {
-    return watch->counters ? "GB" : "MB";
-}
 
 /* ---- while it runs ---- */
 
@@ -53,8 +44,7 @@ static void print_alert(const sl_telemetry *set, const sl_tm_record *record) {
 }
 
 static void on_record(void *ctx, const sl_telemetry *set, const sl_tm_record *record) {
-    track *t = ctx;
-    sl_watch_log_put(&t->log, set, record);
+    SL_UNUSED(ctx);
     if (is_alert(sl_tm_text(set, record->event_type)))
         print_alert(set, record);
 }
@@ -65,8 +55,8 @@ static void on_second(void *ctx, const sl_watch *watch) {
     if ((int64_t)seconds % 10 != 0)
         return;
     printf("Elapsed: %.1fs, Memory: %.2f %s (%.1f%%), Peak: %.2f %s\n", seconds,
-           shown(watch, watch->current_bytes), unit(watch), sl_watch_percent(watch),
-           shown(watch, watch->peak_bytes), unit(watch));
+           sl_watch_shown(watch, watch->current_bytes), sl_watch_unit(watch),
+           sl_watch_percent(watch), sl_watch_shown(watch, watch->peak_bytes), sl_watch_unit(watch));
     fflush(stdout);
 }
 
@@ -81,8 +71,7 @@ static void print_preamble(const sl_opts *opts, const sl_watch_options *o) {
         printf("Duration: %gs\n", o->duration_s);
     else
         printf("Duration: indefinite (until the process ends or Ctrl+C)\n");
-    if (!o->pid && !o->command)
-        printf("Watching this process itself; --pid PID or -- CMD watch another one.\n");
+    sl_watch_print_own(o);
     if (sl_opts_flag(opts, "oom-flight-recorder"))
         printf("OOM flight recorder: enabled\n  Dump directory: %s\n  Buffer size: %zu\n"
                "  Max dumps: %lld\n  Max total MB: %lld\n",
@@ -161,11 +150,11 @@ static sl_status write_bundle(track *t, const verdict *v, char path[SL_BUNDLE_PA
     sl_system_info info;
     split_name(v, module, type);
     sl_system_info_read(&info);
-    char *system = sl_system_info_text(&info), *custom = custom_metadata(&t->watch);
-    const sl_tm_record **records = sl_watch_kept(&t->watch, &cnt);
+    char *system = sl_system_info_text(&info), *custom = custom_metadata(&t->session.watch);
+    const sl_tm_record **records = sl_watch_kept(&t->session.watch, &cnt);
     sl_oom_bundle bundle = {
         .dump_dir = sl_opts_text(t->opts, "oom-dump-dir"),
-        .backend = t->watch.backend,
+        .backend = t->session.watch.backend,
         .reason = v->reason,
         .exception_type = type[0] ? type : NULL,
         .exception_module = module[0] ? module : NULL,
@@ -174,13 +163,13 @@ static sl_status write_bundle(track *t, const verdict *v, char path[SL_BUNDLE_PA
         .custom_metadata_json = custom,
         .system_json = system,
         .time_s = (int64_t)time(NULL),
-        .pid = t->watch.pid,
+        .pid = t->session.watch.pid,
         .max_dumps = sl_opts_number(t->opts, "oom-max-dumps"),
         .max_total_mb = sl_opts_number(t->opts, "oom-max-total-mb"),
     };
-    sl_status status = records
-                           ? sl_oom_bundle_write(&bundle, t->watch.kept, records, cnt, path, err)
-                           : sl_fail(err, SL_E_NOMEM, "out of memory for a bundle");
+    sl_status status =
+        records ? sl_oom_bundle_write(&bundle, t->session.watch.kept, records, cnt, path, err)
+                : sl_fail(err, SL_E_NOMEM, "out of memory for a bundle");
     free(records);
     free(custom);
     free(system);
@@ -192,12 +181,12 @@ static void handle_end(track *t) {
     char path[SL_BUNDLE_PATH_CAP], context[SL_OOM_REASON_CAP + 32],
         metadata[SL_OOM_REASON_CAP + 32];
     sl_error err = SL_ERROR_INIT;
-    if (!sl_opts_flag(t->opts, "oom-flight-recorder") || !ran_out(&t->watch, &v))
+    if (!sl_opts_flag(t->opts, "oom-flight-recorder") || !ran_out(&t->session.watch, &v))
         return;
     snprintf(context, sizeof context, "OOM detected (%s)", v.reason);
     snprintf(metadata, sizeof metadata, "{\"oom_reason\":\"%s\"}", v.reason);
-    t->watch.alert_cnt++;
-    (void)sl_watch_record(&t->watch, "error", 0, context, metadata);
+    t->session.watch.alert_cnt++;
+    (void)sl_watch_record(&t->session.watch, "error", 0, context, metadata);
     if (write_bundle(t, &v, path, &err) < 0)
         printf("OOM bundle could not be written: %s\n", err.text);
     else
@@ -206,10 +195,10 @@ static void handle_end(track *t) {
 
 /* ---- the end ---- */
 
-static int finish(track *t, sl_error *err) {
+static sl_status finish(void *ctx, sl_error *err) {
+    track *t = ctx;
     const char *path = sl_opts_text(t->opts, "output");
-    bool is_json = strcmp(sl_opts_text(t->opts, "format"), "json") == 0;
-    const sl_watch *watch = &t->watch;
+    const sl_watch *watch = &t->session.watch;
     if (watch->end == SL_WATCH_INTERRUPTED)
         printf("\nTracking stopped by user\n");
     if (watch->child)
@@ -217,26 +206,12 @@ static int finish(track *t, sl_error *err) {
     handle_end(t);
     printf("\nTracking Summary:\n");
     printf("Total events: %llu\n", (unsigned long long)watch->record_cnt);
-    printf("Peak memory: %.2f %s\n", shown(watch, watch->peak_bytes), unit(watch));
-    SL_TRY(sl_watch_log_finish(&t->log, is_json ? SL_TM_FORM_JSON : SL_TM_FORM_CSV, err));
+    printf("Peak memory: %.2f %s\n", sl_watch_shown(watch, watch->peak_bytes),
+           sl_watch_unit(watch));
+    SL_TRY(sl_watch_session_save(&t->session, t->opts, err));
     if (path)
         printf("Events saved to: %s\n", path);
-    bool is_own_end = watch->options.command && watch->end == SL_WATCH_GONE;
-    return is_own_end ? sl_watch_exit_code(watch) : 0;
-}
-
-static int watch_it(track *t, sl_watch_options *o, sl_error *err) {
-    SL_TRY(sl_watch_log_open(&t->log, sl_opts_text(t->opts, "output"), err));
-    o->on_record = on_record;
-    o->on_second = on_second;
-    o->ctx = t;
-    int result = sl_watch_run(&t->watch, o, err);
-    if (result == 0)
-        result = finish(t, err);
-    if (t->watch.record_cnt == 0)
-        sl_watch_log_close(&t->log);
-    sl_watch_fini(&t->watch);
-    return result;
+    return SL_OK;
 }
 
 static sl_status read_options(const sl_opts *opts, sl_watch_options *o, char ***command,
@@ -263,7 +238,10 @@ static int run(const sl_opts *opts, sl_error *err) {
     if (result == 0) {
         t->opts = opts;
         print_preamble(opts, &o);
-        result = watch_it(t, &o, err);
+        o.on_record = on_record;
+        o.on_second = on_second;
+        o.ctx = t;
+        result = sl_watch_session_run(&t->session, sl_opts_text(opts, "output"), &o, finish, err);
     }
     free(t);
     free(command);
@@ -274,12 +252,7 @@ static const sl_opt options[] = {
     {.name = "device", .type = SL_OPT_INT, .help = "which card"},
     {.name = "duration", .type = SL_OPT_REAL, .help = "seconds; without it, or 0, to the end"},
     {.name = "interval", .type = SL_OPT_REAL, .initial = "0.1", .help = "seconds between samples"},
-    {.name = "output", .type = SL_OPT_FILE, .help = "write the records to this file"},
-    {.name = "format",
-     .type = SL_OPT_CHOICE,
-     .choices = "csv|json",
-     .initial = "csv",
-     .help = "form of that file"},
+    SL_WATCH_OUTPUT_OPTIONS,
     {.name = "watchdog", .type = SL_OPT_FLAG, .help = "accepted; it can only act inside a program"},
     {.name = "warning-threshold",
      .type = SL_OPT_REAL,

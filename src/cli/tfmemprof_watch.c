@@ -9,7 +9,7 @@
 #include "base/file_atomic.h"
 #include "cli/cmd_list.h"
 #include "cli/compat_cli.h"
-#include "cli/watch_options.h"
+#include "cli/watch_session.h"
 
 #define MB 1048576.0
 
@@ -18,8 +18,7 @@ typedef struct tf_alert {
 } tf_alert;
 
 typedef struct tf_watch {
-    sl_watch watch;
-    sl_watch_log log;
+    sl_watch_session session;
     double threshold_mb; /* 0 = none */
     bool is_above;
     bool is_track;
@@ -29,7 +28,6 @@ typedef struct tf_watch {
 static void on_record(void *ctx, const sl_telemetry *set, const sl_tm_record *r) {
     tf_watch *t = ctx;
     double mb = (double)r->allocated_bytes / MB;
-    sl_watch_log_put(&t->log, set, r);
     if (!sl_tm_is_sample(sl_tm_text(set, r->event_type)) || t->threshold_mb <= 0)
         return;
     /* Once when the line is crossed; again only after a fall below 95 % of it. */
@@ -92,9 +90,9 @@ static double average_mb(const sl_watch *watch) {
 
 static void write_envelope(sl_json_out *json, const tf_watch *t, const sl_telemetry *set) {
     sl_json_begin_object(json);
-    put_real(json, "peak_memory", (double)t->watch.peak_bytes / MB);
-    put_real(json, "average_memory", average_mb(&t->watch));
-    put_real(json, "duration", (double)t->watch.elapsed_ns / 1e9);
+    put_real(json, "peak_memory", (double)t->session.watch.peak_bytes / MB);
+    put_real(json, "average_memory", average_mb(&t->session.watch));
+    put_real(json, "duration", (double)t->session.watch.elapsed_ns / 1e9);
     put_series(json, "memory_usage", set, false);
     put_series(json, "timestamps", set, true);
     put_alerts(json, t);
@@ -112,10 +110,10 @@ static sl_status save(tf_watch *t, sl_error *err) {
     sl_file_out file;
     sl_json_out json;
     sl_telemetry *set = sl_telemetry_new();
-    sl_status status = set ? sl_watch_log_load(&t->log, set, err)
+    sl_status status = set ? sl_watch_log_load(&t->session.log, set, err)
                            : sl_fail(err, SL_E_NOMEM, "out of memory for the records");
     if (status == SL_OK)
-        status = sl_file_out_open(&file, t->log.path, err);
+        status = sl_file_out_open(&file, t->session.log.path, err);
     if (status == SL_OK) {
         sl_json_init(&json, file.stream, 2);
         write_envelope(&json, t, set);
@@ -123,26 +121,26 @@ static sl_status save(tf_watch *t, sl_error *err) {
     }
     sl_telemetry_free(set);
     if (status == SL_OK)
-        sl_watch_log_close(&t->log);
+        sl_watch_log_close(&t->session.log);
     return status;
 }
 
 /* ---- the commands ---- */
 
-static int finish(tf_watch *t, sl_error *err) {
-    const sl_watch *watch = &t->watch;
+static sl_status finish(void *ctx, sl_error *err) {
+    tf_watch *t = ctx;
+    const sl_watch *watch = &t->session.watch;
     printf("\n\n%s Results:\n", t->is_track ? "Tracking" : "Monitoring");
     printf("Peak Memory: %.2f MB\nAverage Memory: %.2f MB\n", (double)watch->peak_bytes / MB,
            average_mb(watch));
     printf("Duration: %.2f seconds\n", (double)watch->elapsed_ns / 1e9);
     printf("Samples Collected: %llu\nAlerts Triggered: %zu\n",
            (unsigned long long)watch->sample_cnt, t->alerts.cnt);
-    if (t->log.path) {
+    if (t->session.log.path) {
         SL_TRY(save(t, err));
-        printf("Results saved to: %s\n", t->log.path);
+        printf("Results saved to: %s\n", t->session.log.path);
     }
-    bool is_own_end = watch->options.command && watch->end == SL_WATCH_GONE;
-    return is_own_end ? sl_watch_exit_code(watch) : 0;
+    return SL_OK;
 }
 
 /* "/GPU:1" -> 1; "/CPU:0" asks for the host. */
@@ -151,23 +149,6 @@ static void read_device(const char *text, sl_watch_options *o) {
     o->uses_host = strcasestr(text, "cpu") != NULL;
     if (colon && colon[1])
         o->device = (int)strtol(colon + 1, NULL, 10);
-}
-
-static int watch_it(tf_watch *t, const sl_opts *opts, sl_watch_options *o, sl_error *err) {
-    SL_TRY(sl_watch_log_open(&t->log, sl_opts_text(opts, "output"), err));
-    t->threshold_mb = sl_opts_real(opts, "threshold");
-    o->collector = "stormlog.tensorflow.memory_tracker";
-    o->on_record = on_record;
-    o->on_second = on_second;
-    o->ctx = t;
-    int result = sl_watch_run(&t->watch, o, err);
-    if (result == 0)
-        result = finish(t, err);
-    if (t->watch.record_cnt == 0)
-        sl_watch_log_close(&t->log);
-    sl_watch_fini(&t->watch);
-    sl_vec_free(&t->alerts);
-    return result;
 }
 
 static int run(const sl_opts *opts, bool is_track, sl_error *err) {
@@ -185,7 +166,13 @@ static int run(const sl_opts *opts, bool is_track, sl_error *err) {
             "Starting memory %s on the %s (interval %gs)\n", is_track ? "tracking" : "monitoring",
             o.uses_host || strcmp(sl_watch_backend(), "cpu") == 0 ? "host" : "card", o.interval_s);
         printf("Press Ctrl+C to stop\n");
-        result = watch_it(t, opts, &o, err);
+        t->threshold_mb = sl_opts_real(opts, "threshold");
+        o.collector = "stormlog.tensorflow.memory_tracker";
+        o.on_record = on_record;
+        o.on_second = on_second;
+        o.ctx = t;
+        result = sl_watch_session_run(&t->session, sl_opts_text(opts, "output"), &o, finish, err);
+        sl_vec_free(&t->alerts);
     }
     free(t);
     free(command);

@@ -15,6 +15,13 @@
         .help = "watch this process and what it started, instead of a command behind --" \
     }
 
+/* Where the records of the gpumemprof commands go. */
+#define SL_WATCH_OUTPUT_OPTIONS                                                           \
+    {.name = "output", .type = SL_OPT_FILE, .help = "write the records to this file"}, {  \
+        .name = "format", .type = SL_OPT_CHOICE, .choices = "csv|json", .initial = "csv", \
+        .help = "form of that file"                                                       \
+    }
+
 #define SL_WATCH_IDENTITY_OPTIONS                                                            \
     {.name = "job-id", .type = SL_OPT_STRING, .help = "name of the job, for several ranks"}, \
         {.name = "rank", .type = SL_OPT_INT, .help = "rank of the watched process"},         \

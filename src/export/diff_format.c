@@ -10,6 +10,7 @@
 #include "export/md_out.h"
 #include "export/report_words.h"
 #include "export/site_json.h"
+#include "export/split_out.h"
 
 #define DIFF_SCHEMA "stormlog.diff/1"
 
@@ -113,6 +114,10 @@ static void put_text(const sl_diff *diff, const sl_diff_wishes *wishes, FILE *to
     put_labelled(to, "after", text);
     say_changes(text, diff);
     put_labelled(to, "changes", text);
+    sl_split_diff_words(text, &diff->before.by_tag, &diff->after.by_tag);
+    put_labelled(to, "by tag", text);
+    sl_split_diff_words(text, &diff->before.by_phase, &diff->after.by_phase);
+    put_labelled(to, "by phase", text);
     if (diff->rows.cnt == 0)
         return;
     fputs("\n     change      after  what      line\n", to);
@@ -132,6 +137,14 @@ static sl_status write_text(const sl_diff_list *diffs, const sl_diff_wishes *wis
     return sl_export_finish(to, err);
 }
 
+static void put_markdown_split(FILE *to, const char *name, const sl_split *before,
+                               const sl_split *after) {
+    char text[SL_WORDS_CAP];
+    sl_split_diff_words(text, before, after);
+    if (*text)
+        fprintf(to, "- %s: %s\n", name, text);
+}
+
 static void put_markdown(const sl_diff *diff, const sl_diff_wishes *wishes, FILE *to) {
     char text[SL_WORDS_CAP], a[SL_HUMAN_CAP], b[SL_HUMAN_CAP], c[SL_HUMAN_CAP];
     say_headline(text, diff);
@@ -145,6 +158,8 @@ static void put_markdown(const sl_diff *diff, const sl_diff_wishes *wishes, FILE
     sl_md_text(to, text);
     say_changes(text, diff);
     fprintf(to, "%s%s\n", *text ? "\n- changes: " : "", text);
+    put_markdown_split(to, "by tag", &diff->before.by_tag, &diff->after.by_tag);
+    put_markdown_split(to, "by phase", &diff->before.by_phase, &diff->after.by_phase);
     if (diff->rows.cnt)
         fputs("\n| change | before | after | what | line |\n| ---: | ---: | ---: | --- | --- |\n",
               to);
@@ -216,6 +231,8 @@ static void write_json_diff(sl_json_out *json, const sl_diff *diff, size_t top) 
     for (int change = 0; change <= SL_CHANGE_SAME; change++)
         sl_json_key_u64(json, sl_change_name((sl_change)change), diff->change_cnt[change]);
     sl_json_end_object(json);
+    sl_split_diff_json(json, "by_tag", "tag", &diff->before.by_tag, &diff->after.by_tag);
+    sl_split_diff_json(json, "by_phase", "phase", &diff->before.by_phase, &diff->after.by_phase);
     sl_json_key(json, "rows");
     sl_json_begin_array(json);
     for (size_t i = 0; i < diff->rows.cnt && i < top; i++)

@@ -110,7 +110,7 @@ static void put_block(sl_page_lane *lane, const sl_life *life) {
     sl_page_put(columns, SL_PAGE_BLOCKS_STACK, sl_page_lane_stack(lane, life));
     sl_page_put(columns, SL_PAGE_BLOCKS_FLAGS, (is_base ? 1 : 0) | (is_kept ? 2 : 0));
     if (lane->trace->has_tags)
-        sl_page_put(columns, SL_PAGE_BLOCKS_TAG, sl_page_tag(life));
+        sl_page_put(columns, SL_PAGE_BLOCKS_TAG, sl_page_lane_tag(lane, life));
 }
 
 bool sl_page_add_blocks(sl_page_lane *lane) {

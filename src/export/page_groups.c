@@ -83,8 +83,7 @@ static sl_page_group stream_group(sl_page_lane *lane, size_t stream) {
 
 static size_t tag_of_life(const split *by, const sl_page_lane *lane, const sl_life *life) {
     SL_UNUSED(by);
-    SL_UNUSED(lane);
-    return sl_page_tag(life);
+    return sl_page_lane_tag(lane, life);
 }
 
 static sl_page_group tag_group(sl_page_lane *lane, size_t tag) {

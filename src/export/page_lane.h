@@ -7,6 +7,7 @@
 
 #include "export/page_names.h"
 #include "export/page_walk.h"
+#include "model/ledger.h"
 
 /* How much of a lane goes into the page. */
 typedef struct sl_page_budget {
@@ -81,6 +82,7 @@ typedef struct sl_page_lane {
     int64_t peak_us;               /* after first_us */
     bool is_sampled;               /* the input holds readings of counters, not events */
     SL_VEC(const char *) counters; /* names of COUNTERS_SERIES, literals */
+    sl_ledger *ledger;             /* owned; NULL, or with the moments of LEDGER_TIME */
     bool has_modules;              /* a stack names the module that ran */
     bool has_history, reserved_known, geometry_known, identity_holds;
     int64_t identity_residue;
@@ -98,8 +100,9 @@ uint32_t sl_page_lane_site(const sl_page_lane *lane, const sl_life *life);
 uint32_t sl_page_lane_stack(const sl_page_lane *lane, const sl_life *life);
 
 /* What a block is for; a number of another version is unknown. */
-static inline sl_tag sl_page_tag(const sl_life *life) {
-    return life->tag < SL_TAG_LIMIT ? (sl_tag)life->tag : SL_TAG_UNKNOWN;
+static inline sl_tag sl_page_lane_tag(const sl_page_lane *lane, const sl_life *life) {
+    sl_tag tag = sl_replay_tag(lane->replay, life);
+    return (unsigned)tag < SL_TAG_LIMIT ? tag : SL_TAG_UNKNOWN;
 }
 
 /* The event of highest live bytes in each of cnt equal shares of the events; cnt is lowered to the
@@ -114,6 +117,7 @@ bool sl_page_add_blocks(sl_page_lane *lane);
 bool sl_page_add_matrix(sl_page_lane *lane);
 bool sl_page_add_segments(sl_page_lane *lane);
 bool sl_page_add_marks(sl_page_lane *lane);
+bool sl_page_add_ledger(sl_page_lane *lane);
 
 /* Everything of a lane whose input holds samples. */
 bool sl_page_add_samples(sl_page_lane *lane);

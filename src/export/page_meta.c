@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "export/report_words.h"
+#include "export/ledger_out.h"
 #include "stormlog/version.h"
 
 static void settings_json(const sl_trace *trace, sl_json_out *json) {
@@ -185,6 +185,51 @@ static void lane_detail_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_end_array(json);
 }
 
+/* What the rows of LEDGER are; the card's size stands beside them. */
+static void ledger_json(const sl_page_lane *lane, sl_json_out *json) {
+    const sl_ledger *ledger = lane->ledger;
+    char label[SL_LEDGER_LABEL_CAP];
+    sl_json_key(json, "ledger");
+    if (!ledger || ledger->moment_cnt == 0) {
+        sl_json_null(json);
+        return;
+    }
+    sl_json_begin_object(json);
+    sl_json_key_maybe_u64(json, "total_bytes",
+                          ledger->moments[sl_ledger_fullest(ledger)].card_total);
+    sl_json_key(json, "rows");
+    sl_json_begin_array(json);
+    for (size_t i = 0; i < ledger->rows.cnt; i++) {
+        const sl_ledger_row *row = &ledger->rows.at[i];
+        sl_json_begin_object(json);
+        sl_json_key_cstr(json, "kind", sl_ledger_kind_name(row->kind));
+        sl_json_key_cstr(json, "name", sl_ledger_label(label, row));
+        sl_json_key_cstr(json, "meaning", sl_ledger_kind_meaning(row->kind));
+        sl_json_end_object(json);
+    }
+    sl_json_end_array(json);
+    sl_json_end_object(json);
+}
+
+#define ALERTS_SHOWN_MAX 1000
+
+/* Those of the lane's device and those of the host. */
+static void alerts_json(const sl_page_lane *lane, sl_json_out *json) {
+    size_t shown = 0;
+    sl_json_key(json, "alerts");
+    sl_json_begin_array(json);
+    for (size_t i = 0; i < lane->trace->alerts.cnt && shown < ALERTS_SHOWN_MAX; i++) {
+        const sl_alert *alert = &lane->trace->alerts.at[i];
+        if (alert->device >= 0 && alert->device != lane->device->device)
+            continue;
+        sl_json_begin_object(json);
+        sl_alert_json(json, lane->trace, alert, lane->first_us);
+        sl_json_end_object(json);
+        shown++;
+    }
+    sl_json_end_array(json);
+}
+
 static void lane_json(const sl_page *page, const sl_page_lane *lane, sl_json_out *json) {
     const sl_device_report *device = find_device(page, lane);
     sl_json_begin_object(json);
@@ -198,6 +243,8 @@ static void lane_json(const sl_page *page, const sl_page_lane *lane, sl_json_out
     fragmentation_json(device, json);
     lane_detail_json(lane, json);
     oom_events_json(lane, json);
+    ledger_json(lane, json);
+    alerts_json(lane, json);
     absent_json(lane, json);
     sl_json_end_object(json);
 }

@@ -24,6 +24,7 @@
     X(SEGMENTS, LANE)          \
     X(END, LANE)               \
     X(COUNTERS, LANE)          \
+    X(LEDGER, LANE)            \
     X(HEAT, LANE)
 
 /* section, column, encoding, meaning */
@@ -104,6 +105,10 @@
     X(COUNTERS, SERIES, PLAIN, "which counter")                                                    \
     X(COUNTERS, TIME, DELTA, "when it was read")                                                   \
     X(COUNTERS, VALUE, DELTA, "bytes")                                                             \
+    X(LEDGER, TIME, DELTA, "when a reading of the card began")                                     \
+    X(LEDGER, USED, PLAIN, "bytes in use on it then and 1 more; 0 not known")                      \
+    X(LEDGER, USED_MAX, DELTA, "highest bytes in use among the readings that it stands for")       \
+    X(LEDGER, BYTES, PLAIN, "of each row, and 1 more, 0 not known: a row of moments for each")     \
     X(HEAT, MAX, DELTA, "highest live bytes in each equal share of the time or of the events")
 
 #endif

@@ -124,7 +124,7 @@ static void sum_sites(sl_page_lane *lane) {
     for (size_t i = 0; i < lane->replay->lives.cnt; i++) {
         const sl_life *life = &lane->replay->lives.at[i];
         sl_page_site_sum *site = &lane->sites.at[sl_page_lane_site(lane, life)];
-        site->tag_bytes[sl_page_tag(life)] += life->requested_bytes;
+        site->tag_bytes[sl_page_lane_tag(lane, life)] += life->requested_bytes;
         if (!(life->flags & SL_LIFE_BASE)) {
             site->allocs++;
             site->alloc_bytes += life->requested_bytes;

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "export/ledger_out.h"
 #include "export/md_out.h"
 #include "export/report_format.h"
 #include "export/report_words.h"
+#include "export/split_out.h"
 
 static void put_row(FILE *to, const char *name, const char *value) {
     if (!*value)
@@ -70,6 +72,13 @@ static void put_holdings(FILE *to, const char *title, const sl_holdings *holding
     }
 }
 
+static void put_tags(FILE *to, const char *name, const sl_split *by_tag) {
+    char text[SL_WORDS_CAP];
+    sl_split_words(text, by_tag);
+    if (*text)
+        put_row(to, name, text);
+}
+
 static void put_device(FILE *to, const sl_device_report *device, size_t top) {
     char human[SL_WORDS_CAP], number[SL_HUMAN_CAP];
     sl_words_device(human, device->device);
@@ -84,6 +93,11 @@ static void put_device(FILE *to, const sl_device_report *device, size_t top) {
     put_row(to, "reserved at most", human);
     put_row(to, "live before the recording", sl_human_bytes(number, device->base_bytes));
     put_row(to, "events", sl_human_count(number, device->events));
+    sl_ledger_words(human, &device->ledger);
+    if (*human)
+        put_row(to, "the card at the end", human);
+    put_tags(to, "by tag at the end", &device->live_by_tag);
+    put_tags(to, "by tag at the peak", &device->peak_by_tag);
     put_holdings(to, "Held at the end:", &device->top_live, top);
     put_holdings(to, "Held at the peak:", &device->top_peak, top);
 }

@@ -42,10 +42,10 @@ static sl_log_options known_options(const sl_log_options *from) {
     to.frame_cap = pick(to.frame_cap, (u64_range){512u << 10, 4, 1u << 28});
     to.stack_cap = pick(to.stack_cap, (u64_range){2u << 20, 4, 1u << 30});
     to.site_cap = pick(to.site_cap, (u64_range){256u << 10, 2, 1u << 28});
-    to.live_cap = power_of_two_up(pick(to.live_cap, (u64_range){64u << 10, 8, 1u << 28}));
-    to.live_levels = (uint32_t)pick(to.live_levels, (u64_range){6, 1, SL_FORMAT_LIVE_LEVEL_MAX});
+    to.live_cap = power_of_two_up(pick(to.live_cap, (u64_range){8u << 10, 8, 1u << 28}));
+    to.live_levels = (uint32_t)pick(to.live_levels, (u64_range){9, 1, SL_FORMAT_LIVE_LEVEL_MAX});
     to.thread_cap = (uint32_t)pick(to.thread_cap, (u64_range){4096, 1, 1u << 20});
-    to.counter_cap = (uint32_t)pick(to.counter_cap, (u64_range){64, 1, 4096});
+    to.counter_cap = (uint32_t)pick(to.counter_cap, (u64_range){192, 1, 4096});
     to.curve_bins = (uint32_t)power_of_two_up(pick(to.curve_bins, (u64_range){512, 16, 65536}));
     to.mark_cap = pick(to.mark_cap, (u64_range){1u << 20, 1, 1u << 28});
     to.alert_cap = (uint32_t)pick(to.alert_cap, (u64_range){4096, 1, 1u << 20});
@@ -305,8 +305,8 @@ static void point_into(sl_log *log) {
         log->wm[s->kind] = &log->state->marks[i];
         if (s->kind != SL_SECTION_LIVE)
             continue;
-        log->live[s->level] = (sl_fmt_bucket *)(void *)(log->map + s->offset);
-        log->live_mask[s->level] = s->cap - 1;
+        log->live[s->level] =
+            (sl_live_level){(sl_fmt_bucket *)(void *)(log->map + s->offset), s->cap - 1};
         log->live_levels += 1;
     }
     log->chunk_bytes = h->chunk_bytes;

@@ -43,9 +43,9 @@ struct sl_log_cursor {
     size_t next_intent;
     bool intents_are_loaded;
     uint64_t thread_cnt;
-    uint64_t published; /* of all threads, as of the last look */
-    uint64_t present;   /* records queued and not overwritten since */
-    uint64_t lost;      /* published - present */
+    SL_VEC(uint64_t) published; /* by thread slot, as of the last look (L10) */
+    uint64_t present;           /* records queued and not overwritten since */
+    uint64_t lost;              /* published by all - present */
     uint64_t reported_lost;
     uint64_t torn;
 };
@@ -77,6 +77,16 @@ static sl_status check_head(const sl_log_cursor *c, uint64_t i, const sl_fmt_chu
     return SL_OK;
 }
 
+/* What a chunk tells of its thread's count, which a killed thread may have left one short (L10). */
+static void count_chunk(sl_log_cursor *c, const sl_fmt_chunk *head) {
+    uint32_t thread = (uint32_t)head->thread;
+    if (head->before == 0 || head->before > SL_SIZE_MASK || thread >= c->published.cnt)
+        return;
+    uint64_t published = head->before - 1 + sl_chunk_count(head->word);
+    if (published > c->published.at[thread])
+        c->published.at[thread] = published;
+}
+
 /* A head whose ticket changed while it was copied is met again at the next look. */
 static sl_status look_at_chunk(sl_log_cursor *c, uint64_t i, sl_error *err) {
     sl_fmt_chunk head;
@@ -91,6 +101,7 @@ static sl_status look_at_chunk(sl_log_cursor *c, uint64_t i, sl_error *err) {
         sl_chunk_ticket(word) > c->last_ticket)
         return SL_OK;
     SL_TRY(check_head(c, i, &head, err));
+    count_chunk(c, &head);
     uint32_t from = s->ticket == sl_chunk_ticket(word) ? s->cnt : 0;
     *s = (seen){sl_chunk_ticket(word), cnt};
     if (from >= cnt)
@@ -121,11 +132,12 @@ static sl_status count_published(sl_log_cursor *c, sl_error *err) {
     if (!s)
         return SL_OK;
     SL_TRY(sl__log_load(c->reader, s, cnt, &threads, err));
-    c->published = 0;
-    for (uint64_t i = 0; i < cnt; i++)
-        c->published += threads[i].published;
+    c->published.cnt = 0;
+    bool has_room = sl_vec_reserve(&c->published, cnt);
+    for (uint64_t i = 0; has_room && i < cnt; i++)
+        c->published.at[c->published.cnt++] = threads[i].published;
     free(threads);
-    return SL_OK;
+    return has_room ? SL_OK : no_memory(err);
 }
 
 static int by_thread_and_ticket(const void *a, const void *b) {
@@ -156,8 +168,11 @@ static sl_status find_pieces(sl_log_cursor *c, sl_error *err) {
         SL_TRY(look_at_chunk(c, i, err));
     if (c->pieces.cnt > 0)
         qsort(c->pieces.at, c->pieces.cnt, sizeof c->pieces.at[0], by_thread_and_ticket);
-    if (c->published > c->present)
-        c->lost = c->published - c->present;
+    uint64_t published = 0;
+    for (size_t i = 0; i < c->published.cnt; i++)
+        published += c->published.at[i];
+    if (published > c->present)
+        c->lost = published - c->present;
     return SL_OK;
 }
 
@@ -381,6 +396,7 @@ void sl_log_cursor_free(sl_log_cursor *c) {
     sl_vec_free(&c->heap);
     sl_vec_free(&c->pieces);
     sl_vec_free(&c->intents);
+    sl_vec_free(&c->published);
     free(c->seen);
     free(c);
 }

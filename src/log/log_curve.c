@@ -71,7 +71,7 @@ update_word(const sl_fmt_bin *bin, uint64_t *at, uint64_t number, uint64_t value
 }
 
 /* False when the bin already is of a later time. */
-static inline bool update_bin(sl_fmt_bin *bin, uint64_t number, const sample *s) {
+static inline SL_HOT bool update_bin(sl_fmt_bin *bin, uint64_t number, const sample *s) {
     uint64_t seen = sl_get_acquire(&bin->bin);
     while (seen < number && !sl_swap(&bin->bin, &seen, number))
         continue;
@@ -89,7 +89,7 @@ static bool is_rolled(const sl_log *log, uint32_t counter, uint32_t level, uint6
     return bin_idx < __atomic_load_n(rolled, __ATOMIC_SEQ_CST);
 }
 
-void sl__curve_set(sl_log *log, uint32_t counter, uint64_t value, uint64_t time_ns) {
+SL_HOT void sl__curve_set(sl_log *log, uint32_t counter, uint64_t value, uint64_t time_ns) {
     sample s = {value, value, value, 1};
     sl_fmt_counter *c = counter_at(log, counter);
     uint64_t bin_idx = time_ns / SL_CURVE_BIN_NS;
@@ -218,28 +218,38 @@ void sl_log_counter_unavailable(sl_log *log, int counter, uint32_t why) {
 
 /* ---- totals that come with events ---- */
 
+/* Maintain may still make room for a counter that found none. */
+static bool may_grow(const sl_log *log) {
+    const sl_fmt_watermark *wm = log->wm[SL_SECTION_CURVES];
+    return sl_get(&wm->reserved) < log->header->sections[wm - log->state->marks].cap;
+}
+
 /* The counter of a device, remembered; -1 when there is none. */
-static int device_counter(sl_log *log, uint32_t *cache, sl_counter_kind kind, int8_t device) {
+static int device_counter(sl_log *log, sl_counter_kind kind, int8_t device) {
     unsigned slot = (unsigned)(device + 1);
     if (SL_UNLIKELY(slot >= SL_DEVICE_SLOTS))
         return sl_log_counter(log, kind, device, 0);
-    uint32_t known = sl_get32_acquire(&cache[slot]);
+    sl_device_counters *counters = &log->device_counters[slot];
+    uint32_t *at = kind == SL_COUNTER_ALLOCATED ? &counters->allocated : &counters->reserved;
+    uint32_t known = sl_get32_acquire(at);
     if (SL_UNLIKELY(known == 0)) {
         int counter = sl_log_counter(log, kind, device, 0);
+        if (counter < 0 && may_grow(log))
+            return -1;
         known = counter < 0 ? UINT32_MAX : (uint32_t)counter + 1;
-        sl_set32_release(&cache[slot], known);
+        sl_set32_release(at, known);
     }
     return known == UINT32_MAX ? -1 : (int)known - 1;
 }
 
-void sl__curve_totals(sl_log *log, const sl_log_event *event, uint64_t time_ns) {
+SL_HOT void sl__curve_totals(sl_log *log, const sl_log_event *event, uint64_t time_ns) {
     if (event->total_allocated != SL_LOG_UNKNOWN) {
-        int c = device_counter(log, log->allocated_counter, SL_COUNTER_ALLOCATED, event->device);
+        int c = device_counter(log, SL_COUNTER_ALLOCATED, event->device);
         if (SL_LIKELY(c >= 0))
             sl__curve_set(log, (uint32_t)c, clamp_value(log, event->total_allocated), time_ns);
     }
     if (event->total_reserved != SL_LOG_UNKNOWN) {
-        int c = device_counter(log, log->reserved_counter, SL_COUNTER_RESERVED, event->device);
+        int c = device_counter(log, SL_COUNTER_RESERVED, event->device);
         /* Rarely changes; a bin without samples goes on at the last value. */
         if (c >= 0 && (sl_get(&counter_at(log, (uint32_t)c)->last) != event->total_reserved ||
                        sl_get(&counter_at(log, (uint32_t)c)->last_ns) == 0))

@@ -13,7 +13,7 @@ static uint64_t *site_word(const sl_log *log, uint32_t id) {
     return (uint64_t *)(void *)sl__site(log, id);
 }
 
-static bool is_same_site(const sl_log *log, uint32_t id, const void *key) {
+static SL_HOT bool is_same_site(const sl_log *log, uint32_t id, const void *key) {
     return sl_get(site_word(log, id)) == ((const site_key *)key)->word;
 }
 
@@ -32,13 +32,22 @@ static void drop_site(sl_log *log, uint32_t id) {
 }
 
 /* Site 0, shared by everything that found no room, when there is none of its own. */
-static uint32_t find_site(sl_log *log, const sl_log_event *event, uint8_t domain,
-                          uint64_t time_ns) {
+static SL_HOT uint32_t find_site(sl_log *log, const sl_log_event *event, uint8_t domain,
+                                 uint64_t time_ns) {
     static const sl_intern_ops ops = {is_same_site, make_site, drop_site};
     site_key key = {event->stack | (uint64_t)event->label << 32 |
                         (uint64_t)(uint8_t)event->device << 48 | (uint64_t)domain << 56,
                     time_ns};
-    return sl_intern(log, &log->sites, sl_hash_mix(key.word), &ops, &key);
+    uint32_t remembered = event->site_memo ? sl_get32_acquire(event->site_memo) : 0;
+    if (SL_LIKELY(remembered && is_same_site(log, remembered, &key)))
+        return remembered;
+    /* Stacks are numbered in the order in which they are met. Their sites stand in that order in the
+     * index too: those of a program's steps fill a few pages instead of one page each. */
+    uint32_t id =
+        sl_intern(log, &log->sites, event->stack + sl_hash_mix(key.word >> 32), &ops, &key);
+    if (event->site_memo)
+        sl_set32_release(event->site_memo, id);
+    return id;
 }
 
 static void raise_peak(sl_fmt_site *site, uint64_t live) {
@@ -62,7 +71,7 @@ static void phase(const change *c, uint64_t step) {
     sl_set_release(&c->thread->slot->intent.phase, step);
 }
 
-static void begin(const change *c, uint32_t site_id, uint64_t first_step) {
+static SL_HOT void begin(const change *c, uint32_t site_id, uint64_t first_step) {
     sl_fmt_intent *intent = &c->thread->slot->intent;
     sl_set_release(&intent->addr, c->record.w1);
     sl_set_release(&intent->w2, c->record.w2);
@@ -85,7 +94,7 @@ static void publish(const change *c, uint64_t step) {
 }
 
 /* Everything of a change but the site. False: no thread slot, counted. */
-static bool prepare(change *c, sl_log *log, const sl_log_event *event, uint64_t time_ns) {
+static SL_HOT bool prepare(change *c, sl_log *log, const sl_log_event *event, uint64_t time_ns) {
     c->log = log;
     c->thread = sl__log_attach(log);
     if (!c->thread)
@@ -112,7 +121,7 @@ static void untracked(change *c, sl_health_kind why) {
     sl__ring_publish(c->thread, &c->place, &c->record);
 }
 
-static void free_block(change *c, sl_live_ref ref) {
+static SL_HOT void free_block(change *c, sl_live_ref ref) {
     sl_fmt_live *live = &ref.bucket->slot[ref.slot];
     uint32_t site_id = (uint32_t)sl_get(&live->site_word);
     uint64_t size = sl_get(&live->size_word) & SL_SIZE_MASK;
@@ -131,13 +140,19 @@ static void free_block(change *c, sl_live_ref ref) {
     phase(c, SL_FREE_TABLE);
     sl__live_remove(ref);
     publish(c, SL_FREE_RING);
+    if (SL_UNLIKELY(site->domain == SL_DOMAIN_DRIVER))
+        sl__library_change(c->log, site, 0 - size, c->time_ns);
 }
 
-static void write_free(sl_log *log, const sl_log_event *event, uint8_t domain, uint64_t time_ns) {
+static SL_HOT void write_free(sl_log *log, const sl_log_event *event, uint8_t domain,
+                              uint64_t time_ns) {
     change c;
+    sl_live_ref ref = sl__live_find(log, event->addr, sl_live_size_word(0, event->device, domain));
+    if (SL_LIKELY(ref.bucket)) /* the intent is filled in while this arrives */
+        __builtin_prefetch(sl__site(log, (uint32_t)sl_get(&ref.bucket->slot[ref.slot].site_word)),
+                           1);
     if (!prepare(&c, log, event, time_ns))
         return;
-    sl_live_ref ref = sl__live_find(log, event->addr, sl_live_size_word(0, event->device, domain));
     if (ref.bucket)
         free_block(&c, ref);
     else
@@ -164,7 +179,7 @@ static __attribute__((noinline)) void free_implicitly(sl_log *log, const sl_log_
     free_block(&c, ref);
 }
 
-static void alloc_block(change *c, const sl_log_event *event, uint8_t domain) {
+static SL_HOT void alloc_block(change *c, const sl_log_event *event, uint8_t domain) {
     uint32_t site_id = find_site(c->log, event, domain, c->time_ns);
     sl_fmt_site *site = sl__site(c->log, site_id);
     sl_fmt_live live = {
@@ -185,9 +200,12 @@ static void alloc_block(change *c, const sl_log_event *event, uint8_t domain) {
     phase(c, SL_ALLOC_LIVE);
     raise_peak(site, sl_add(&site->live_bytes, c->size) + c->size);
     publish(c, SL_ALLOC_RING);
+    if (SL_UNLIKELY(domain == SL_DOMAIN_DRIVER))
+        sl__library_change(c->log, site, c->size, c->time_ns);
 }
 
-static void write_alloc(sl_log *log, const sl_log_event *event, uint8_t domain, uint64_t time_ns) {
+static SL_HOT void write_alloc(sl_log *log, const sl_log_event *event, uint8_t domain,
+                               uint64_t time_ns) {
     change c;
     sl_live_ref old = sl__live_find(log, event->addr, sl_live_size_word(0, event->device, domain));
     if (SL_UNLIKELY(old.bucket))
@@ -196,9 +214,34 @@ static void write_alloc(sl_log *log, const sl_log_event *event, uint8_t domain, 
         alloc_block(&c, event, domain);
 }
 
+/* ---- tags ---- */
+
+/* One compare-and-swap of the word that holds site, label and tag: site and label stay what they were
+ * compared to be, so the totals cannot be hurt (L8). When the block went away after all, the swap
+ * fails, or gives the tag to a block of the same site that took the slot; nothing worse. The table
+ * comes first: killed in between, the tag stands where it outlives the ring. */
+bool sl_log_annotate(sl_log *log, uint64_t addr, int8_t device, uint16_t tag) {
+    sl_live_ref ref =
+        sl__live_find(log, addr, sl_live_size_word(0, device, (uint8_t)SL_DOMAIN_BLOCK));
+    if (!ref.bucket)
+        return false;
+    sl_fmt_live *live = &ref.bucket->slot[ref.slot];
+    uint64_t word = sl_get_acquire(&live->site_word);
+    uint64_t size = sl_get_acquire(&live->size_word) & SL_SIZE_MASK;
+    if (word >> 48 == tag)
+        return true;
+    if (sl_get_acquire(&ref.bucket->key[ref.slot]) != addr ||
+        !sl_swap(&live->site_word, &word, (word & SL_SIZE_MASK) | (uint64_t)tag << 48))
+        return false;
+    sl_log_event event = {
+        .kind = SL_EV_ANNOTATE, .device = device, .tag = tag, .addr = addr, .size = size};
+    sl__ring_append(log, &event, sl__now(log), 0);
+    return true;
+}
+
 /* ---- entry ---- */
 
-static void write_checked(sl_log *log, const sl_log_event *event, uint64_t time_ns) {
+static SL_HOT void write_checked(sl_log *log, const sl_log_event *event, uint64_t time_ns) {
     sl_kind_row row = sl_kind_rows[event->kind];
     if (row.effect == SL_EFFECT_NONE) {
         sl__ring_append(log, event, time_ns, 0);
@@ -212,7 +255,9 @@ static void write_checked(sl_log *log, const sl_log_event *event, uint64_t time_
     }
 }
 
-void sl_log_write(sl_log *log, const sl_log_event *event) {
+SL_HOT void sl_log_write(sl_log *log, const sl_log_event *event) {
+    if (event->site_memo) /* reading the clock takes as long as this memory */
+        __builtin_prefetch(sl__site(log, sl_get32_acquire(event->site_memo)), 1);
     uint64_t time_ns = event->time_ns ? event->time_ns : sl__now(log);
     if (SL_UNLIKELY(event->kind >= SL_EV_LIMIT || event->kind == SL_EV_UNKNOWN)) {
         sl__health(log, SL_HEALTH_BAD_EVENT);
@@ -227,6 +272,22 @@ void sl_log_write(sl_log *log, const sl_log_event *event) {
         write_checked(log, event, time_ns);
     }
     sl__curve_totals(log, event, time_ns);
+}
+
+/* Between two events a program uses the caches for itself. All of this is missed at once here instead
+ * of one after the other later, where every atomic addition waits for the stores before it. */
+SL_HOT void sl_log_expect(const sl_log *log, const sl_log_event *event) {
+    const sl_log_thread *thread = &sl__this_thread;
+    __builtin_prefetch(&log->at[SL_SECTION_SITES]);
+    sl__live_expect(log, event->addr,
+                    sl_live_size_word(0, event->device, sl_kind_rows[event->kind].domain));
+    if (SL_UNLIKELY(thread->log != log || !thread->chunk))
+        return;
+    __builtin_prefetch(
+        (const sl_fmt_record *)(const void *)(thread->chunk + 1) + sl_chunk_count(thread->word), 1);
+    __builtin_prefetch(thread->chunk, 1);
+    __builtin_prefetch(thread->slot, 1);
+    __builtin_prefetch(&thread->slot->intent, 1);
 }
 
 uint64_t sl_log_now_ns(const sl_log *log) {

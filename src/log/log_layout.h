@@ -27,8 +27,12 @@
  *      phase before each step, so at most the step named by the phase is in doubt. A reader
  *      carries every intent of a dead writer through: the event counts as having happened.
  * (L10) Without losses the events in the ring, replayed, give the live table; with losses the
- *      number lost is `published` of all threads less the records present. The count follows the
- *      record, so a kill between the two leaves it one short for that thread. */
+ *      number lost is what the threads published less the records present. A thread's `published`
+ *      follows its record, so a kill between the two leaves it one short; the chunk's `before`
+ *      and count are never short, and the larger of the two holds.
+ * (L11) Chunks are taken in the order of their tickets, but for a thread that is interrupted
+ *      between its ticket and its compare-and-swap: the chunk it was to take stays for up to one
+ *      more round, while newer ones go. So at most one chunk per thread survives out of order. */
 #ifndef SL_LOG_LAYOUT_H
 #define SL_LOG_LAYOUT_H
 

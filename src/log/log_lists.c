@@ -30,7 +30,7 @@ static uint64_t allocated_now(const sl_log *log) {
     uint64_t sum = SL_LOG_UNKNOWN;
     const sl_fmt_counter *counters = (const void *)log->at[SL_SECTION_COUNTERS];
     for (size_t i = SL_DEVICE_SLOTS; i-- > 0;) {
-        uint32_t known = sl_get32_acquire(&log->allocated_counter[i]);
+        uint32_t known = sl_get32_acquire(&log->device_counters[i].allocated);
         bool is_host = i == 0;
         if (known == 0 || known == UINT32_MAX || (is_host && sum != SL_LOG_UNKNOWN))
             continue;
@@ -130,4 +130,8 @@ void sl_log_oom_add(sl_log *log, const sl_log_oom *from) {
     collect_holders(log, from->device, &oom);
     add_record(log, SL_SECTION_OOMS, &oom, SL_EV_OOM);
     sl__ring_append(log, &event, oom.time_ns, 0);
+}
+
+uint64_t sl_log_oom_count(const sl_log *log) {
+    return sl_get_acquire(&log->wm[SL_SECTION_OOMS]->used);
 }

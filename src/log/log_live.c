@@ -8,7 +8,7 @@
 #define KEY_WORD_MASK (~SL_SIZE_MASK) /* device and domain of a size word */
 
 static sl_fmt_bucket *bucket_of(const sl_log *log, uint32_t level, uint64_t hash) {
-    return &log->live[level][hash & log->live_mask[level]];
+    return &log->live[level].buckets[hash & log->live[level].mask];
 }
 
 static uint32_t top_level(const sl_log *log) {
@@ -20,7 +20,7 @@ static bool slot_matches(const sl_fmt_bucket *b, uint32_t i, uint64_t addr, uint
            ((sl_get(&b->slot[i].size_word) ^ size_word) & KEY_WORD_MASK) == 0;
 }
 
-sl_live_ref sl__live_find(const sl_log *log, uint64_t addr, uint64_t size_word) {
+SL_HOT sl_live_ref sl__live_find(const sl_log *log, uint64_t addr, uint64_t size_word) {
     uint64_t hash = sl_live_hash(addr, size_word);
     for (uint32_t level = 0, top = top_level(log); level <= top; level++) {
         sl_fmt_bucket *b = bucket_of(log, level, hash);
@@ -61,20 +61,28 @@ static void raise_top(sl_log *log, uint32_t level) {
         continue;
 }
 
-sl_live_ref sl__live_insert(sl_log *log, uint64_t addr, const sl_fmt_live *live) {
+SL_HOT sl_live_ref sl__live_insert(sl_log *log, uint64_t addr, const sl_fmt_live *live) {
     uint64_t hash = sl_live_hash(addr, live->size_word);
     sl_live_ref ref = {NULL, 0};
     for (uint32_t level = 0; level < log->live_levels; level++) {
-        if (sl_get_acquire(&log->wm[SL_SECTION_LIVE][level].reserved) == 0)
-            break;
-        if (level > 0)
+        if (level > 0) { /* the first one has its space since the log was made */
+            if (sl_get_acquire(&log->wm[SL_SECTION_LIVE][level].reserved) == 0)
+                break;
             raise_top(log, level);
+        }
         if (insert_into(bucket_of(log, level, hash), addr, live, &ref))
             break;
     }
     return ref;
 }
 
-void sl__live_remove(sl_live_ref ref) {
+/* The keys and the slots that are filled first; a bucket is seldom fuller. */
+SL_HOT void sl__live_expect(const sl_log *log, uint64_t addr, uint64_t size_word) {
+    const sl_fmt_bucket *b = bucket_of(log, 0, sl_live_hash(addr, size_word));
+    __builtin_prefetch(b->key, 1);
+    __builtin_prefetch(b->slot, 1);
+}
+
+SL_HOT void sl__live_remove(sl_live_ref ref) {
     sl_set_release(&ref.bucket->key[ref.slot], SL_FORMAT_KEY_EMPTY);
 }

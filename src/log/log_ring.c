@@ -113,6 +113,7 @@ static bool claim_slot(sl_log *log, sl_log_thread *thread, uint64_t ticket, uint
     uint64_t slot_idx = (uint64_t)(thread->slot - thread_slot(log, 0));
     sl_set_release(&chunk->base_ns, time_ns);
     sl_set_release(&chunk->thread, slot_idx | (uint64_t)thread->tid << 32);
+    sl_set_release(&chunk->before, thread->published + 1);
     sl_set_release(&thread->slot->chunk, i + 1);
     thread->chunk = chunk;
     thread->word = word;

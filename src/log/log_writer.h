@@ -45,16 +45,16 @@ typedef struct sl_log_options {
     uint64_t frame_cap;              /* default 512 Ki */
     uint64_t stack_cap;              /* default 2 Mi nodes */
     uint64_t site_cap;               /* default 256 Ki */
-    uint64_t live_cap;    /* blocks in the first level of the live table; default 64 Ki */
-    uint32_t live_levels; /* each twice the one before, default 6 (4 Mi blocks) */
-    uint32_t thread_cap;  /* default 4,096 */
-    uint32_t counter_cap; /* default 64 */
-    uint32_t curve_bins;  /* per level, a power of two >= 16; default 512 */
-    uint64_t mark_cap;    /* default 1 Mi */
-    uint32_t alert_cap;   /* default 4,096 */
-    uint32_t oom_cap;     /* default 64 */
-    bool overwrite;       /* replace a file that nobody writes; else it is refused */
-    bool reserve_all;     /* take the whole space at once instead of growing */
+    uint64_t live_cap;               /* blocks in the first level of the live table; default 8 Ki */
+    uint32_t live_levels;            /* each twice the one before, default 9 (4 Mi blocks) */
+    uint32_t thread_cap;             /* default 4,096 */
+    uint32_t counter_cap;            /* default 192: the host's and those of 16 devices */
+    uint32_t curve_bins;             /* per level, a power of two >= 16; default 512 */
+    uint64_t mark_cap;               /* default 1 Mi */
+    uint32_t alert_cap;              /* default 4,096 */
+    uint32_t oom_cap;                /* default 64 */
+    bool overwrite;                  /* replace a file that nobody writes; else it is refused */
+    bool reserve_all;                /* take the whole space at once instead of growing */
 } sl_log_options;
 
 /* Creates the file, reserves its first pieces and maps it. SL_E_NOSPACE when disk, quota or
@@ -117,16 +117,30 @@ typedef struct sl_log_event {
     uint8_t kind;   /* sl_event_kind */
     int8_t device;  /* -1 = host */
     uint16_t label; /* sl_log_label: calling library of a driver event, else 0 */
-    uint16_t tag;   /* sl_log_label: phase or tag, 0 = none */
+    uint16_t tag;   /* sl_log_label: phase at birth, later the tag (sl_log_annotate); 0 = none */
     uint32_t stack; /* sl_log_stack_child, 0 = not recorded */
     uint64_t addr;
     uint64_t size;    /* bytes, below 2^48; a free may say 0 when it does not know */
     uint64_t time_ns; /* of sl_log_now_ns; 0 = now */
     uint64_t total_allocated;
     uint64_t total_reserved;
+    /* Where the caller keeps the site for the next event with this stack: a word that begins as 0,
+     * may be shared by threads and belongs to this log. NULL = nowhere, the site is looked up. */
+    uint32_t *site_memo;
 } sl_log_event;
 
 void sl_log_write(sl_log *log, const sl_log_event *event);
+
+/* An event of this kind, device and address is about to be written: asks for the memory it will
+ * touch. Worth its few instructions where something else is done in between, reading a stack for
+ * example; changes nothing. */
+void sl_log_expect(const sl_log *log, const sl_log_event *event);
+
+/* Says what a live block is for: replaces its tag in the live table, where the tag outlives the ring,
+ * and keeps an SL_EV_ANNOTATE event. Nothing is done when it has this tag already. False when there is
+ * no such block. The caller sees to it that the block is not freed meanwhile (L7); where that fails the
+ * tag may end on another block of the same site. */
+bool sl_log_annotate(sl_log *log, uint64_t addr, int8_t device, uint16_t tag);
 
 /* A step of the program ended; device totals are kept with it. name: string id, 0 = none. */
 void sl_log_step(sl_log *log, uint64_t number, uint32_t name);
@@ -158,6 +172,9 @@ typedef struct sl_log_oom {
 /* Keeps the request and the sites that hold most on this device at this moment. Reads every site,
  * 64 bytes each: for an event that ends the program or makes its allocator start over. */
 void sl_log_oom_add(sl_log *log, const sl_log_oom *oom);
+
+/* How many were added so far. */
+uint64_t sl_log_oom_count(const sl_log *log);
 
 /* ---- counters -------------------------------------------------------------------------------- */
 

@@ -19,32 +19,52 @@ typedef struct sl_index {
     uint32_t mask;
 } sl_index;
 
+/* Libraries on devices whose sums are kept; later ones have no curve. */
+#define SL_LIBRARY_SLOTS 64
+
+typedef struct sl_library_slot {
+    uint64_t key;  /* (atomic) 1 << 32, device, label; 0 = free */
+    uint64_t live; /* (atomic) bytes */
+} sl_library_slot;
+
+/* A level of the live table. */
+typedef struct sl_live_level {
+    sl_fmt_bucket *buckets;
+    uint64_t mask;
+} sl_live_level;
+
+/* Counters of a device. (atomic) Their number + 1; 0 = not looked up yet, UINT32_MAX = no room. */
+typedef struct sl_device_counters {
+    uint32_t allocated, reserved;
+} sl_device_counters;
+
 struct sl_log {
+    /* What every event reads comes first and fills four cache lines: between two events the program
+     * uses the caches for itself. */
+    uint64_t epoch; /* tells two logs at one address apart */
+    uint64_t start_mono_ns;
+    uint64_t live_top; /* (atomic) highest level that holds or held a block */
+    uint32_t chunk_cap;
+    uint32_t curve_bins;
+    uint8_t *at[SL_SECTION_LIMIT]; /* by kind; of level 0 for SL_SECTION_LIVE */
+    sl_device_counters device_counters[SL_DEVICE_SLOTS]; /* by device + 1 */
+    sl_live_level live[SL_FORMAT_LIVE_LEVEL_MAX];
+
     uint8_t *map; /* mapped, header.file_bytes */
     size_t map_bytes;
     size_t own_bytes; /* of the mapping that holds this object and its indexes */
     int fd;           /* owned; holds the write lock */
     uint32_t pid;
-    uint64_t epoch; /* tells two logs at one address apart */
-    uint64_t start_mono_ns;
+    uint32_t live_levels;
+    uint32_t chunk_bytes;
 
     /* Mapped parts of the file. */
     sl_fmt_header *header;
     sl_fmt_state *state;
     sl_fmt_watermark *wm[SL_SECTION_LIMIT]; /* by kind; of level 0 for SL_SECTION_LIVE */
-    uint8_t *at[SL_SECTION_LIMIT];          /* by kind; likewise */
-    sl_fmt_bucket *live[SL_FORMAT_LIVE_LEVEL_MAX];
-    uint64_t live_mask[SL_FORMAT_LIVE_LEVEL_MAX];
-    uint32_t live_levels;
-    uint32_t chunk_bytes;
-    uint32_t chunk_cap;
-    uint32_t curve_bins;
 
     sl_index strings, frames, stacks, sites;
-    uint64_t live_top; /* (atomic) highest level that holds or held a block */
-    /* (atomic) counter number + 1 by device + 1; 0 = not looked up yet, UINT32_MAX = no room. */
-    uint32_t allocated_counter[SL_DEVICE_SLOTS];
-    uint32_t reserved_counter[SL_DEVICE_SLOTS];
+    sl_library_slot libraries[SL_LIBRARY_SLOTS];
     uint64_t swept_ns;                        /* maintain only */
     uint32_t stuck_sections;                  /* maintain only: bit i = section i could not grow */
     uint64_t stuck_ns[SL_FORMAT_SECTION_MAX]; /* when it failed, to try again later */
@@ -90,11 +110,15 @@ typedef struct sl_live_ref {
 sl_live_ref sl__live_find(const sl_log *log, uint64_t addr, uint64_t size_word);
 sl_live_ref sl__live_insert(sl_log *log, uint64_t addr, const sl_fmt_live *live);
 void sl__live_remove(sl_live_ref ref);
+void sl__live_expect(const sl_log *log, uint64_t addr, uint64_t size_word);
 
 /* log_curve.c */
 void sl__curve_totals(sl_log *log, const sl_log_event *event, uint64_t time_ns);
 void sl__curve_set(sl_log *log, uint32_t counter, uint64_t value, uint64_t time_ns);
 void sl__curve_roll(sl_log *log, uint64_t now_ns);
+
+/* log_library.c: a library took or (wrapped around) gave back bytes of the driver. */
+void sl__library_change(sl_log *log, const sl_fmt_site *site, uint64_t bytes, uint64_t time_ns);
 
 /* log_grow.c: gives a section its space up to `records`; SL_OK when it has it. */
 sl_status sl__log_reserve(sl_log *log, uint32_t section, uint64_t records, sl_error *err);

@@ -27,6 +27,7 @@ typedef struct sl_diff_side {
     int64_t time_us;
     uint64_t live_bytes, blocks; /* requested bytes; of the sites that pass the filter */
     sl_maybe_u64 reserved_bytes;
+    sl_split by_tag, by_phase;
 } sl_diff_side;
 
 typedef struct sl_diff {

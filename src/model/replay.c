@@ -92,8 +92,7 @@ static bool scan_end_state(replay_run *run) {
                                       .requested_bytes = block->requested_bytes,
                                       .block_bytes = block->size_bytes,
                                       .stack_id = block->stack_id,
-                                      .stream_idx = stream,
-                                      .tag = block->tag}))
+                                      .stream_idx = stream}))
             return false;
     }
     if (run->pinned.cnt)
@@ -241,10 +240,7 @@ static bool on_alloc(replay_run *run, uint32_t i) {
                     .drop_event = SL_EVENT_NEVER,
                     .end_event = SL_EVENT_NEVER,
                     .stack_id = events->stack_id[i],
-                    .stream_idx = events->stream_idx[i],
-                    .tag = events->tag[i]};
-    if (pinned && life.tag == SL_TAG_UNKNOWN)
-        life.tag = pinned->tag;
+                    .stream_idx = events->stream_idx[i]};
     uint32_t life_idx = (uint32_t)replay->lives.cnt;
     if (!sl_mirror_alloc(&run->mirror, &life, life_idx, exact) ||
         !sl_vec_push(&replay->lives, life))

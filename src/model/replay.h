@@ -39,7 +39,6 @@ typedef struct sl_life {
     uint32_t segment_idx; /* into sl_replay.segments; SL_IDX_NONE = not known */
     uint16_t stream_idx;
     uint8_t flags; /* sl_life_flag */
-    uint8_t tag;   /* sl_tag, as the allocation or the end state says */
 } sl_life;
 
 /* A segment, or one mapped range of an expandable segment, while it existed. */
@@ -112,6 +111,10 @@ int64_t sl_replay_time(const sl_replay *replay, uint32_t event);
 
 /* Microseconds from one event to another; exact for clocks below 2^53. */
 double sl_replay_span_us(const sl_replay *replay, uint32_t from, uint32_t to);
+
+/* What the block was for; SL_TAG_UNKNOWN where the input does not tell. Of a block from before the
+ * trace only the end state can tell. O(1), O(log n) for those. */
+sl_tag sl_replay_tag(const sl_replay *replay, const sl_life *life);
 
 typedef SL_VEC(uint32_t) sl_life_ids;
 

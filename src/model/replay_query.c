@@ -42,6 +42,28 @@ double sl_replay_span_us(const sl_replay *replay, uint32_t from, uint32_t to) {
     return (double)sl_replay_time(replay, to) - (double)sl_replay_time(replay, from);
 }
 
+/* Blocks of a recording have no segments and stand by ascending address. */
+static sl_tag tag_at_end(const sl_device_trace *device, uint64_t addr) {
+    size_t lo = 0, hi = device->blocks.cnt;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (device->blocks.at[mid].addr < addr)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < device->blocks.cnt && device->blocks.at[lo].addr == addr
+               ? (sl_tag)device->blocks.at[lo].tag
+               : SL_TAG_UNKNOWN;
+}
+
+sl_tag sl_replay_tag(const sl_replay *replay, const sl_life *life) {
+    if (life->begin_event != SL_EVENT_BEFORE)
+        return (sl_tag)replay->device->events.tag[life->begin_event];
+    return life->end_event == SL_EVENT_NEVER ? tag_at_end(replay->device, life->addr)
+                                             : SL_TAG_UNKNOWN;
+}
+
 /* How many lives had begun; they are sorted by beginning (P4). */
 static size_t begun_by(const sl_replay *replay, uint32_t event) {
     size_t lo = replay->base_cnt, hi = event == SL_EVENT_BEFORE ? lo : replay->lives.cnt;

@@ -7,6 +7,8 @@
 #ifndef SL_REPORT_H
 #define SL_REPORT_H
 
+#include "model/ledger.h"
+#include "model/split.h"
 #include "model/trace.h"
 
 #define SL_REPORT_SCHEMA "stormlog.report/1"
@@ -112,6 +114,7 @@ typedef struct sl_device_report {
     sl_maybe_u64 capacity_bytes;
     int64_t first_time_us, last_time_us;
     sl_holdings top_live, top_peak;
+    sl_split live_by_tag, peak_by_tag; /* the peak of the requested bytes */
     sl_fragmentation fragmentation;
     bool identity_holds;      /* the trace and the end state agree to the byte */
     int64_t identity_residue; /* bytes by which they differ */
@@ -121,6 +124,7 @@ typedef struct sl_device_report {
     sl_maybe_f64 step_us;     /* median length of a step */
     sl_maybe_u64 steps;       /* steps seen or found */
     bool steps_marked;        /* by the program, not inferred */
+    sl_ledger_state ledger, ledger_fullest; /* of the card: at the end, and when it was fullest */
 } sl_device_report;
 
 /* A number a finding rests on, with the threshold it was held against. */

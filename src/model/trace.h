@@ -133,6 +133,7 @@ typedef struct sl_counter_series {
     int device;
     uint32_t name; /* string id: "device_used", "process_used", "library:libnccl", ... */
     uint32_t unit; /* string id: "bytes", ... */
+    uint32_t why;  /* string id: why it could not be read any more at the end; 0 = it could */
     SL_VEC(sl_reading) readings; /* ascending time, not overlapping */
 } sl_counter_series;
 
@@ -215,6 +216,9 @@ sl_event sl_events_get(const sl_events *events, size_t i);
 /* Restores (T1) after disorder. Returns the number of events that stood out of order, 0 when the
  * columns were fine, or -1 when memory ran out. */
 int64_t sl_events_sort(sl_events *events);
+
+/* Removes the oldest `cnt` events; at most as many as there are. */
+void sl_events_drop_first(sl_events *events, size_t cnt);
 
 void sl_events_fini(sl_events *events);
 

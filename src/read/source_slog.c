@@ -8,12 +8,17 @@
 #include <time.h>
 
 #include "log/log_reader.h"
+#include "read/native_name.h"
+#include "read/slog_counters.h"
+#include "read/slog_tags.h"
 #include "read/source.h"
 
 typedef struct slog_load {
     sl_log_reader *log;
     sl_trace *trace;
     sl_log_tables tables;
+    sl_slog_tags *tags; /* owned */
+    sl_slog_libraries libraries;
     uint32_t *stack_ids; /* owned; by id of the log, SL_STACK_NONE = not mapped yet */
     uint32_t stack_cnt;
     int64_t start_us; /* of the log, wall clock */
@@ -36,8 +41,16 @@ static uint32_t take_string(const slog_load *l, uint32_t id) {
     return sl_strtab_intern(&l->trace->strings, text.ptr, text.len);
 }
 
+static uint32_t take_function(const slog_load *l, const sl_fmt_frame *from) {
+    char buf[SL_NATIVE_NAME_CAP];
+    if (from->kind != SL_FRAME_NATIVE)
+        return take_string(l, from->function);
+    sl_str name = sl_native_name(sl_log_get_string(l->log, from->function), buf);
+    return sl_strtab_intern(&l->trace->strings, name.ptr, name.len);
+}
+
 static uint32_t take_frame(const slog_load *l, const sl_fmt_frame *from) {
-    sl_frame frame = {take_string(l, from->function), take_string(l, from->file), from->line};
+    sl_frame frame = {take_function(l, from), take_string(l, from->file), from->line};
     if (frame.function == SL_STR_NONE || frame.file == SL_STR_NONE)
         return SL_STACK_NONE;
     return sl_stacks_intern_frame(&l->trace->stacks, frame);
@@ -85,9 +98,11 @@ static bool is_column_event(uint8_t kind) {
 }
 
 static sl_status add_event(slog_load *l, const sl_log_record *r, sl_error *err) {
+    if (!sl_slog_libraries_add(&l->libraries, l->log, l->trace, r))
+        return no_memory(err);
     if (!is_column_event(r->kind)) {
         l->trace->unknown_actions += r->kind >= SL_EV_LIMIT;
-        return SL_OK;
+        return sl_slog_tags_add(l->tags, r, NULL) ? SL_OK : no_memory(err);
     }
     sl_device_trace *device = sl_trace_device(l->trace, r->device);
     sl_event event = {.time_us = time_us(l, r->time_ns),
@@ -97,7 +112,8 @@ static sl_status add_event(slog_load *l, const sl_log_record *r, sl_error *err) 
                       .pool_idx = SL_POOL_UNKNOWN,
                       .kind = (sl_event_kind)r->kind};
     l->trace->has_event_stacks |= event.stack_id != SL_STACK_EMPTY;
-    if (!device || event.stack_id == SL_STACK_NONE || !sl_events_push(&device->events, &event))
+    if (!device || event.stack_id == SL_STACK_NONE || !sl_events_push(&device->events, &event) ||
+        !sl_slog_tags_add(l->tags, r, device))
         return no_memory(err);
     return SL_OK;
 }
@@ -121,9 +137,11 @@ static sl_status add_events(slog_load *l, sl_log_cursor *cursor, sl_error *err) 
 
 static sl_status load_events(slog_load *l, sl_error *err) {
     sl_log_cursor *cursor;
+    SL_TRY(sl_slog_tags_new(l->trace, l->log, &l->tags, err));
     SL_TRY(sl_log_cursor_new(l->log, &cursor, err));
     sl_status status = add_events(l, cursor, err);
     sl_log_cursor_free(cursor);
+    sl_slog_tags_finish(l->tags);
     return status;
 }
 
@@ -205,7 +223,11 @@ static sl_status add_block(slog_load *l, const sl_log_block *b, sl_error *err) {
                       .stack_id = take_stack(l, site_stack(&l->tables, b->site)),
                       .segment_idx = SL_IDX_NONE,
                       .state = SL_BLOCK_ALLOCATED};
-    if (!device || block.stack_id == SL_STACK_NONE || !sl_vec_push(&device->blocks, block))
+    if (!device || block.stack_id == SL_STACK_NONE)
+        return no_memory(err);
+    if (b->domain == SL_DOMAIN_BLOCK)
+        block.tag = (uint8_t)sl_slog_tags_block(l->tags, b, block.stack_id);
+    if (!sl_vec_push(&device->blocks, block))
         return no_memory(err);
     return SL_OK;
 }
@@ -406,6 +428,9 @@ static sl_status load_all(slog_load *l, sl_error *err) {
     SL_TRY(load_end_state(l, err));
     promote_driver_events(l);
     SL_TRY(use_counters(l, err));
+    SL_TRY(sl_slog_load_curves(l->log, l->trace, err));
+    SL_TRY(sl_slog_libraries_finish(&l->libraries, l->log, l->trace, &l->tables, l->lost, err));
+    SL_TRY(sl_slog_load_alerts(l->log, l->trace, err));
     SL_TRY(load_marks(l, err));
     SL_TRY(load_ooms(l, err));
     add_notes(l);
@@ -442,7 +467,9 @@ static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *e
     sl_status status = open_input(input, &bytes, &l.log, err);
     if (status >= 0)
         status = load_all(&l, err);
+    sl_slog_tags_free(l.tags);
     sl_log_tables_fini(&l.tables);
+    sl_slog_libraries_fini(&l.libraries);
     free(l.stack_ids);
     sl_log_reader_close(l.log);
     sl_vec_free(&bytes);

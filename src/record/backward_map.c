@@ -49,11 +49,12 @@ void sl_backward_start(void) {
     atomic_store(&mapped_bytes, 0);
 }
 
-void sl_backward_note_forward(uint32_t stack) {
+SL_HOT void sl_backward_note_forward(uint32_t stack) {
     const void *nobody = NULL, *me = sl_guard_own;
     if (!peek || !get_current_node || !stack)
         return;
-    if (!atomic_compare_exchange_strong(&forward_thread, &nobody, me) && nobody != me) {
+    if (SL_UNLIKELY(atomic_load_explicit(&forward_thread, memory_order_relaxed) != me) &&
+        !atomic_compare_exchange_strong(&forward_thread, &nobody, me) && nobody != me) {
         atomic_store(&is_ambiguous, true);
         return;
     }
@@ -74,7 +75,7 @@ static void drop_reference(const node_ref *ref) {
 
 /* The number of the node that runs on this thread, plus one; 0 when there is none or it does not look
  * as it should. */
-static uint64_t current_number(void) {
+static SL_HOT uint64_t current_number(void) {
     node_ref ref = {NULL, NULL}, self;
     get_current_node(&ref);
     if (!ref.node || !ref.counts)
@@ -87,7 +88,7 @@ static uint64_t current_number(void) {
     return is_sound ? number + 1 : 0;
 }
 
-static uint32_t stack_of(uint64_t number) {
+static SL_HOT uint32_t stack_of(uint64_t number) {
     forward_slot *slot = &slots[number % SLOT_CNT];
     if (atomic_load_explicit(&slot->number, memory_order_acquire) != number)
         return 0;
@@ -95,31 +96,25 @@ static uint32_t stack_of(uint64_t number) {
     return atomic_load_explicit(&slot->number, memory_order_acquire) == number ? stack : 0;
 }
 
-/* "forward stack, then backward": the frame is no code, it says how the line was found. */
-static uint32_t backward_of(sl_log *log, uint32_t stack, bool is_exact) {
-    sl_str text = is_exact ? SL_STR("<backward>") : SL_STR("<backward, nearest forward operator>");
-    sl_log_frame frame = {.function = sl_log_string(log, text.ptr, text.len),
-                          .kind = SL_FRAME_PSEUDO};
-    return sl_log_stack_child(log, stack, sl_log_frame_id(log, &frame));
-}
-
-uint32_t sl_backward_find(sl_log *log, uint64_t size) {
+SL_HOT sl_stack_ref sl_backward_find(sl_log *log, uint64_t size) {
+    const sl_stack_ref none = {0, 0, NULL};
     if (!peek || !get_current_node)
-        return 0;
+        return none;
     uint64_t number = current_number();
     if (!number)
-        return 0;
+        return none;
     atomic_fetch_add_explicit(&all_bytes, size, memory_order_relaxed);
     if (atomic_load_explicit(&is_ambiguous, memory_order_relaxed))
-        return 0;
+        return none;
     for (uint64_t back = 0; back < SEARCH_BACK && back < number; back++) {
         uint32_t stack = stack_of(number - back);
         if (!stack)
             continue;
         atomic_fetch_add_explicit(&mapped_bytes, size, memory_order_relaxed);
-        return backward_of(log, stack, back == 0);
+        return sl_stack_cache_get_backward(log, stack,
+                                           back == 0 ? SL_BACKWARD_EXACT : SL_BACKWARD_NEAREST);
     }
-    return 0;
+    return none;
 }
 
 uint64_t sl_backward_get_bytes(void) {

@@ -14,7 +14,7 @@
 #ifndef SL_BACKWARD_MAP_H
 #define SL_BACKWARD_MAP_H
 
-#include "log/log_writer.h"
+#include "record/stack_cache.h"
 
 /* A log was opened: finds torch's functions, forgets the old log's stacks. */
 void sl_backward_start(void);
@@ -22,8 +22,8 @@ void sl_backward_start(void);
 /* An allocation of the forward pass happened with this stack, on the calling thread. */
 void sl_backward_note_forward(uint32_t stack);
 
-/* The stack for an allocation on a thread without Python frames; 0 when it cannot be told. */
-uint32_t sl_backward_find(sl_log *log, uint64_t size);
+/* The stack for an allocation on a thread without Python frames; id 0 when it cannot be told. */
+sl_stack_ref sl_backward_find(sl_log *log, uint64_t size);
 
 /* Bytes allocated on autograd's threads so far, and the part that got a forward line. */
 uint64_t sl_backward_get_bytes(void);

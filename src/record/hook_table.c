@@ -77,7 +77,7 @@ bool sl_hook_is_in_library(const char *name, const void *address) {
     return low && (uintptr_t)address >= low && (uintptr_t)address < atomic_load(&range.high);
 }
 
-bool sl_hook_is_in_definer(sl_hook_id id, const void *address) {
+SL_HOT bool sl_hook_is_in_definer(sl_hook_id id, const void *address) {
     uintptr_t low = atomic_load_explicit(&definers[id].low, memory_order_acquire);
     if (!low) {
         sl_hook_find_original(id);

@@ -3,10 +3,12 @@
 
 #include "record/backward_map.h"
 #include "record/hook_table.h"
+#include "record/native_stack.h"
 #include "record/phase_watch.h"
 #include "record/recorder.h"
 #include "record/sampler.h"
 #include "record/stack_cache.h"
+#include "record/tag_scan.h"
 #include "record/torch_profiler.h"
 
 /* c10::DeviceType of plain host memory; every other type is a device with an index. */
@@ -32,7 +34,7 @@ typedef struct torch_report {
 static _Atomic(int64_t)
     host_total; /* torch's shared-memory allocator reports no total of its own */
 
-static void fill_totals(sl_log_event *event, const torch_report *report, bool is_host) {
+static SL_HOT void fill_totals(sl_log_event *event, const torch_report *report, bool is_host) {
     if (is_host) {
         int64_t total = atomic_fetch_add_explicit(&host_total, report->size, memory_order_relaxed) +
                         report->size;
@@ -45,15 +47,17 @@ static void fill_totals(sl_log_event *event, const torch_report *report, bool is
 }
 
 /* Where an allocation comes from: the Python stack, or the forward line of a backward one. */
-static void add_origin(sl_log_event *event, const sl_capture *capture) {
+static SL_HOT void add_origin(sl_log_event *event, const sl_capture *capture) {
     sl_stack_ref stack = sl_stack_cache_get(capture->log);
     event->tag = sl_phase_note(capture->log, capture->guard.slot, stack);
-    event->stack = stack.id ? stack.id : sl_backward_find(capture->log, event->size);
-    if (stack.id && !(stack.flags & (SL_STACK_IN_OPTIMIZER | SL_STACK_IN_BACKWARD)))
+    sl_stack_ref origin = stack.id ? stack : sl_backward_find(capture->log, event->size);
+    event->stack = sl_native_add(capture->log, origin.id);
+    event->site_memo = event->stack == origin.id ? origin.site_memo : NULL;
+    if (stack.id && !(stack.flags & (SL_FRAME_OPTIMIZER | SL_FRAME_BACKWARD)))
         sl_backward_note_forward(stack.id);
 }
 
-static void record(const torch_report *report) {
+static SL_HOT void record(const torch_report *report) {
     torch_device device = device_of(report->device_word);
     bool is_host = device.type == DEVICE_TYPE_CPU;
     sl_capture capture;
@@ -66,6 +70,7 @@ static void record(const torch_report *report) {
         .addr = (uint64_t)(uintptr_t)report->ptr,
         .size = (uint64_t)(is_alloc ? report->size : -report->size),
     };
+    sl_log_expect(capture.log, &event);
     fill_totals(&event, report, is_host);
     if (!is_host)
         sl_sampler_note_device(device.index);
@@ -77,7 +82,7 @@ static void record(const torch_report *report) {
 
 /* --- What the profiler gets ------------------------------------------------------------------- */
 
-static bool is_profiler_on(void) {
+static SL_HOT bool is_profiler_on(void) {
     bool (*original)(void);
     *(void **)&original = sl_hook_original(SL_HOOK_TORCH_ENABLED);
     return original && original();
@@ -85,7 +90,7 @@ static bool is_profiler_on(void) {
 
 /* Whether torch alone would have made this call, and with which total. `caller` tells the CPU
  * allocator, which sits in the definer itself, from the shared-memory one, which always reports. */
-static bool would_report(torch_report *report, sl_hook_id id, const void *caller) {
+static SL_HOT bool would_report(torch_report *report, sl_hook_id id, const void *caller) {
     if (device_of(report->device_word).type != DEVICE_TYPE_CPU || !sl_recorder_wants_cpu() ||
         !sl_hook_is_in_definer(id, caller))
         return true;
@@ -106,8 +111,8 @@ void sl_hook_torch_report_16(void *ptr, int64_t size, uint64_t device) {
         original(ptr, size, device);
 }
 
-void sl_hook_torch_report_110(void *ptr, int64_t size, int64_t allocated, int64_t reserved,
-                              uint64_t device) {
+SL_HOT void sl_hook_torch_report_110(void *ptr, int64_t size, int64_t allocated, int64_t reserved,
+                                     uint64_t device) {
     torch_report report = {ptr, size, (uint64_t)allocated, (uint64_t)reserved, device};
     record(&report);
     void (*original)(void *, int64_t, int64_t, int64_t, uint64_t);
@@ -116,8 +121,8 @@ void sl_hook_torch_report_110(void *ptr, int64_t size, int64_t allocated, int64_
         original(ptr, size, (int64_t)report.allocated, reserved, device);
 }
 
-void sl_hook_torch_report_20(void *ptr, int64_t size, size_t allocated, size_t reserved,
-                             uint64_t device) {
+SL_HOT void sl_hook_torch_report_20(void *ptr, int64_t size, size_t allocated, size_t reserved,
+                                    uint64_t device) {
     torch_report report = {ptr, size, allocated, reserved, device};
     record(&report);
     void (*original)(void *, int64_t, size_t, size_t, uint64_t);
@@ -135,7 +140,7 @@ static void record_oom(int64_t size, uint64_t allocated, uint64_t reserved, uint
         return;
     sl_log_oom oom = {
         .device = device.type == DEVICE_TYPE_CPU ? -1 : device.index,
-        .stack = sl_stack_cache_get(capture.log).id,
+        .stack = sl_native_add(capture.log, sl_stack_cache_get(capture.log).id),
         .requested = (uint64_t)size,
         .allocated = allocated,
         .reserved = reserved,
@@ -175,11 +180,14 @@ void sl_hook_torch_grad_mode(bool is_enabled) {
         !sl_hook_is_in_library("libtorch_python", __builtin_return_address(0)) ||
         !sl_capture_begin(&capture))
         return;
-    sl_phase_note(capture.log, capture.guard.slot, sl_stack_cache_get(capture.log));
+    sl_stack_ref stack = sl_stack_cache_get(capture.log);
+    sl_phase_note(capture.log, capture.guard.slot, stack);
     sl_capture_end(&capture);
+    if (is_enabled && (stack.flags & SL_FRAME_OPTIMIZER) && sl_recorder_settings()->has_tags)
+        sl_tag_scan_border();
 }
 
 /* The CPU allocator asks this before each report. */
-bool sl_hook_torch_enabled(void) {
+SL_HOT bool sl_hook_torch_enabled(void) {
     return sl_recorder_wants_cpu() || is_profiler_on();
 }

@@ -18,6 +18,9 @@ void sl_phase_start(sl_log *log);
 /* The thread of this slot is seen with this stack. Returns the label of its phase, 0 = none. */
 uint16_t sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack);
 
+/* The optimizer's step of the calling thread has done its work. */
+void sl_phase_note_optimizer_end(sl_log *log);
+
 /* The log is about to be closed: a step whose end nobody saw ends now. */
 void sl_phase_finish(sl_log *log);
 

@@ -18,8 +18,17 @@ typedef struct py_runtime {
     const void *code_type;     /* &PyCode_Type and so on: what ob_type must be */
     const void *str_type;
     const void *bytes_type;
+    const void *cell_type;
+    const void *type_type;
     const char *reason;
 } py_runtime;
+
+/* Code of functions whose first argument is the module they call; filled as they are met. */
+#define MODULE_CODE_CNT 8
+
+static _Atomic(const char *) module_codes[MODULE_CODE_CNT];
+static atomic_uint module_code_cnt;
+static atomic_bool is_watching_modules;
 
 static py_runtime py;
 static _Atomic(int) py_state; /* sl_pystack_state; published last */
@@ -106,8 +115,42 @@ static inline int64_t instr_off_of(const char *frame, const char *code) {
     return load_ptr(frame + layout->frame_instr) - (code + layout->code_start);
 }
 
-static void walk(sl_pystack *stack) {
+/* Python's tagged references (3.14) keep their tag in the low bits of the pointer. */
+static inline const char *first_slot_of(const char *frame) {
+    return (const char *)((uintptr_t)load_ptr(frame + py.layout.frame_locals) & ~(uintptr_t)7);
+}
+
+/* An argument that an inner function uses as well lies in a cell. */
+static inline const char *argument_of(const char *slot) {
+    if (slot && load_ptr(slot + SL_PY_OB_TYPE) == py.cell_type)
+        return load_ptr(slot + SL_PY_CELL_VALUE);
+    return slot;
+}
+
+static inline bool is_module_code(const char *code) {
+    unsigned cnt = atomic_load_explicit(&module_code_cnt, memory_order_acquire);
+    for (unsigned i = 0; i < cnt; i++)
+        if (atomic_load_explicit(&module_codes[i], memory_order_relaxed) == code)
+            return true;
+    return false;
+}
+
+/* That the frame has an argument there was proven when its code was added. */
+static inline void note_module(sl_pystack *stack, const char *frame, uint32_t depth) {
+    const char *module = argument_of(first_slot_of(frame));
+    if (!module)
+        return;
+    stack->root_module = module;
+    if (stack->module)
+        return;
+    stack->module = module;
+    stack->module_pos = depth;
+}
+
+/* Inlined twice, so that a walk that does not look for modules pays nothing for those that do. */
+static inline __attribute__((always_inline)) void walk(sl_pystack *stack, bool watches_modules) {
     uint64_t key = 0;
+    stack->module = NULL;
     uint32_t depth = 0;
     const char *frame = innermost_frame();
     for (; frame && depth < SL_PYSTACK_DEPTH_MAX;
@@ -118,12 +161,29 @@ static void walk(sl_pystack *stack) {
         int64_t instr_off = instr_off_of(frame, code);
         if (SL_UNLIKELY(instr_off < 0))
             continue;
+        if (watches_modules && is_module_code(code))
+            note_module(stack, frame, depth);
         stack->frames[depth++] = (sl_pyframe){code, (uint32_t)instr_off};
         key = mix(key ^ key_of(code, (uint32_t)instr_off), KEY_B);
     }
     stack->depth = depth;
     stack->is_cut = frame != NULL;
     stack->key = key | (depth > 0);
+}
+
+void sl_pystack_each(sl_pyframe_visit visit, void *arg) {
+    if (sl_pystack_get_state() != SL_PYSTACK_ON)
+        return;
+    for (const char *frame = innermost_frame(); frame;
+         frame = load_ptr(frame + py.layout.frame_previous)) {
+        if (!is_python_frame(frame))
+            continue;
+        const char *code = code_of(frame);
+        int64_t instr_off = instr_off_of(frame, code);
+        sl_pyframe row = {code, (uint32_t)instr_off};
+        if (instr_off >= 0 && !visit(&row, first_slot_of(frame), arg))
+            return;
+    }
 }
 
 /* --- The proof: the first stack, read so that a wrong guess cannot fault ----------------------- */
@@ -182,6 +242,22 @@ static bool prove_frame(const char *frame) {
     return prove_code(code) && read_safely(frame + py.layout.frame_instr, instr, sizeof instr);
 }
 
+/* It has a type, that has one too, and what is the type of all types is its own. */
+static bool is_object(const char *at) {
+    const char *type = NULL, *meta = NULL, *top = NULL;
+    return read_ptr_safely(at + SL_PY_OB_TYPE, &type) && type &&
+           read_ptr_safely(type + SL_PY_OB_TYPE, &meta) && meta &&
+           read_ptr_safely(meta + SL_PY_OB_TYPE, &top) && top == (const char *)py.type_type;
+}
+
+const void *sl_pyframe_first_argument(const void *first_slot) {
+    static atomic_bool is_proven;
+    if (!first_slot || (!atomic_load(&is_proven) && !is_object(first_slot)))
+        return NULL;
+    atomic_store(&is_proven, true);
+    return argument_of(first_slot);
+}
+
 /* The innermost frame of the calling thread; false when the thread state is not readable. */
 static bool find_innermost_safely(const char **frame) {
     const char *tstate = py.get_tstate();
@@ -221,17 +297,55 @@ static sl_pystack_state prove(void) {
     return state;
 }
 
-void sl_pystack_walk(sl_pystack *stack) {
+SL_HOT void sl_pystack_walk(sl_pystack *stack) {
     int state = atomic_load_explicit(&py_state, memory_order_acquire);
     if (SL_UNLIKELY(state == SL_PYSTACK_UNPROVEN))
         state = (int)prove();
     if (SL_LIKELY(state == SL_PYSTACK_ON)) {
-        walk(stack);
+        if (SL_LIKELY(atomic_load_explicit(&module_code_cnt, memory_order_acquire) == 0))
+            walk(stack, false);
+        else
+            walk(stack, true);
         return;
     }
     stack->key = 0;
     stack->depth = 0;
     stack->is_cut = false;
+    stack->module = NULL;
+}
+
+/* --- Modules --------------------------------------------------------------------------------- */
+
+void sl_pystack_watch_modules(void) {
+    atomic_store(&module_code_cnt, 0);
+    atomic_store(&is_watching_modules, true);
+}
+
+/* False as soon as the frame was met; an argument that is not set proves nothing. */
+static bool prove_module_frame(const sl_pyframe *frame, const void *first_slot, void *code_ptr) {
+    const char **code = code_ptr;
+    if (frame->code != *code)
+        return true;
+    if (first_slot && !sl_pyframe_first_argument(first_slot))
+        *code = NULL;
+    return false;
+}
+
+/* Two threads may add at the same time; then one code is there twice, or one must be met again. */
+void sl_pystack_add_module_code(const sl_pyframe *frame) {
+    unsigned cnt = atomic_load(&module_code_cnt);
+    const char *code = frame->code;
+    if (!atomic_load(&is_watching_modules) || cnt >= MODULE_CODE_CNT || is_module_code(code))
+        return;
+    sl_pystack_each(prove_module_frame, &code);
+    if (!code)
+        return;
+    atomic_store(&module_codes[cnt], code);
+    atomic_store_explicit(&module_code_cnt, cnt + 1, memory_order_release);
+}
+
+bool sl_pystack_is_module_frame(const sl_pyframe *frame) {
+    return is_module_code(frame->code);
 }
 
 /* --- Words ----------------------------------------------------------------------------------- */
@@ -327,6 +441,8 @@ static sl_pystack_state choose_layout(void) {
     py.code_type = sl_real_dlsym_call(RTLD_DEFAULT, "PyCode_Type");
     py.str_type = sl_real_dlsym_call(RTLD_DEFAULT, "PyUnicode_Type");
     py.bytes_type = sl_real_dlsym_call(RTLD_DEFAULT, "PyBytes_Type");
+    py.cell_type = sl_real_dlsym_call(RTLD_DEFAULT, "PyCell_Type");
+    py.type_type = sl_real_dlsym_call(RTLD_DEFAULT, "PyType_Type");
     py.reason = "";
     if (!py.get_tstate)
         return SL_PYSTACK_ABSENT;

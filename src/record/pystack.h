@@ -32,6 +32,9 @@ typedef struct sl_pystack {
     uint64_t key; /* of the whole stack, never 0 unless it is empty; (P1) */
     uint32_t depth;
     bool is_cut;                             /* deeper than SL_PYSTACK_DEPTH_MAX */
+    uint32_t module_pos;                     /* the innermost frame that calls a module, */
+    const void *module;                      /* that module; NULL = none, or not watched, */
+    const void *root_module;                 /* and the outermost one */
     sl_pyframe frames[SL_PYSTACK_DEPTH_MAX]; /* innermost first */
 } sl_pystack;
 
@@ -64,6 +67,22 @@ unsigned sl_pystack_get_minor(void);     /* of Python 3.minor, 0 when absent */
 /* The calling thread's stack; depth 0 when it has none. No lock, no system call (but for the one
  * proof), no allocation. */
 void sl_pystack_walk(sl_pystack *stack);
+
+/* Calls visit for the calling thread's frames, innermost first, until it returns false. `first_slot` is
+ * what stands where the first local variable does; for a function without one it means nothing. */
+typedef bool (*sl_pyframe_visit)(const sl_pyframe *frame, const void *first_slot, void *arg);
+void sl_pystack_each(sl_pyframe_visit visit, void *arg);
+
+/* The first argument of a function that is known to have one, from its first_slot: a Python object,
+ * borrowed, valid as long as the frame runs; NULL when it is not set. The first one ever is read so
+ * that a wrong layout cannot fault. */
+const void *sl_pyframe_first_argument(const void *first_slot);
+
+/* From now on walks look for the calls of torch modules, whose code sl_pystack_add_module_code names as
+ * it is met: a frame whose first argument is the module. */
+void sl_pystack_watch_modules(void);
+void sl_pystack_add_module_code(const sl_pyframe *frame);
+bool sl_pystack_is_module_frame(const sl_pyframe *frame);
 
 /* Key of one frame of a stack that was just walked (P1). */
 uint64_t sl_pyframe_key(const sl_pyframe *frame);

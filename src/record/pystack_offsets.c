@@ -17,6 +17,7 @@ static const sl_py_layout fixed_layouts[] = {
         .frame_previous = 24,
         .frame_instr = 104,
         .frame_owner = SL_PY_NO_FIELD,
+        .frame_locals = 360,
         .code_first_line = 40,
         .code_filename = 104,
         .code_name = 112,
@@ -37,6 +38,7 @@ static const sl_py_layout fixed_layouts[] = {
         .frame_previous = 24,
         .frame_instr = 96,
         .frame_owner = SL_PY_NO_FIELD,
+        .frame_locals = 352,
         .code_first_line = 40,
         .code_filename = 104,
         .code_name = 112,
@@ -56,6 +58,7 @@ static const sl_py_layout fixed_layouts[] = {
         .frame_previous = 48,
         .frame_instr = 56,
         .frame_owner = 69,
+        .frame_locals = 72,
         .code_first_line = 72,
         .code_filename = 112,
         .code_name = 128,
@@ -75,6 +78,7 @@ static const sl_py_layout fixed_layouts[] = {
         .frame_previous = 8,
         .frame_instr = 56,
         .frame_owner = 70,
+        .frame_locals = 72,
         .code_first_line = 68,
         .code_filename = 112,
         .code_name = 128,
@@ -108,6 +112,7 @@ enum {
     FRAME_PREVIOUS = 1,
     FRAME_EXECUTABLE = 2,
     FRAME_INSTR_PTR = 3,
+    FRAME_LOCALS = 4,
     FRAME_OWNER = 5,
     CODE_FILENAME = 1,
     CODE_QUALNAME = 3,
@@ -132,6 +137,7 @@ static bool take_all(const uint64_t *words, const debug_table *table, sl_py_layo
            take_offset(words, frame + FRAME_PREVIOUS, &layout->frame_previous) &&
            take_offset(words, frame + FRAME_EXECUTABLE, &layout->frame_code) &&
            take_offset(words, frame + FRAME_INSTR_PTR, &layout->frame_instr) &&
+           take_offset(words, frame + FRAME_LOCALS, &layout->frame_locals) &&
            take_offset(words, frame + FRAME_OWNER, &layout->frame_owner) &&
            take_offset(words, code + CODE_FILENAME, &layout->code_filename) &&
            take_offset(words, code + CODE_QUALNAME, &layout->code_name) &&

@@ -20,6 +20,7 @@ typedef struct sl_py_layout {
     uint16_t frame_previous;
     uint16_t frame_instr;
     uint16_t frame_owner;     /* SL_PY_NO_FIELD up to 3.10 */
+    uint16_t frame_locals;    /* the first local variable; from 3.14 on its low bits are a tag */
     uint16_t code_first_line; /* PyCodeObject */
     uint16_t code_filename;
     uint16_t code_name; /* the qualified name where there is one */
@@ -30,10 +31,14 @@ typedef struct sl_py_layout {
     uint16_t compact_data; /* PyCompactUnicodeObject: the characters */
 } sl_py_layout;
 
-/* The parts of PyObject, PyUnicodeObject and PyBytesObject that no version moved (3.9 .. 3.14,
+/* The parts of PyObject, PyTypeObject, PyUnicodeObject and PyBytesObject that no version moved (3.9 .. 3.14,
  * builds with a GIL). */
 enum {
     SL_PY_OB_TYPE = 8,
+    SL_PY_VAR_SIZE = 16, /* length of a list or tuple */
+    SL_PY_TYPE_NAME = 24,
+    SL_PY_CELL_VALUE = 16,
+    SL_PY_WEAK_TARGET = 16,
     SL_PY_STR_LENGTH = 16,
     SL_PY_STR_HASH = 24,
     SL_PY_STR_STATE = 32,

@@ -6,6 +6,7 @@
 #include "counters/counters.h"
 #include "record/alert_rules.h"
 #include "record/backward_map.h"
+#include "record/tag_scan.h"
 
 _Atomic(uint64_t) sl_sampler_devices;
 
@@ -104,10 +105,25 @@ static void run_backward(sl_log *log) {
     put(log, &rows[1], -1, &mapped, NULL);
 }
 
+/* What looking at optimizers has cost so far; nothing while none was looked at. */
+static void run_tags(sl_log *log) {
+    static const field_row rows[] = {{SL_COUNTER_CUSTOM, 0, "tag_scans"},
+                                     {SL_COUNTER_CUSTOM, 0, "tag_scan_calls"},
+                                     {SL_COUNTER_CUSTOM, 0, "tag_scan_ns"}};
+    sl_tag_scan_cost cost = sl_tag_scan_get_cost();
+    if (!cost.scans)
+        return;
+    const sl_maybe_u64 values[] = {sl_known_u64(cost.scans), sl_known_u64(cost.calls),
+                                   sl_known_u64(cost.ns)};
+    for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
+        put(log, &rows[i], -1, &values[i], NULL);
+}
+
 void sl_sampler_run(sl_log *log) {
     uint64_t devices = atomic_load(&sl_sampler_devices);
     run_host(log);
     run_backward(log);
+    run_tags(log);
     if (!devices)
         return;
     open_back_end(log);
@@ -121,6 +137,7 @@ void sl_sampler_run(sl_log *log) {
 void sl_sampler_finish(sl_log *log) {
     run_host(log);
     run_backward(log);
+    run_tags(log);
 }
 
 void sl_sampler_reset(void) {

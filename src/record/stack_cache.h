@@ -9,13 +9,10 @@
 #define SL_STACK_CACHE_H
 
 #include "log/log_writer.h"
+#include "model/train_marks.h"
 
-/* What a stack's frames say about the moment; bits. */
-enum sl_stack_flag {
-    SL_STACK_IN_OPTIMIZER = 1, /* inside the step of a torch optimizer */
-    SL_STACK_IN_BACKWARD = 2,  /* inside torch's backward */
-    SL_STACK_IN_MODULE = 4,    /* inside the call of a torch module */
-};
+/* What a stack's frames say about the moment: the marks that make a phase. */
+#define SL_STACK_FLAGS (SL_FRAME_OPTIMIZER | SL_FRAME_BACKWARD | SL_FRAME_MODULE)
 
 /* Beside the flags: which line of the program called the optimizer's step (phase_watch.h). */
 #define SL_STACK_SITE_SHIFT 8
@@ -25,8 +22,9 @@ static inline uint32_t sl_stack_flags_site(uint32_t flags) {
 }
 
 typedef struct sl_stack_ref {
-    uint32_t id;    /* of the log, 0 = no stack */
-    uint32_t flags; /* sl_stack_flag, and the site */
+    uint32_t id;         /* of the log, 0 = no stack */
+    uint32_t flags;      /* sl_frame_mark, and the site */
+    uint32_t *site_memo; /* for sl_log_event; NULL when the stack is not in the cache */
 } sl_stack_ref;
 
 /* Maps the tables. False when there is no memory; stacks are then not recorded. */
@@ -37,5 +35,11 @@ void sl_stack_cache_clear(void);
 
 /* The calling thread's stack now. */
 sl_stack_ref sl_stack_cache_get(sl_log *log);
+
+/* How a backward allocation found its forward stack. */
+typedef enum sl_backward_match { SL_BACKWARD_EXACT, SL_BACKWARD_NEAREST } sl_backward_match;
+
+/* The stack "backward of the operator that was called with `forward`". */
+sl_stack_ref sl_stack_cache_get_backward(sl_log *log, uint32_t forward, sl_backward_match match);
 
 #endif

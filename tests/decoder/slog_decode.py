@@ -128,9 +128,12 @@ class Log:
     def events(self):
         rows = []
         self.damaged = 0
+        self.published = {thread["slot"]: thread["published"] for thread in self.threads_in_use()}
         for i in range(self.ring.reserved):
             words = self.ring.words(i)
             ticket, count, base, slot, tid = words[0] >> 16, words[0] >> 1 & 0x7fff, words[1], words[2] & 0xffffffff, words[2] >> 32
+            if words[3]:
+                self.published[slot] = max(self.published[slot], words[3] - 1 + count)
             for n in range(count if ticket else 0):
                 w0, w1, w2, w3 = words[8 + 4 * n:12 + 4 * n]
                 if w0 & 0xff == 0 or w0 >> 8 & 0xff != ticket & 0xff:
@@ -221,8 +224,7 @@ class Log:
     def summary(self):
         events = self.events()
         sites, blocks, intents = self.tables()
-        published = sum(thread["published"] for thread in self.threads_in_use())
-        return {"events": len(events), "overwritten": max(0, published - self.present), "damaged": self.damaged,
+        return {"events": len(events), "overwritten": max(0, sum(self.published.values()) - self.present), "damaged": self.damaged,
                 "in_flight": len(intents), "sites": len(sites), "live_blocks": len(blocks),
                 "live_bytes": sum(size for size, _ in blocks.values()), "marks": self.list_records("marks"),
                 "alerts": self.list_records("alerts"), "ooms": self.list_records("ooms"), "threads": self.threads.used}

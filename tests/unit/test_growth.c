@@ -47,11 +47,14 @@ static int64_t saw_teeth(int64_t i) {
 static int64_t shrinking(int64_t i) {
     return (2000 - i) * MIB;
 }
+static int64_t level_after_long_start(int64_t i) {
+    return i < 320 ? 5 * MIB : (i < 335 ? (i - 320) * 60 : 900) * MIB + noise(40 * MIB);
+}
 
 static void test_healthy_shapes(void **state) {
     (void)state;
-    static shape_fn *const shapes[] = {flat_noisy, warm_up,   one_spike,
-                                       two_levels, saw_teeth, shrinking};
+    static shape_fn *const shapes[] = {
+        flat_noisy, warm_up, one_spike, two_levels, saw_teeth, shrinking, level_after_long_start};
     for (size_t i = 0; i < SL_COUNT_OF(shapes); i++)
         if (judge(shapes[i]).is_found)
             fail_msg("shape %zu is called growth", i);
@@ -72,10 +75,14 @@ static int64_t rising_teeth(int64_t i) {
 static int64_t freed_at_the_end(int64_t i) {
     return i > 395 ? 5 * MIB : (100 + i * 3) * MIB;
 }
+static int64_t after_long_start(int64_t i) {
+    return i < 320 ? 5 * MIB : (100 + (i - 320) * 10 + i % 4 * 20) * MIB;
+}
 
 static void test_growing_shapes(void **state) {
     (void)state;
-    static shape_fn *const shapes[] = {line, late, under_noise, rising_teeth, freed_at_the_end};
+    static shape_fn *const shapes[] = {
+        line, late, under_noise, rising_teeth, freed_at_the_end, after_long_start};
     for (size_t i = 0; i < SL_COUNT_OF(shapes); i++)
         if (!judge(shapes[i]).is_found)
             fail_msg("shape %zu is not called growth", i);

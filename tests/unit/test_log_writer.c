@@ -105,6 +105,42 @@ static void names_that_find_no_room_are_counted(void **state) {
     sl_log_reader_close(r);
 }
 
+/* The word is shared by all events of a stack, also by those of another device, for which it is wrong. */
+static void a_remembered_site_is_checked(void **state) {
+    SL_UNUSED(state);
+    sl_log_options o = small();
+    sl_log *log = create(&o);
+    sl_log_frame frame = {.function = sl_log_string(log, "f", 1), .kind = SL_FRAME_PYTHON};
+    uint32_t memo = 0, stack = sl_log_stack_child(log, 0, sl_log_frame_id(log, &frame));
+    for (uint64_t i = 0; i < 30; i++) {
+        sl_log_event event = {.kind = SL_EV_ALLOC,
+                              .device = (int8_t)(i % 3),
+                              .stack = stack,
+                              .addr = 0x1000 * (i + 1),
+                              .size = 10 + i % 3,
+                              .total_allocated = SL_LOG_UNKNOWN,
+                              .total_reserved = SL_LOG_UNKNOWN,
+                              .site_memo = &memo};
+        sl_log_expect(log, &event);
+        sl_log_write(log, &event);
+        assert_int_not_equal(memo, 0);
+        if (i %
+            2) /* the next one is of a device that is not the remembered one, or is without memory */
+            memo = 0;
+    }
+    sl_log_close(log);
+    sl_log_reader *r = open_log();
+    sl_log_tables t;
+    assert_int_equal(sl_log_load_tables(r, &t, NULL), SL_OK);
+    assert_int_equal(t.sites.cnt, 3);
+    for (size_t i = 0; i < t.sites.cnt; i++) {
+        assert_int_equal(t.sites.at[i].alloc_cnt, 10);
+        assert_int_equal(t.sites.at[i].alloc_bytes, 10 * (10 + (uint64_t)t.sites.at[i].device));
+    }
+    sl_log_tables_fini(&t);
+    sl_log_reader_close(r);
+}
+
 static void totals_follow_the_events(void **state) {
     SL_UNUSED(state);
     sl_log_options o = small();
@@ -361,6 +397,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_interned_once),
         cmocka_unit_test(names_that_find_no_room_are_counted),
+        cmocka_unit_test(a_remembered_site_is_checked),
         cmocka_unit_test(totals_follow_the_events),
         cmocka_unit_test(the_live_table_uses_further_levels),
         cmocka_unit_test(a_second_writer_is_refused),

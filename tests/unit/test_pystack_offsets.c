@@ -34,6 +34,7 @@ static void reads_the_table_of_offsets(void **state) {
     assert_int_equal(layout.tstate_frame, 23 * 8);   /* thread_state.current_frame */
     assert_int_equal(layout.frame_previous, 29 * 8); /* interpreter_frame.previous */
     assert_int_equal(layout.frame_code, 30 * 8);
+    assert_int_equal(layout.frame_locals, 32 * 8);
     assert_int_equal(layout.frame_owner, 33 * 8);
     assert_int_equal(layout.code_filename, 35 * 8); /* code_object.filename */
     assert_int_equal(layout.code_name, 37 * 8);

@@ -176,6 +176,16 @@ export const COLUMNS = {
     /** bytes */
     value: "delta",
   },
+  ledger: {
+    /** when a reading of the card began */
+    time: "delta",
+    /** bytes in use on it then and 1 more; 0 not known */
+    used: "plain",
+    /** highest bytes in use among the readings that it stands for */
+    used_max: "delta",
+    /** of each row, and 1 more, 0 not known: a row of moments for each */
+    bytes: "plain",
+  },
   heat: {
     /** highest live bytes in each equal share of the time or of the events */
     max: "delta",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 
 from .. import _process
+from .._repeat import Repeater, check_interval
 from ._counters import MB, default_device, need_tensorflow, read_device
 
 _MAX_SNAPSHOTS = 1_000_000
@@ -90,8 +91,9 @@ class TFMemoryProfiler:
         self.snapshots: List[MemorySnapshot] = []
         self.function_profiles: Dict[str, Dict[str, Any]] = {}
         self._lock = threading.RLock()
-        self._stop_event = threading.Event()
-        self._thread: Optional[threading.Thread] = None
+        self._interval = 1.0
+        self._sampler = Repeater("stormlog-tf-profiler", lambda: self.capture_snapshot("continuous"),
+                                 lambda: self._interval)
         self.start_time = time.time()
         self._enable_memory_growth()
 
@@ -155,26 +157,13 @@ class TFMemoryProfiler:
             self._note(name, before, self.capture_snapshot(f"{name}_end"))
 
     def start_continuous_profiling(self, interval: float = 1.0) -> None:
-        if interval <= 0:
-            raise ValueError(f"interval must be > 0, found {interval}")
-        if self._thread is not None:
-            return
-        self._stop_event = threading.Event()
-        self._thread = threading.Thread(target=self._sample, args=(interval, self._stop_event),
-                                        name="stormlog-tf-profiler", daemon=True)
-        self._thread.start()
-
-    def _sample(self, interval: float, stop: threading.Event) -> None:
-        while True:
-            self.capture_snapshot("continuous")
-            if stop.wait(interval):
-                return
+        interval = check_interval(interval)
+        if not self._sampler.is_running:
+            self._interval = interval
+        self._sampler.start()
 
     def stop_continuous_profiling(self) -> None:
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            self._stop_event.set()
-            thread.join(5.0)
+        self._sampler.stop(5.0)
 
     def get_results(self) -> ProfileResult:
         with self._lock:

@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional
 
+from .._repeat import Repeater
 from .._tracking import identity_of
 from ..telemetry import SCHEMA_VERSION_V2
 from ._counters import MB, Reading, default_device, device_index, is_cpu, need_tensorflow, read_device
@@ -66,8 +67,7 @@ class MemoryTracker:
         self.alert_callbacks: List[Callable[[Dict[str, Any]], None]] = []
         self.is_tracking = False
         self._lock = threading.RLock()
-        self._stop_event = threading.Event()
-        self._thread: Optional[threading.Thread] = None
+        self._sampler = Repeater("stormlog-tf-tracker", self._sample, lambda: self.sampling_interval)
         self._clear()
 
     def _clear(self) -> None:
@@ -88,27 +88,18 @@ class MemoryTracker:
         with self._lock:
             self._clear()
         self.is_tracking = True
-        self._stop_event = threading.Event()
-        self._thread = threading.Thread(target=self._loop, args=(self._stop_event,), name="stormlog-tf-tracker",
-                                        daemon=True)
-        self._thread.start()
+        self._sampler.start()
 
     def stop_tracking(self) -> TrackingResult:
         if self.is_tracking:
             self.is_tracking = False
-            self._stop_event.set()
-            if self._thread is not None and self._thread is not threading.current_thread():
-                self._thread.join(5.0)
-            self._thread = None
+            self._sampler.stop(5.0)
         return self.get_tracking_results()
 
-    def _loop(self, stop: threading.Event) -> None:
-        while True:
-            reading = read_device(self.device)
-            if reading is not None:
-                self._keep(reading)
-            if stop.wait(self.sampling_interval):
-                return
+    def _sample(self) -> None:
+        reading = read_device(self.device)
+        if reading is not None:
+            self._keep(reading)
 
     def _keep(self, reading: Reading) -> None:
         now_ns = time.time_ns()
@@ -214,33 +205,24 @@ class MemoryWatchdog:
         self.cleanup_callbacks: List[Callable[[], None]] = []
         self._tf = need_tensorflow()
         self._device = default_device(self._tf)
-        self._stop_event = threading.Event()
-        self._thread: Optional[threading.Thread] = None
+        self._checker = Repeater("stormlog-tf-watchdog", self._check, lambda: self.check_interval, at_once=False)
 
     def add_cleanup_callback(self, callback: Callable[[], None]) -> None:
         self.cleanup_callbacks.append(callback)
 
     def start(self) -> None:
-        if self._thread is None:
-            self._stop_event = threading.Event()
-            self._thread = threading.Thread(target=self._loop, args=(self._stop_event,), name="stormlog-tf-watchdog",
-                                            daemon=True)
-            self._thread.start()
+        self._checker.start()
 
     def stop(self) -> None:
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            self._stop_event.set()
-            thread.join(5.0)
+        self._checker.stop(5.0)
 
-    def _loop(self, stop: threading.Event) -> None:
-        while not stop.wait(self.check_interval):
-            reading = read_device(self._device)
-            if reading is not None and reading.current / MB > self.cleanup_threshold_mb:
-                if reading.current / MB > self.max_memory_mb:
-                    logger.error("memory usage %.1f MB is above the maximum of %.1f MB", reading.current / MB,
-                                 self.max_memory_mb)
-                self.force_cleanup()
+    def _check(self) -> None:
+        reading = read_device(self._device)
+        if reading is not None and reading.current / MB > self.cleanup_threshold_mb:
+            if reading.current / MB > self.max_memory_mb:
+                logger.error("memory usage %.1f MB is above the maximum of %.1f MB", reading.current / MB,
+                             self.max_memory_mb)
+            self.force_cleanup()
 
     def force_cleanup(self) -> None:
         self._tf.keras.backend.clear_session()

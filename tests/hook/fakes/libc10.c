@@ -18,6 +18,7 @@ report(void *ptr, int64_t size, size_t allocated, size_t reserved,
 EXPORT void oom(int64_t size, size_t allocated, size_t reserved,
                 uint64_t device) __asm__("_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
 EXPORT bool enabled(void) __asm__("_ZN3c1022memoryProfilingEnabledEv");
+EXPORT void grad_mode(bool is_enabled) __asm__("_ZN3c108GradMode11set_enabledEb");
 
 void report(void *ptr, int64_t size, size_t allocated, size_t reserved, uint64_t device) {
     (void)ptr, (void)reserved;
@@ -35,4 +36,8 @@ void oom(int64_t size, size_t allocated, size_t reserved, uint64_t device) {
 
 bool enabled(void) {
     return fake_profiling;
+}
+
+void grad_mode(bool is_enabled) {
+    (void)is_enabled;
 }

@@ -62,8 +62,27 @@ export interface LaneMeta {
   groups: Record<"line" | "file" | "stream" | "tag" | "module", GroupMeta[]>;
   counters: string[];
   oom_events: { event: number; time_us: number; bytes: number }[];
+  /** null where the card was never read */
+  ledger: LedgerMeta | null;
+  /** of this device and of the host */
+  alerts: AlertMeta[];
   /** view -> why it cannot be shown for this input */
   absent: Record<string, string>;
+}
+
+export interface LedgerMeta {
+  total_bytes: number | null;
+  /** from the bottom of the stack up */
+  rows: { kind: string; name: string; meaning: string }[];
+}
+
+export interface AlertMeta {
+  device: number;
+  time_us: number;
+  severity: string;
+  text: string;
+  value_bytes: number;
+  threshold_bytes: number;
 }
 
 export interface GroupMeta {

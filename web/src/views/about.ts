@@ -1,4 +1,5 @@
 // Where the data came from, what was left out of the page, and what the reader noticed.
+import { alertList } from "../draw/alert_marks.ts";
 import { h } from "../draw/dom.ts";
 import { describeKept } from "../model/blocks.ts";
 import * as fmt from "../model/format.ts";
@@ -29,7 +30,9 @@ export function aboutView(state: State): Promise<HTMLElement[]> {
       : `The events and the end state differ by ${fmt.delta(lane.identity_residue)}: part of the history is missing, or the end state is not known.`,
   ];
   const detail = [curve, ...ofBlocks, ...Object.values(lane.absent)];
+  const alerts = alertList(lane.alerts);
   return Promise.resolve([
+    ...(alerts ? [h("h3", {}, "Alerts of the recorder"), alerts] : []),
     h("h3", {}, "What this page holds of the shown device"), h("ul", {}, ...detail.map((d) => h("li", {}, d))),
     ...inputs,
     h("p", { class: "sub" }, `Made by ${meta.generator}. The page is one file; it loads nothing and sends nothing.`),

@@ -1,5 +1,6 @@
 // Live, reserved and the limit over the run, alone or stacked by what holds the bytes.
 import uPlot from "uplot";
+import { alertMarks } from "../draw/alert_marks.ts";
 import { onTheme, theme } from "../draw/colors.ts";
 import { absent, button, choice, h, replace, select } from "../draw/dom.ts";
 import { KEYS, makePlot, xText } from "../draw/plot.ts";
@@ -47,6 +48,8 @@ function timelineBody(state: State): (HTMLElement | null)[] {
   const legend = h("ul", { class: "legend" });
   const lane = state.lane;
 
+  const alerts = alertMarks(lane.meta.alerts, (a) => state.setInstant(lane.axis("time").eventAtTime(a.time_us)), (text) => { readout.textContent = text; });
+
   const groupRows = (at: Float64Array, kind: GroupKind): GroupRows => {
     const groups = lane.meta.groups[kind].length;
     if (blocks && ends && kind !== "stream" && isExact(lane.meta, kind)) {
@@ -87,9 +90,12 @@ function timelineBody(state: State): (HTMLElement | null)[] {
     series, data,
     top: () => yTop(folded, used, lane.meta.capacity_bytes),
     under: (u) => drawColumns(u, folded!, rows, groupColors(state, stacking)),
-    over: (u) => drawMarks(u, state),
+    over: (u) => {
+      drawMarks(u, state);
+      alerts.place(u, (us) => (state.axis.kind === "time" ? us / 1e6 : state.axis.eventAtTime(us)));
+    },
     hover: (x) => {
-      readout.textContent = describe(state, x === null ? state.instant : state.axis.event(x), x !== null) + parts(x);
+      readout.textContent = describe(state, x === null ? state.instant : state.axis.event(x), x !== null, usedReadings) + parts(x);
     },
     click: (x) => state.setInstant(state.axis.event(x)),
   });
@@ -114,7 +120,7 @@ function timelineBody(state: State): (HTMLElement | null)[] {
   };
   const update = (): void => {
     showRange();
-    readout.textContent = describe(state, state.instant, false);
+    readout.textContent = describe(state, state.instant, false, usedReadings);
     plot.redraw();
   };
   state.follow(plot.root, ["range", "instant"], update);
@@ -133,7 +139,7 @@ function timelineBody(state: State): (HTMLElement | null)[] {
     });
   showLegend();
   showRange();
-  readout.textContent = describe(state, state.instant, false);
+  readout.textContent = describe(state, state.instant, false, usedReadings);
 
   const stackings: { value: Stacking; label: string }[] = [{ value: "none", label: "Total" }];
   if (lane.meta.groups.line.length > 0) stackings.push({ value: "line", label: "By line" });
@@ -195,18 +201,21 @@ function drawColumns(u: uPlot, folded: Folded, rows: GroupRows, colors: string[]
   }
 }
 
+const USED_REACH = 4;
+
 function yTop(folded: Folded | null, used: Float64Array, capacity: number | null): number {
   if (!folded) return 1;
   let top = 0;
   for (const v of folded.max) if (v > top) top = v;
   if (folded.reserved) for (const v of folded.reserved) if (v > top) top = v;
-  for (const v of used) if (v > top) top = v;
-  // The limit is shown once memory comes within reach of it; far above, it would flatten everything.
+  // The card's own figures are shown once memory comes within reach of them; far above, they would flatten everything.
+  const mostUsed = used.reduce((m, v) => (v > m ? v : m), 0);
+  if (mostUsed < top * USED_REACH) top = Math.max(top, mostUsed);
   if (capacity !== null && top > capacity / 3) top = Math.max(top, capacity);
   return top * 1.06;
 }
 
-function describe(state: State, event: number, isHover: boolean): string {
+function describe(state: State, event: number, isHover: boolean, used: Readings | null): string {
   const lane = state.lane;
   if (event < 0) return `Before the first event: live ${fmt.bytes(lane.meta.base_bytes)}`;
   const point = lane.curve.pointAt(event);
@@ -220,8 +229,10 @@ function describe(state: State, event: number, isHover: boolean): string {
     ? `live ${fmt.bytes(point.max)} (${fmt.exactBytes(point.max)})`
     : `live ${fmt.bytes(point.min)} to ${fmt.bytes(point.max)} (at most ${fmt.exactBytes(point.max)})`;
   const reserved = point.reserved === null ? "" : `, reserved ${fmt.bytes(point.reserved)}`;
+  const onDevice = used?.at(state.axis.timeOf(event)) ?? null;
+  const inUse = onDevice === null ? "" : `, ${USED_ON_DEVICE} ${fmt.bytes(onDevice)}`;
   const lead = isHover ? "" : isPeak ? "Peak: " : "Chosen moment: ";
-  return `${lead}${[when, which].filter((s) => s !== "").join(", ")}: ${live}${reserved}`;
+  return `${lead}${[when, which].filter((s) => s !== "").join(", ")}: ${live}${reserved}${inUse}`;
 }
 
 function detailNote(state: State): string {
@@ -277,6 +288,7 @@ function legendItems(state: State, stacking: Stacking): HTMLElement[] {
   if (lane.meta.counters.includes(USED_ON_DEVICE)) out.push(item(t.used, USED_ON_DEVICE, "line"));
   if (lane.meta.capacity_bytes !== null) out.push(item(t.limit, `limit ${fmt.bytes(lane.meta.capacity_bytes)}`, "line"));
   if (lane.meta.oom_events.length > 0) out.push(item(t.bad, "out of memory", "line"));
+  if (lane.meta.alerts.length > 0) out.push(item(t.warn, fmt.plural(lane.meta.alerts.length, "alert")));
   return out;
 }
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/tag_rules.h"
+
+typedef enum wanted { EITHER, NO, YES } wanted;
+
+typedef struct rule_row {
+    sl_train_phase phase;
+    wanted built, training, outlived;
+    sl_tag tag;
+} rule_row;
+
+/* A module that is built inside the forward pass of another still makes parameters; one that is
+ * copied by an optimizer (averaged weights) makes what the optimizer keeps. */
+static const rule_row rules[] = {
+    {SL_PHASE_OPTIMIZER, EITHER, EITHER, YES, SL_TAG_OPTIMIZER_STATE},
+    {SL_PHASE_OPTIMIZER, EITHER, EITHER, NO, SL_TAG_OTHER},
+    {SL_PHASE_BACKWARD, EITHER, EITHER, YES, SL_TAG_GRADIENT},
+    {SL_PHASE_BACKWARD, EITHER, EITHER, NO, SL_TAG_OTHER},
+    {SL_PHASE_FORWARD, YES, EITHER, EITHER, SL_TAG_PARAMETER},
+    {SL_PHASE_FORWARD, NO, EITHER, EITHER, SL_TAG_ACTIVATION},
+    {SL_PHASE_NONE, YES, EITHER, EITHER, SL_TAG_PARAMETER},
+    {SL_PHASE_NONE, NO, YES, EITHER, SL_TAG_INPUT},
+};
+
+static bool fits(wanted want, bool is) {
+    return want == EITHER || (want == YES) == is;
+}
+
+sl_tag sl_tag_decide(const sl_tag_facts *facts) {
+    if (facts->annotated != SL_TAG_UNKNOWN)
+        return facts->annotated;
+    for (size_t i = 0; i < SL_COUNT_OF(rules); i++)
+        if (rules[i].phase == facts->phase && fits(rules[i].built, facts->is_built) &&
+            fits(rules[i].training, facts->is_training) &&
+            fits(rules[i].outlived, facts->has_outlived))
+            return rules[i].tag;
+    return SL_TAG_UNKNOWN;
+}

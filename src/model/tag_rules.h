@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* From what a recording knows of a block to its tag. The rules are one table; the first row that
+ * fits decides. docs/decisions/0003-tags.md has their reasons. Pure. */
+#ifndef SL_TAG_RULES_H
+#define SL_TAG_RULES_H
+
+#include "model/tag.h"
+#include "model/train_marks.h"
+
+typedef struct sl_tag_facts {
+    sl_tag annotated;     /* what the recorder saw it used for; SL_TAG_UNKNOWN = nothing */
+    sl_train_phase phase; /* in which it was made */
+    bool is_built;        /* made while a module was built, filled, moved or loaded */
+    bool is_training;     /* made after the first phase began */
+    bool has_outlived;    /* backward: live when an optimizer began; optimizer: when it was done */
+} sl_tag_facts;
+
+sl_tag sl_tag_decide(const sl_tag_facts *facts);
+
+#endif

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""Tags: what the recording says about parameters, gradients and the rest against the program's own count.
+Argument: the program."""
+
+import json
+import os
+import re
+import sys
+
+import slog_totals
+import tap
+
+stormlog = os.path.abspath(sys.argv.pop(1))
+PYTHON = "/usr/bin/python3"
+PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+IS_SANITIZED = b"__asan_init" in open(stormlog, "rb").read()
+ENV = {name: value for name, value in os.environ.items() if not re.match(r"STORMLOG_|LD_PRELOAD", name)}
+
+_has_torch = None
+
+
+def need_torch():
+    global _has_torch
+    if IS_SANITIZED:
+        tap.skip("a sanitized library cannot be preloaded into a plain program")
+    if _has_torch is None:
+        _has_torch = os.path.exists(PYTHON) and tap.run([PYTHON, "-c", "import torch"]).returncode == 0
+    if not _has_torch:
+        tap.skip("this machine has no torch for " + PYTHON)
+
+
+def record(folder, *command, options=()):
+    """Runs a Python program under `stormlog run`; returns what it printed and the path of its recording."""
+    need_torch()
+    out = os.path.join(folder, "run")
+    result = tap.run([stormlog, "run", "-q", "-o", out, *options, "--", PYTHON, *command], env=ENV, cwd=folder)
+    tap.equal(result.returncode, 0, f"exit code; stderr was: {result.stderr}")
+    files = [name for name in os.listdir(out) if name.endswith(".slog")]
+    tap.equal(len(files), 1, "number of recordings")
+    return result.stdout, os.path.join(out, files[0])
+
+
+def device_report(path):
+    result = tap.run([stormlog, "analyze", "--format", "json", path])
+    tap.equal(result.returncode, 0, result.stderr)
+    devices = json.loads(result.stdout)["devices"]
+    tap.equal(len(devices), 1, "devices")
+    return devices[0]
+
+
+def by_tag(path, key="live_by_tag"):
+    return {row["tag"]: row["bytes"] for row in device_report(path)[key]}
+
+
+def events(path, kind):
+    result = tap.run([stormlog, "cat", "--format", "json", path])
+    tap.equal(result.returncode, 0, result.stderr)
+    return [event for event in map(json.loads, result.stdout.splitlines()) if event["kind"] == kind]
+
+
+def scans(path):
+    """How often an optimizer was looked at; the last count is written at a normal end."""
+    return slog_totals.load(path).counters.get(("tag_scans", -1), (0, ""))[0]
+
+
+def compare(folder, *arguments, options=()):
+    printed, path = record(folder, f"{PROGRAMS}/tagged.py", *arguments, options=options)
+    expected = {tag: count for tag, count in json.loads(printed).items() if count}
+    tap.equal(by_tag(path), expected, f"bytes by tag, {' '.join(arguments)}")
+    tap.equal(sum(expected.values()), device_report(path)["live_requested_bytes"], "all live bytes have a tag")
+    tap.equal(tap.run([stormlog, "fsck", path]).returncode, 0, "fsck")
+    return path
+
+
+for optimizer, zero in (("Adam", "none"), ("Adam", "zero"), ("SGD", "none"), ("SGD", "zero"), ("momentum", "none"),
+                        ("Adagrad", "zero"), ("LBFGS", "none")):
+    @tap.test(f"{optimizer}, gradients set to {zero}: the bytes of each tag are the program's own")
+    def _(folder, optimizer=optimizer, zero=zero):
+        compare(folder, optimizer, zero, "7", "step")
+
+
+@tap.test("activations and inputs of a forward pass are the program's own")
+def _(folder):
+    compare(folder, "Adam", "none", "3", "forward")
+
+
+@tap.test("two optimizers, one of which steps every other time")
+def _(folder):
+    compare(folder, "Adam,momentum", "none", "9", "forward")
+
+
+@tap.test("before any optimizer has stepped the parameters are known from how they were made")
+def _(folder):
+    printed, path = record(folder, f"{PROGRAMS}/tagged.py", "Adam", "none", "0", "forward")
+    expected = json.loads(printed)
+    found = by_tag(path)
+    tap.equal([found["parameter"], found["activation"]], [expected["parameter"], expected["activation"]])
+    tap.equal(found["unknown"], expected["input"], "the first batch: nothing says yet that training runs")
+
+
+@tap.test("tags outlive the ring")
+def _(folder):
+    path = compare(folder, "Adam", "none", "600", "forward", options=["--ring", "1MiB"])
+    lost = [note for note in tap.run([stormlog, "analyze", path]).stdout.split("\n") if "overwritten" in note]
+    tap.true(lost, "the ring has wrapped")
+    first = min(event["time_ns"] for event in events(path, "annotate"))
+    tap.true(first > 0 and not any(event["tag"] == "parameter" for event in events(path, "annotate")),
+             "no annotation of a parameter is left in the ring")
+
+
+@tap.test("an optimizer is looked at after steps 1, 2, 4, 8, ... and its blocks are annotated once")
+def _(folder):
+    _, path = record(folder, f"{PROGRAMS}/tagged.py", "Adam,momentum", "zero", "100", "exit")
+    tap.equal(scans(path), 7 + 6, "number of looks in 100 steps of one, 50 of the other")
+    named = [event for event in events(path, "annotate") if event["addr"]]
+    tap.equal(len(named), len({(event["addr"], event["tag"]) for event in named}), "no block twice")
+    changes = [event["tag"] for event in events(path, "annotate") if not event["addr"]]
+    tap.equal([changes.count("optimizer"), changes.count("outside")], [100, 150],
+              "a beginning for each step of the line that steps both, an end for each optimizer")
+
+
+@tap.test("a parameter that is added is tagged at the next step")
+def _(folder):
+    path = os.path.join(folder, "program.py")
+    with open(path, "w") as file:
+        file.write("""
+import os, torch
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+def step():
+    optimizer.zero_grad()
+    model(torch.ones(2, 8)).sum().backward()
+    optimizer.step()
+for _ in range(5):
+    step()
+extra = torch.zeros(1000, requires_grad=True)
+extra.grad = torch.ones(1000)
+optimizer.add_param_group({"params": [extra]})
+step()
+os._exit(0)
+""")
+    _, recording = record(folder, path)
+    tap.equal([e["size"] for e in events(recording, "annotate") if e["tag"] == "parameter"], [256, 32, 4000])
+
+
+@tap.test("--no-tags never looks; the rules still tell the tags of a plain program")
+def _(folder):
+    path = compare(folder, "Adam", "none", "5", "step", options=["--no-tags"])
+    tap.equal([event for event in events(path, "annotate") if event["addr"]], [], "annotations")
+
+    os.rename(os.path.join(folder, "run"), os.path.join(folder, "first"))
+    _, path = record(folder, f"{PROGRAMS}/tagged.py", "Adam", "none", "5", "exit", options=["--no-tags"])
+    tap.equal(scans(path), 0, "looks")
+
+
+@tap.test("a program without phases has no tags, and says null")
+def _(folder):
+    path = os.path.join(folder, "program.py")
+    with open(path, "w") as file:
+        file.write("import os, torch\nkept = torch.ones(100)\nos._exit(0)\n")
+    _, recording = record(folder, path)
+    device = device_report(recording)
+    tap.equal([device["live_by_tag"], device["peak_by_tag"]], [None, None])
+
+
+for kind in ("RaisesInGetattr", "RaisesInGetattribute", "HasNoLists", "StrangeLists", "Failing", "Watched"):
+    @tap.test(f"an optimizer that is {kind} does not notice")
+    def _(folder, kind=kind):
+        need_torch()
+        command = [f"{PROGRAMS}/hostile_optimizer.py", kind]
+        alone = tap.run([PYTHON, *command], env=ENV, check=True).stdout
+        printed, path = record(folder, *command)
+        tap.equal(printed, alone, "what the program printed")
+        if kind != "HasNoLists":
+            tap.true("parameter" in {e["tag"] for e in events(path, "annotate")}, "its parameters were seen")
+
+
+@tap.test("torch.profiler sees the same operators and memory with and without us")
+def _(folder):
+    need_torch()
+    path = os.path.join(folder, "program.py")
+    with open(path, "w") as file:
+        file.write("""
+import json, torch
+torch.set_num_threads(1)
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())
+optimizer = torch.optim.Adam(model.parameters())
+with torch.profiler.profile(profile_memory=True) as profiler:
+    for _ in range(4):
+        optimizer.zero_grad(set_to_none=True)
+        model(torch.ones(2, 8)).sum().backward()
+        optimizer.step()
+print(json.dumps([[e.name(), e.nbytes()] for e in profiler.profiler.kineto_results.events()]))
+""")
+    names = [sorted(map(str, json.loads(text)))
+             for text in (tap.run([PYTHON, path], env=ENV, check=True).stdout, record(folder, path)[0])]
+    tap.true(len(names[0]) > 100, "the profiler sees events at all")
+    tap.equal(names[1], names[0], "events of the profiler")
+
+
+@tap.test("diff tells what grew by tag and by phase")
+def _(folder):
+    _, before = record(folder, f"{PROGRAMS}/tagged.py", "SGD", "none", "2", "step")
+    os.rename(os.path.join(folder, "run"), os.path.join(folder, "before"))
+    _, after = record(folder, f"{PROGRAMS}/tagged.py", "Adam", "none", "2", "step")
+    before = before.replace("/run/", "/before/")
+    result = tap.run([stormlog, "diff", "--format", "json", before, after])
+    tap.equal(result.returncode, 0, result.stderr)
+    diff = json.loads(result.stdout)["diffs"][0]
+    grown = {row["tag"]: row["delta_bytes"] for row in diff["by_tag"] if row["delta_bytes"]}
+    tap.equal(grown, {"optimizer state": diff["delta_bytes"]}, "by tag")
+    phases = {row["phase"]: row["delta_bytes"] for row in diff["by_phase"] if row["delta_bytes"]}
+    tap.equal(phases, {"optimizer": diff["delta_bytes"]}, "by phase")
+    text = tap.run([stormlog, "diff", before, after]).stdout
+    tap.true(re.search(r"by tag +optimizer state \+169 KiB \(now 169 KiB\)\n", text), text)
+
+
+tap.main()
