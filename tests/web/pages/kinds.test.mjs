@@ -83,7 +83,7 @@ const hasTorch = spawnSync("/usr/bin/python3", ["-c", "import torch"]).status ==
 test("a recorded run", { skip: hasTorch ? false : "Debian's python3-torch is not installed" }, async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "stormlog-page-"));
   try {
-    stormlog("run", "-o", folder, "--", "/usr/bin/python3", path.join(ROOT, "tools/demo_train.py"));
+    stormlog("run", "-o", folder, "--modules", "--", "/usr/bin/python3", path.join(ROOT, "tools/demo_train.py"));
     const recording = readdirSync(folder).find((n) => n.endsWith(".slog"));
     assert.ok(recording && existsSync(path.join(folder, recording)), "nothing was recorded");
     const input = path.join(folder, recording);
@@ -93,6 +93,14 @@ test("a recorded run", { skip: hasTorch ? false : "Debian's python3-torch is not
     const busiest = report.devices.reduce((a, b) => (b.events > a.events ? b : a));
     assert.equal(await value(page, "#tile-peak"), busiest.peak_requested_bytes);
     assert.equal(await value(page, "#tile-live"), busiest.live_requested_bytes);
+    for (const [name, expected] of [["By tag", /parameter[\s\S]*gradient[\s\S]*activation/], ["By module", /outside any module/]]) {
+      await page.locator("section").getByText(name, { exact: true }).click();
+      await page.waitForTimeout(300);
+      assert.match(await page.locator("section .legend").first().innerText(), expected);
+      await page.screenshot({ path: path.join(OUT, `kind-recording-${name.toLowerCase().replace(" ", "-")}.png`), fullPage: true });
+    }
+    await page.click("#tab-sites");
+    assert.match(await page.locator("#panel-sites tbody").innerText(), /activation/);
     await page.close();
   } finally {
     rmSync(folder, { recursive: true, force: true });
