@@ -10,6 +10,7 @@ Under `stormlog run` the recorder is in the process already; all functions here 
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import pickle
@@ -98,6 +99,8 @@ class Recording:
         if result == -2:
             raise ValueError(f"the recorder refuses these options: {self._options}")
         self._is_owner = result == 0
+        if self._is_owner:
+            atexit.register(self._write_bundles)  # for programs that end without stop()
         if not self._is_owner and not _record.is_on():
             logger.warning("nothing is recorded: STORMLOG_DISABLE is set")
         if self._oom_snapshot is not None:
@@ -115,6 +118,7 @@ class Recording:
             return
         self._last_path = _record.path() or None
         self._write_bundles()
+        atexit.unregister(self._write_bundles)
         if self._snapshot is not None:
             self._write_snapshot(self._snapshot)
         if self._is_owner:

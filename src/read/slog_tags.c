@@ -118,14 +118,32 @@ static void end_block(sl_slog_tags *t, int device, uint64_t addr) {
     t->first_free = slot + 1;
 }
 
+/* The block while it lives; NULL once it is gone, whoever has its slot now. */
+static live_block *still_live(sl_slog_tags *t, const waiting_block *waiting) {
+    live_block *block = &t->blocks.at[waiting->slot];
+    return block->device && block->event_idx == waiting->event_idx ? block : NULL;
+}
+
 /* Those that are still live have outlived what the list waits for. */
 static void settle(sl_slog_tags *t, waiting_blocks *list) {
     for (size_t i = 0; i < list->cnt; i++) {
-        live_block *block = &t->blocks.at[list->at[i].slot];
-        if (block->device && block->event_idx == list->at[i].event_idx)
+        live_block *block = still_live(t, &list->at[i]);
+        if (block)
             block->facts.has_outlived = true;
     }
     list->cnt = 0;
+}
+
+/* Keeps a list within twice the live blocks: a program without an optimizer never settles it. */
+static bool wait_for(sl_slog_tags *t, waiting_blocks *list, waiting_block waiting) {
+    if (list->cnt >= 1024 && list->cnt > 2 * t->slots.cnt) {
+        size_t kept = 0;
+        for (size_t i = 0; i < list->cnt; i++)
+            if (still_live(t, &list->at[i]))
+                list->at[kept++] = list->at[i];
+        list->cnt = kept;
+    }
+    return sl_vec_push(list, waiting);
 }
 
 static bool begin_block(sl_slog_tags *t, const sl_log_record *r, sl_device_trace *device) {
@@ -145,7 +163,7 @@ static bool begin_block(sl_slog_tags *t, const sl_log_record *r, sl_device_trace
     waiting_blocks *list = phase == SL_PHASE_BACKWARD    ? &t->backward
                            : phase == SL_PHASE_OPTIMIZER ? &t->optimizer
                                                          : NULL;
-    return !list || sl_vec_push(list, ((waiting_block){slot, event_idx, r->tid}));
+    return !list || wait_for(t, list, (waiting_block){slot, event_idx, r->tid});
 }
 
 /* ---- records ---- */

@@ -10,6 +10,8 @@
 #include "model/trace_schema.h"
 #include "read/source.h"
 
+#define DEVICE_LIMIT 4096
+
 typedef SL_VEC(uint32_t) id_list;
 
 typedef struct trace_in {
@@ -410,6 +412,9 @@ static sl_status read_counter(trace_in *in) {
 static sl_status take_device_number(trace_in *in, const sl_json_token *token) {
     uint64_t number = 0;
     SL_TRY(get_number(in, token, &number));
+    if ((int64_t)number < SL_DEVICE_HOST || (int64_t)number >= DEVICE_LIMIT)
+        return sl_fail_at(in->err, SL_E_FORMAT, token->position, "device %lld; expected %d to %d",
+                          (long long)number, SL_DEVICE_HOST, DEVICE_LIMIT - 1);
     if (in->device || sl_trace_find_device(in->trace, (int)number))
         return sl_fail_at(in->err, SL_E_FORMAT, token->position, "device %d stands here twice",
                           (int)number);

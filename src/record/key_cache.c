@@ -3,10 +3,12 @@
 
 #include <sys/mman.h>
 
+#define GROW_FACTOR 4
+
 bool sl_key_cache_init(sl_key_cache *cache) {
     if (cache->entries)
         return true;
-    void *at = mmap(NULL, cache->entry_cnt * sizeof(sl_key_cache_entry), PROT_READ | PROT_WRITE,
+    void *at = mmap(NULL, cache->entry_max * sizeof(sl_key_cache_entry), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
         return false;
@@ -18,14 +20,22 @@ bool sl_key_cache_init(sl_key_cache *cache) {
  * value lie in one page. */
 void sl_key_cache_clear(sl_key_cache *cache) {
     if (cache->entries)
-        madvise(cache->entries, cache->entry_cnt * sizeof(sl_key_cache_entry), MADV_DONTNEED);
+        madvise(cache->entries, cache->entry_max * sizeof(sl_key_cache_entry), MADV_DONTNEED);
     atomic_store(&cache->used_cnt, 0);
 }
 
+static void make_room(sl_key_cache *cache) {
+    size_t cnt = atomic_load(&cache->entry_cnt);
+    if (atomic_load(&cache->used_cnt) < cnt / 4 * 3)
+        return;
+    size_t more = cnt * GROW_FACTOR;
+    atomic_store(&cache->entry_cnt, more < cache->entry_max ? more : cache->entry_max);
+    sl_key_cache_clear(cache);
+}
+
 void sl_key_cache_add(sl_key_cache *cache, uint64_t key, uint64_t value) {
-    size_t mask = cache->entry_cnt - 1;
-    if (atomic_load(&cache->used_cnt) >= cache->entry_cnt / 4 * 3)
-        sl_key_cache_clear(cache);
+    make_room(cache);
+    size_t mask = atomic_load(&cache->entry_cnt) - 1;
     for (size_t i = 0; i < SL_KEY_CACHE_PROBE_MAX; i++) {
         sl_key_cache_entry *entry = &cache->entries[(key + i) & mask];
         uint64_t found = 0;

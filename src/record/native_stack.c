@@ -40,9 +40,9 @@ static code_range
     eval; /* _PyEval_EvalFrameDefault: what is above it belongs to other Python frames */
 static const char *reason = "";
 
-static sl_key_cache rules = {.entry_cnt = 1u << 16};  /* 1 MiB, touched as it fills */
-static sl_key_cache frames = {.entry_cnt = 1u << 16}; /* 1 MiB */
-static sl_key_cache stacks = {.entry_cnt = 1u << 18}; /* 4 MiB */
+static sl_key_cache rules = SL_KEY_CACHE_INIT(1u << 16);  /* 2 MiB, touched as it fills */
+static sl_key_cache frames = SL_KEY_CACHE_INIT(1u << 16); /* 2 MiB */
+static sl_key_cache stacks = SL_KEY_CACHE_INIT(1u << 17); /* 4 MiB */
 
 /* --- Start ----------------------------------------------------------------------------------- */
 
@@ -158,7 +158,7 @@ static __attribute__((noinline)) sl_cfi_rule find_rule(const object_cursor *curs
 }
 
 static inline sl_cfi_rule rule_at(const object_cursor *cursor, uintptr_t at, uint64_t key) {
-    uint64_t value = sl_key_cache_find(&rules, key);
+    uint64_t value = sl_key_cache_find(&rules, key).value;
     sl_cfi_rule rule;
     if (SL_UNLIKELY(!value))
         return find_rule(cursor, at, key);
@@ -287,7 +287,7 @@ static uint32_t find_frame(sl_log *log, object_cursor *cursor, uintptr_t at) {
     if (!find_code(cursor, at - 1)) /* it was there a moment ago */
         return 0;
     uint64_t key = key_of(cursor, at);
-    uint32_t id = (uint32_t)sl_key_cache_find(&frames, key);
+    uint32_t id = (uint32_t)sl_key_cache_find(&frames, key).value;
     if (id)
         return id;
     id = intern_frame(log, cursor, at);
@@ -328,7 +328,7 @@ uint32_t sl_native_walk_and_add(sl_log *log, uint32_t base) {
     sl_native_walk(&stack);
     uint64_t key =
         sl_key_mix(stack.key ^ base ^ (uint64_t)stack.end << 32 ^ SL_KEY_A, SL_KEY_B) | 1;
-    uint64_t known = sl_key_cache_find(&stacks, key);
+    uint64_t known = sl_key_cache_find(&stacks, key).value;
     if (SL_LIKELY(known))
         return (uint32_t)known;
     uint32_t id = intern_stack(log, &stack, base);

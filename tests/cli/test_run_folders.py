@@ -11,6 +11,8 @@ import tap
 STORMLOG = os.path.abspath(sys.argv.pop(1))
 V1 = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "format", "v1")
 NAMES = ["closed", "wrapped"]
+# What the font library keeps for itself is no leak of ours.
+ENV = {**os.environ, "LSAN_OPTIONS": f"suppressions={os.path.dirname(os.path.abspath(__file__))}/lsan_fonts.supp:print_suppressions=0"}
 
 
 def make(folder, *names):
@@ -23,7 +25,7 @@ def make(folder, *names):
 
 
 def stormlog(*arguments, code=0):
-    result = tap.run([STORMLOG, *arguments])
+    result = tap.run([STORMLOG, *arguments], env=ENV)
     tap.equal(result.returncode, code, f"exit code of {arguments}: {result.stderr}")
     return result
 
@@ -90,7 +92,7 @@ def _(folder):
 @tap.test("plot compares the recordings of a folder, and a picture of one refuses several")
 def _(folder):
     run = make(folder, *NAMES)
-    probe = tap.run([STORMLOG, "plot", f"{run}/closed.slog", "-o", f"{folder}/one.svg"])
+    probe = tap.run([STORMLOG, "plot", f"{run}/closed.slog", "-o", f"{folder}/one.svg"], env=ENV)
     if probe.returncode == 4:
         tap.skip("this build draws no pictures")
     stormlog("plot", run, "-o", f"{folder}/all.svg")

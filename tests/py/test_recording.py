@@ -141,6 +141,20 @@ for path, held in zip(recording.oom_bundles, (2 << 20, 0)):
 """)
 
 
+@tap.test("a program that ends without stop() leaves its bundle, too")
+def _(folder):
+    script(folder, WORK + """
+recording = stormlog.record(dir=folder, cpu=True, oom_snapshot=None)
+work(1)
+try:
+    torch.empty(1 << 45)
+except RuntimeError:
+    pass
+""")
+    name, = [name for name in os.listdir(folder) if name.endswith(".oom-1")]
+    tap.equal(stormlog.analyze(Path(folder) / name)["oom"]["allocated_bytes"], 1 << 20, "held at the failure")
+
+
 @tap.test("an uncaught failure leaves its bundle before the recording ends")
 def _(folder):
     script(folder, WORK + """

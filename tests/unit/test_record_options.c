@@ -17,7 +17,8 @@ static void defaults(void **state) {
     sl_record_settings settings;
     assert_int_equal(sl_record_settings_load(&settings, NULL), SL_OK);
     assert_string_equal(settings.dir, "");
-    assert_true(settings.has_stacks && settings.has_driver);
+    assert_true(settings.has_stacks && settings.has_driver && settings.has_tags);
+    assert_false(settings.has_modules);
     assert_false(settings.is_disabled);
     assert_int_equal(settings.interval_ms, 100);
     assert_int_equal(settings.alert_device_pct, 95);
@@ -33,6 +34,8 @@ static void takes_the_environment(void **state) {
     setenv("STORMLOG_CPU", "0", 1);
     setenv("STORMLOG_STACKS", "none", 1);
     setenv("STORMLOG_DRIVER", "0", 1);
+    setenv("STORMLOG_TAGS", "0", 1);
+    setenv("STORMLOG_MODULES", "1", 1);
     setenv("STORMLOG_INTERVAL_MS", "250", 1);
     setenv("STORMLOG_ALERT_DEVICE", "80%", 1);
     setenv("STORMLOG_ALERT_HOST", "off", 1);
@@ -45,6 +48,8 @@ static void takes_the_environment(void **state) {
     assert_int_equal(settings.alert_host_pct, 0);
     assert_false(settings.has_stacks);
     assert_false(settings.has_driver);
+    assert_false(settings.has_tags);
+    assert_true(settings.has_modules);
     assert_int_equal(settings.interval_ms, 250);
     assert_true(settings.is_disabled);
 }

@@ -173,6 +173,24 @@ static void tags_outlive_the_ring(void **state) {
     sl_trace_free(trace);
 }
 
+/* A backward pass without an optimizer for very long, then one. */
+static void gradients_wait_as_long_as_they_live(void **state) {
+    (void)state;
+    writer w = begin(0);
+    make(&w, 0x1000, SL_PHASE_BACKWARD);
+    for (int i = 0; i < 5000; i++) {
+        make(&w, 0x100000, SL_PHASE_BACKWARD);
+        drop(&w, 0x100000);
+    }
+    make(&w, 0x2000, SL_PHASE_BACKWARD);
+    enter(&w, SL_PHASE_OPTIMIZER);
+    sl_trace *trace = finish(&w);
+    assert_int_equal(tag_of(trace, 0x1000), SL_TAG_GRADIENT);
+    assert_int_equal(tag_of(trace, 0x2000), SL_TAG_GRADIENT);
+    assert_int_equal(tag_of(trace, 0x100000), SL_TAG_OTHER);
+    sl_trace_free(trace);
+}
+
 static void no_phases_no_tags(void **state) {
     (void)state;
     writer w = begin(0);
@@ -252,6 +270,7 @@ int main(void) {
         cmocka_unit_test(one_step_of_training),
         cmocka_unit_test(an_annotation_reaches_back_to_the_birth),
         cmocka_unit_test(tags_outlive_the_ring),
+        cmocka_unit_test(gradients_wait_as_long_as_they_live),
         cmocka_unit_test(no_phases_no_tags),
         cmocka_unit_test(annotate_finds_only_what_lives),
         cmocka_unit_test(annotating_against_frees_keeps_the_totals),
