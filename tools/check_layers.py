@@ -23,9 +23,9 @@ ALLOWED_FOLDERS = {
     "export": ["base", "model"],
     "record": ["base", "model", "log", "counters"],
     "api": ["base", "model", "log", "counters", "read", "analyze", "export"],
-    "cli": ["base", "model", "log", "counters", "read", "analyze", "export", "record"],
-    "tui": ["base", "model", "log", "counters", "read", "analyze", "export", "record"],
-    "pyext": ["base", "model", "log", "counters", "read", "analyze", "export", "record"],
+    "cli": ["base", "model", "log", "counters", "read", "analyze", "export", "api", "record"],
+    "tui": ["base", "model", "log", "counters", "read", "analyze", "export", "api", "record"],
+    "pyext": ["base", "model", "log", "counters", "read", "analyze", "export", "api", "record"],
 }
 
 # Single headers granted beyond that: the command line starts the full-screen program through one function.

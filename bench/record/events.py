@@ -23,7 +23,8 @@ def measure(options):
         shutil.rmtree(folder)
 
 
-ways = {"not recorded": None, "no stacks": ["--stacks", "none"], "30 Python frames": []}
+ways = {"not recorded": None, "no stacks": ["--stacks", "none"], "30 Python frames": [],
+        "native frames": ["--stacks", "native"]}
 results = {name: [] for name in ways}
 for _ in range(runs):  # alternating, so that a busy moment of the machine hits all of them
     for name, options in ways.items():
@@ -43,3 +44,5 @@ row("an event without a stack", results["no stacks"], 100)
 # Half of the events carry a stack; the other half cost what they cost without.
 row("an alloc with 30 Python frames", [2 * both - plain for both, plain in
                                        zip(results["30 Python frames"], results["no stacks"])], 300)
+row("the same and its native frames", [2 * both - plain for both, plain in
+                                       zip(results["native frames"], results["no stacks"])], None)

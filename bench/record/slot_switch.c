@@ -53,8 +53,10 @@ static _Atomic(report_fn *) timed_report; /* called between the two readings */
 static int64_t samples[SAMPLE_MAX];       /* ticks; negative for a free */
 static atomic_uint sample_cnt;
 
-static bool answer_yes(void) {
-    return true;
+static bool is_cpu_recorded;
+
+static bool answer_as_recorder(void) {
+    return is_cpu_recorded;
 }
 
 static void count_report(void *ptr, int64_t size, uint64_t allocated, uint64_t reserved,
@@ -111,9 +113,9 @@ static const struct function_row {
     {"_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE", REPORT_STAND_INS},
     {"_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", REPORT_STAND_INS},
     {"_ZN3c1022memoryProfilingEnabledEv",
-     {[SLOT_REPORTED] = (void *)answer_yes,
-      [SLOT_COUNTED] = (void *)answer_yes,
-      [SLOT_TIMED_0] = (void *)answer_yes}},
+     {[SLOT_REPORTED] = (void *)answer_as_recorder,
+      [SLOT_COUNTED] = (void *)answer_as_recorder,
+      [SLOT_TIMED_0] = (void *)answer_as_recorder}},
     {"_ZN3c108GradMode11set_enabledEb", {NULL}},
 };
 
@@ -122,6 +124,14 @@ typedef struct function_pair {
 } function_pair;
 
 static function_pair pairs[SL_COUNT_OF(functions)];
+
+/* Whether the CPU allocator is told to report. */
+static bool ask_recorder(void) {
+    for (size_t i = 0; i < SL_COUNT_OF(functions); i++)
+        if (functions[i].stand_in[SLOT_REPORTED] && pairs[i].recorder)
+            return ((bool (*)(void))pairs[i].recorder)();
+    return false;
+}
 
 static int find_functions(const sl_elf_view *view, void *unused) {
     SL_UNUSED(unused);
@@ -174,6 +184,7 @@ static int visit_library(const sl_elf_view *view, void *unused) {
 int slot_switch_find(void) {
     slot_cnt = 0;
     sl_elf_each(find_functions, NULL);
+    is_cpu_recorded = ask_recorder();
     sl_elf_each(visit_library, NULL);
     return (int)slot_cnt;
 }

@@ -19,7 +19,11 @@ extern "C" {
 #endif
 
 enum sl_record_cpu { SL_RECORD_CPU_AUTO = 0, SL_RECORD_CPU_ON = 1, SL_RECORD_CPU_OFF = 2 };
-enum sl_record_stacks { SL_RECORD_STACKS_PYTHON = 0, SL_RECORD_STACKS_NONE = 1 };
+enum sl_record_stacks {
+    SL_RECORD_STACKS_PYTHON = 0,
+    SL_RECORD_STACKS_NONE = 1,
+    SL_RECORD_STACKS_NATIVE = 2 /* Python frames, and those of native code inside them */
+};
 
 /* Zero-initialise, set struct_size, then what is wanted. Since 0.1. */
 typedef struct sl_record_options {
@@ -46,6 +50,11 @@ SL_API int sl_record_is_on(void);
 
 /* Path of the file, "" before the first memory event. Valid until the next start. Since 0.1. */
 SL_API const char *sl_record_path(void);
+
+/* Requests for memory that failed in this recording so far, also those whose error the program
+ * caught; 0 when nothing is recorded. `stormlog export PATH --to oom-bundle` writes the evidence of
+ * each. Since 0.1. */
+SL_API uint64_t sl_record_oom_count(void);
 
 /* A step of the program ended. Steps found without a call of this (torch optimizers) stop being
  * counted from the first call on. Since 0.1. */

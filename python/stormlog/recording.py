@@ -10,13 +10,15 @@ Under `stormlog run` the recorder is in the process already; all functions here 
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import pickle
+import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Iterator, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 from . import _record
 from ._files import find_library
@@ -28,7 +30,7 @@ logger = logging.getLogger(__name__)
 _PathLike = Union[str, "os.PathLike[str]"]
 
 _EVENT_BYTES = 32  # of one event in the recording's ring
-_STACKS = {"python": 0, "none": 1}
+_STACKS = {"python": 0, "none": 1, "native": 2}
 _CPU = {None: 0, True: 1, False: 2}
 
 # The recording that this module started, and the number that step() gives next.
@@ -97,6 +99,8 @@ class Recording:
         if result == -2:
             raise ValueError(f"the recorder refuses these options: {self._options}")
         self._is_owner = result == 0
+        if self._is_owner:
+            atexit.register(self._write_bundles)  # for programs that end without stop()
         if not self._is_owner and not _record.is_on():
             logger.warning("nothing is recorded: STORMLOG_DISABLE is set")
         if self._oom_snapshot is not None:
@@ -113,6 +117,8 @@ class Recording:
         if not _is_on():
             return
         self._last_path = _record.path() or None
+        self._write_bundles()
+        atexit.unregister(self._write_bundles)
         if self._snapshot is not None:
             self._write_snapshot(self._snapshot)
         if self._is_owner:
@@ -132,7 +138,26 @@ class Recording:
             self._dump_oom()
         self.stop()
 
+    @property
+    def oom_bundles(self) -> List[str]:
+        """The folders of evidence of failed requests, oldest first."""
+        return _bundles_of(self.path) if self.path else []
+
+    def _write_bundles(self) -> None:
+        """The evidence of failed requests, beside the recording, also where the program caught the error. `stormlog run`
+        does this for its own recordings."""
+        path = _record.path()
+        if not self._is_owner or not path or _record.oom_count() == 0:
+            return
+        try:
+            from . import _read
+
+            _read.export(path, "oom-bundle", os.path.dirname(path) or ".")
+        except Exception as failure:
+            logger.warning("no bundle for the out-of-memory: %s", failure)
+
     def _dump_oom(self) -> None:
+        self._write_bundles()
         if self._oom_snapshot is None or self.oom_snapshot_path is not None:
             return
         try:
@@ -150,6 +175,13 @@ class Recording:
             self.start()
 
 
+def _bundles_of(path: str) -> List[str]:
+    found = re.compile(re.escape(os.path.basename(path)) + r"\.oom-(\d+)")
+    folder = os.path.dirname(path) or "."
+    names = [match for match in map(found.fullmatch, os.listdir(folder)) if match]
+    return [os.path.join(folder, match[0]) for match in sorted(names, key=lambda match: int(match[1]))]
+
+
 def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Optional[_PathLike] = None,
            steps: Optional[Tuple[int, int]] = None, snapshot: Optional[_PathLike] = None,
            oom_snapshot: Optional[_PathLike] = "oom_snapshot.pickle", cpu: Optional[bool] = None,
@@ -157,7 +189,7 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
     """Begins to record this process.
 
     ``max_entries``: raw events that are kept (the newest; totals by line are kept for the whole run). ``stacks``:
-    ``python`` or ``none``. ``dir``: the folder of the file, else STORMLOG_DIR, else ``stormlog-runs``. ``steps``: begin at
+    ``python``, ``native`` (those of C and C++, too) or ``none``. ``dir``: the folder of the file, else STORMLOG_DIR, else ``stormlog-runs``. ``steps``: begin at
     the first and stop at the second step. ``snapshot``: a file in PyTorch's format to write at the end. ``oom_snapshot``:
     the same when memory runs out; None for none. ``cpu``: record PyTorch's CPU allocator, too; None: where there is no
     GPU.

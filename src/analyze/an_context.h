@@ -34,7 +34,7 @@ typedef struct sl_an {
 typedef bool sl_analysis_fn(sl_an *an);
 
 sl_analysis_fn sl_an_history, sl_an_leak, sl_an_fragmentation, sl_an_spike, sl_an_oom,
-    sl_an_pending, sl_an_inefficient, sl_an_retry;
+    sl_an_pending, sl_an_inefficient, sl_an_retry, sl_an_ledger;
 
 /* The event at whose end the window stands; SL_EVENT_BEFORE for an empty one. */
 static inline uint32_t sl_an_end(const sl_an *an) {

@@ -64,7 +64,10 @@ static bool make_key(diff_build *build, sl_site site) {
         const char *label = sl_site_label(site);
         return add_text(build, (sl_str){label, strlen(label)});
     }
-    return add_frame(build, site.trace, frame, parts[build->options->group_by]);
+    sl_group_by group_by = build->options->group_by;
+    if (group_by == SL_GROUP_LINE && !frame.line) /* native code has no lines */
+        group_by = SL_GROUP_FUNCTION;
+    return add_frame(build, site.trace, frame, parts[group_by]);
 }
 
 /* The row of a site, new or old; NULL when memory ran out. */

@@ -47,14 +47,14 @@ static bool report_residue(sl_an *an) {
                             "!="};
     return add(an, &evidence, "the events and the end state do not add up",
                sl_an_text(an,
-                          "Replaying the events gives %" PRId64
+                          "Replaying the events gives %" PRIu64
                           " bytes %s than the blocks that are "
                           "live in the end state; %" PRIu64 " blocks lost their free. Events are "
                           "missing (skipped actions, an overflow inside the trace, another thread "
                           "during the dump), so curves may be off by that much; the end state is "
                           "the allocator's own.",
-                          replay->identity_residue < 0 ? -replay->identity_residue
-                                                       : replay->identity_residue,
+                          replay->identity_residue < 0 ? 0 - (uint64_t)replay->identity_residue
+                                                       : (uint64_t)replay->identity_residue,
                           replay->identity_residue < 0 ? "less" : "more", replay->lost_frees),
                "Record without skip_actions and dump while no other thread allocates.");
 }

@@ -198,6 +198,7 @@ static sl_status analyze_device(sl_an *an, sl_error *err) {
               fill_device(an);
     if (ok)
         explain_steps(an);
+    ok = ok && sl_an_ledger(an);
     for (size_t i = 0; ok && i < SL_COUNT_OF(analysis_rows); i++)
         ok = analysis_rows[i].run(an);
     return ok ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory while analysing");

@@ -154,14 +154,15 @@ static bool was_old(const sl_leak_window *window, const sl_life *life, size_t pa
 }
 
 /* An operation that keeps several blocks of different sizes makes them one after the other: the
- * mark of what autograd saves, as against an output that somebody keeps. */
+ * mark of what autograd saves, as against an output that somebody keeps. before may be NULL. */
 static bool is_twin(const sl_leak_window *window, const sl_life *life, const sl_life *before) {
-    return before->stack_id == life->stack_id && before->end_event >= window->end &&
+    return before && before->stack_id == life->stack_id && before->end_event >= window->end &&
            before->requested_bytes != life->requested_bytes &&
            before->begin_event != SL_EVENT_BEFORE;
 }
 
-static void note_life(sl_leak_scan *scan, sl_leak_unit *unit, const sl_life *life, size_t part) {
+static void note_life(sl_leak_scan *scan, sl_leak_unit *unit, const sl_life *life,
+                      const sl_life *before, size_t part) {
     const sl_leak_window *window = &scan->window;
     bool is_kept = life->end_event >= window->end;
     scan->allocs++;
@@ -170,7 +171,7 @@ static void note_life(sl_leak_scan *scan, sl_leak_unit *unit, const sl_life *lif
         note_survivor(window, unit, life, part);
     else if (was_old(window, life, part))
         unit->evicted_bytes += life->requested_bytes;
-    unit->twins += is_kept && is_twin(window, life, life - 1);
+    unit->twins += is_kept && is_twin(window, life, before);
 }
 
 /* Index of the first life that begins at or behind the event. */
@@ -208,7 +209,7 @@ static bool scan_lives(sl_leak_scan *scan, const sl_an *an) {
             continue;
         while (part + 1 < window->part_cnt && life->begin_event >= window->edges.at[part + 1])
             part++;
-        note_life(scan, &scan->units.at[idx], life, part);
+        note_life(scan, &scan->units.at[idx], life, i > 0 ? life - 1 : NULL, part);
     }
     return true;
 }

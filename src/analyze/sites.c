@@ -22,7 +22,9 @@ static uint64_t key_of(const site_builder *builder, uint32_t stack_id, sl_frame 
     case SL_GROUP_STACK: return stack_id;
     case SL_GROUP_LINE: break;
     }
-    return (uint64_t)frame.file << 32 | frame.line;
+    /* Native code has no lines: there it is the function, with the place inside it. */
+    return (uint64_t)frame.file << 32 |
+           (frame.line ? frame.line : UINT32_C(1) << 31 | frame.function);
 }
 
 static bool add_special_sites(sl_sites *sites) {
@@ -268,7 +270,10 @@ const char *sl_site_text(sl_site site, sl_arena *arena) {
         return sl_site_label(site);
     sl_str file = short_path(sl_strtab_get(&site.trace->strings, frame.file));
     sl_str function = sl_strtab_get(&site.trace->strings, frame.function);
-    const char *text = sl_arena_printf(arena, "%.*s:%" PRIu32 " (%.*s)", text_len(file), file.ptr,
-                                       frame.line, text_len(function), function.ptr);
+    const char *text = frame.line
+                           ? sl_arena_printf(arena, "%.*s:%" PRIu32 " (%.*s)", text_len(file),
+                                             file.ptr, frame.line, text_len(function), function.ptr)
+                           : sl_arena_printf(arena, "%.*s (%.*s)", text_len(file), file.ptr,
+                                             text_len(function), function.ptr);
     return text ? text : "?";
 }

@@ -36,6 +36,15 @@ static bool is_native_file(sl_str file) {
     return contains(file, ".so.");
 }
 
+/* The recorder writes native functions with the place inside them: "main+0x1f". */
+static bool is_recorded_native(sl_str function) {
+    size_t at = function.len;
+    while (at > 0 && ((function.ptr[at - 1] >= '0' && function.ptr[at - 1] <= '9') ||
+                      (function.ptr[at - 1] >= 'a' && function.ptr[at - 1] <= 'f')))
+        at--;
+    return at >= 3 && at < function.len && memcmp(function.ptr + at - 3, "+0x", 3) == 0;
+}
+
 /* Folders of the interpreter and of installed packages; the generated code of torch.compile. */
 static bool is_library_file(sl_str file) {
     static const char *const parts[] = {
@@ -46,6 +55,35 @@ static bool is_library_file(sl_str file) {
         if (contains(file, parts[i]))
             return true;
     return false;
+}
+
+static sl_str base_name(sl_str file) {
+    const char *slash = file.len ? memrchr(file.ptr, '/', file.len) : NULL;
+    size_t skip = slash ? (size_t)(slash + 1 - file.ptr) : 0;
+    return (sl_str){file.ptr + skip, file.len - skip};
+}
+
+/* Libraries of the system, of the vendors and of the frameworks, by folder or by name wherever they lie. */
+static bool is_system_library(sl_str file) {
+    static const char *const folders[] = {"/lib/",     "/lib64/",         "/lib32/",
+                                          "/usr/lib",  "/usr/local/lib/", "/usr/local/cuda",
+                                          "/opt/rocm", "/opt/nvidia/",    "/nix/store/"};
+    static const char *const names[] = {
+        "libtorch",    "libc10",      "libcuda",     "libcud",        "libcublas", "libcufft",
+        "libcurand",   "libcusolver", "libcusparse", "libcupti",      "libnccl",   "libnv",
+        "libnpp",      "libamdhip",   "libhsa",      "libroc",        "libhip",    "libMIOpen",
+        "librccl",     "libxla",      "libjax",      "libtensorflow", "libpython", "libstdc++",
+        "libc++",      "libgcc",      "libgomp",     "libomp",        "libiomp",   "libmkl",
+        "libopenblas", "libffi",      "libc.so",     "libm.so",       "libdl.so",  "libpthread.so",
+        "librt.so",    "ld-linux",    "linux-vdso",  "python",        "pypy",
+    };
+    for (size_t i = 0; i < SL_COUNT_OF(folders); i++)
+        if (starts_with(file, folders[i]))
+            return true;
+    for (size_t i = 0; i < SL_COUNT_OF(names); i++)
+        if (starts_with(base_name(file), names[i]))
+            return true;
+    return file.len == 0 || is_library_file(file);
 }
 
 /* A torch that was built from a checkout or packed without folders: only its own subfolders are
@@ -81,7 +119,7 @@ static bool is_torch_tree(sl_str file) {
 /* Names in angle brackets. A notebook's cell is the user's own code. */
 static sl_owner owner_of_bracket(sl_str file) {
     if (equals(file, SL_MODULE_FRAME_FILE))
-        return SL_OWNER_NATIVE; /* a name, not a line: never the one to show */
+        return SL_OWNER_MODULE;
     if (starts_with(file, "<ipython-input"))
         return SL_OWNER_USER;
     if (equals(file, "<string>") || equals(file, "<stdin>"))
@@ -89,7 +127,9 @@ static sl_owner owner_of_bracket(sl_str file) {
     return SL_OWNER_LIBRARY;
 }
 
-static sl_owner owner_of(sl_str file) {
+static sl_owner owner_of(sl_str file, sl_str function) {
+    if (is_recorded_native(function))
+        return is_system_library(file) ? SL_OWNER_NATIVE : SL_OWNER_NATIVE_USER;
     if (starts_with(file, "<"))
         return owner_of_bracket(file);
     if (is_native_file(file))
@@ -116,8 +156,8 @@ static const role_rule role_rules[] = {
 };
 
 sl_frame_class sl_frame_classify(sl_str file, sl_str function) {
-    sl_frame_class class = {(uint8_t)owner_of(file), 0};
-    if (class.owner == SL_OWNER_NATIVE) {
+    sl_frame_class class = {(uint8_t)owner_of(file, function), 0};
+    if (class.owner <= SL_OWNER_NATIVE_USER) {
         class.roles = contains(function, "autograd::Engine") ? SL_ROLE_ENGINE : 0;
         return class;
     }
@@ -142,18 +182,20 @@ static sl_stack_class classify_stack(const sl_trace *trace, const sl_frame_class
     const uint32_t *ids = trace->stacks.frame_ids.at + span.first;
     sl_stack_class class = {0};
     sl_owner best = SL_OWNER_NATIVE;
+    size_t code_depth = 0; /* modules are no code */
     for (uint32_t i = 0; i < span.depth; i++) {
         sl_frame_class frame = frames[ids[i]];
         class.roles |= frame.roles;
+        code_depth += frame.owner != SL_OWNER_MODULE;
         if ((sl_owner)frame.owner > best) {
             best = (sl_owner)frame.owner;
             class.frame_pos = i;
         }
     }
-    class.is_library = best < SL_OWNER_NAMELESS;
+    class.is_library = best < SL_OWNER_NAMELESS && best != SL_OWNER_NATIVE_USER;
     class.origin = best > SL_OWNER_NATIVE
                        ? SL_ORIGIN_LINE
-                       : (uint8_t)origin_without_line(trace, span.depth, class.roles);
+                       : (uint8_t)origin_without_line(trace, code_depth, class.roles);
     return class;
 }
 
@@ -180,19 +222,20 @@ sl_stack_class *sl_stacks_classify(const sl_trace *trace) {
 }
 
 sl_site sl_user_site(const sl_trace *trace, uint32_t stack_id) {
-    size_t depth = sl_stack_depth(&trace->stacks, stack_id);
+    size_t depth = sl_stack_depth(&trace->stacks, stack_id), code_depth = 0;
     sl_owner best = SL_OWNER_NATIVE;
     uint8_t roles = 0;
     sl_site site = {trace, stack_id, 0, SL_ORIGIN_LINE};
     for (size_t i = 0; i < depth; i++) {
         sl_frame_class frame = classify_frame(trace, sl_stack_frame(&trace->stacks, stack_id, i));
         roles |= frame.roles;
+        code_depth += frame.owner != SL_OWNER_MODULE;
         if ((sl_owner)frame.owner > best) {
             best = (sl_owner)frame.owner;
             site.frame_pos = (uint32_t)i;
         }
     }
     if (best == SL_OWNER_NATIVE)
-        site.origin = origin_without_line(trace, depth, roles);
+        site.origin = origin_without_line(trace, code_depth, roles);
     return site;
 }

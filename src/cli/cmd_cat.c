@@ -9,6 +9,7 @@
 #include "base/json_out.h"
 #include "cli/cli.h"
 #include "cli/cmd_list.h"
+#include "cli/recordings.h"
 #include "log/log_reader.h"
 
 typedef struct cat {
@@ -161,8 +162,7 @@ static sl_status print_log(const cat *c, print_fn print, sl_error *err) {
     return status;
 }
 
-static int run(const sl_opts *opts, sl_error *err) {
-    const char *path = opts->operands.at[0];
+static int print_file(const sl_opts *opts, const char *path, sl_error *err) {
     bool is_json = strcmp(sl_opts_text(opts, "format"), "json") == 0;
     cat c = {.shows_stacks = sl_opts_flag(opts, "stacks")};
     __fsetlocking(stdout, FSETLOCKING_BYCALLER); /* one thread; millions of small writes */
@@ -172,6 +172,18 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_log_reader_close(c.log);
     return status < 0 && status != SL_E_WRITE ? sl_error_prefix(err, "cannot read '%s'", path)
                                               : status;
+}
+
+/* A line does not tell its process, so several recordings would not be told apart. */
+static int run(const sl_opts *opts, sl_error *err) {
+    sl_recordings list;
+    const char *path;
+    SL_TRY(sl_recordings_find(&list, opts->operands.at[0], err));
+    int result = sl_recordings_one(&list, opts->operands.at[0], &path, err);
+    if (result >= 0)
+        result = print_file(opts, path, err);
+    sl_recordings_fini(&list);
+    return result;
 }
 
 static const sl_opt options[] = {
@@ -189,14 +201,14 @@ static const sl_opt options[] = {
 
 const sl_cmd sl_cmd_cat = {
     .name = "cat",
-    .operands = "FILE",
+    .operands = "FILE|DIR",
     .operand_min = 1,
     .operand_max = 1,
     .summary = "print the raw events of a recording, one line each",
     .description =
         "Events come in order of time, in nanoseconds since the recording began. A recording that "
         "is still being written is printed up to this moment. Events that the ring no longer holds "
-        "are counted on standard error.",
+        "are counted on standard error. A run folder is taken for its recording when it has one.",
     .examples = "stormlog cat run.slog | head\n  the oldest events\n"
                 "stormlog cat run.slog --format json --stacks | jq .size\n  for other programs\n",
     .options = options,

@@ -10,6 +10,7 @@
 #include "cli/analysis_options.h"
 #include "cli/cmd_list.h"
 #include "cli/inputs.h"
+#include "cli/recordings.h"
 #include "cli/shared_options.h"
 #include "export/diff_format.h"
 
@@ -54,7 +55,25 @@ static sl_status parse_sides(const sl_opts *opts, side sides[2], sl_error *err) 
     return SL_OK;
 }
 
+/* A run folder stands for its recording; of several the user must say which, because processes of two
+ * runs have nothing by which they could be paired safely. */
+static sl_status choose_recording(side *chosen, sl_error *err) {
+    sl_recordings list;
+    const char *one;
+    SL_TRY(sl_recordings_find(&list, chosen->path, err));
+    sl_status status = sl_recordings_one(&list, chosen->path, &one, err);
+    char *copy = status == SL_OK ? strdup(one) : NULL;
+    sl_recordings_fini(&list);
+    if (!copy)
+        return status < 0 ? status : sl_fail(err, SL_E_NOMEM, "out of memory for a path");
+    free(chosen->path);
+    chosen->path = copy;
+    return SL_OK;
+}
+
 static sl_status load_sides(sl_inputs *inputs, side sides[2], sl_error *err) {
+    SL_TRY(choose_recording(&sides[0], err));
+    SL_TRY(choose_recording(&sides[1], err));
     const char *paths[] = {sides[0].path, sides[1].path};
     bool is_same = strcmp(paths[0], paths[1]) == 0;
     SL_TRY(sl_inputs_load(inputs, paths, is_same ? 1 : 2, err));
@@ -183,7 +202,9 @@ const sl_cmd sl_cmd_diff = {
     .summary = "say what appeared, grew and went between two moments",
     .description =
         "Compares what is live in two inputs, or in one input at two moments, place by place. The "
-        "amounts are requested bytes.",
+        "amounts are requested bytes. A run folder with several recordings is refused with their "
+        "names: "
+        "name the one that is meant.",
     .examples = "stormlog diff before.pickle after.pickle\n"
                 "stormlog diff snap.pickle@10s snap.pickle@peak\n"
                 "stormlog diff snap.pickle --at-a 10s --at-b end --group-by function\n",

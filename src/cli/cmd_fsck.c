@@ -7,6 +7,7 @@
 #include "base/human.h"
 #include "base/json_out.h"
 #include "cli/cmd_list.h"
+#include "cli/recordings.h"
 #include "log/log_fsck.h"
 
 #define EXIT_DAMAGED 3
@@ -175,50 +176,79 @@ static void json_contents(sl_json_out *json, const sl_fsck_report *r) {
         sl_json_key_u64(json, rows[i].key, rows[i].value);
 }
 
-static sl_status print_json(const char *path, const sl_fsck_report *r, sl_error *err) {
-    sl_json_out json;
-    sl_json_init(&json, stdout, 2);
-    sl_json_begin_object(&json);
-    sl_json_key_cstr(&json, "schema", "stormlog.fsck/1");
-    sl_json_key_cstr(&json, "path", path);
-    sl_json_key_cstr(&json, "ending", sl_log_ending_name(r->ending));
-    sl_json_key_cstr(&json, "replay", replay_names[r->replay]);
-    json_contents(&json, r);
-    sl_json_key(&json, "health");
-    sl_json_begin_object(&json);
+static void print_json(sl_json_out *json, const char *path, const sl_fsck_report *r) {
+    sl_json_begin_object(json);
+    sl_json_key_cstr(json, "schema", "stormlog.fsck/1");
+    sl_json_key_cstr(json, "path", path);
+    sl_json_key_cstr(json, "ending", sl_log_ending_name(r->ending));
+    sl_json_key_cstr(json, "replay", replay_names[r->replay]);
+    json_contents(json, r);
+    sl_json_key(json, "health");
+    sl_json_begin_object(json);
     for (int i = 0; i < SL_HEALTH_LIMIT; i++)
-        sl_json_key_u64(&json, sl_health_name((sl_health_kind)i), r->health[i]);
-    sl_json_end_object(&json);
-    json_sections(&json, r);
-    json_problems(&json, r);
-    sl_json_end_object(&json);
-    return sl_json_finish(&json, err);
+        sl_json_key_u64(json, sl_health_name((sl_health_kind)i), r->health[i]);
+    sl_json_end_object(json);
+    json_sections(json, r);
+    json_problems(json, r);
+    sl_json_end_object(json);
 }
 
 /* ---- the command ---- */
 
-static int check(sl_log_reader *log, const char *path, const sl_opts *opts, sl_error *err) {
+/* Exit code of this recording, or a failure. json NULL = text. */
+static int check(sl_log_reader *log, const char *path, sl_json_out *json, sl_error *err) {
     sl_fsck_report report;
     sl_status status = sl_log_fsck(log, &report, err);
     if (status < 0)
         return sl_error_prefix(err, "cannot check '%s'", path);
-    if (strcmp(sl_opts_text(opts, "format"), "json") == 0)
-        status = print_json(path, &report, err);
+    if (json)
+        print_json(json, path, &report);
     else
         print_text(path, log, &report);
     int code = report.problems.cnt > 0 ? EXIT_DAMAGED : 0;
     sl_log_fsck_fini(&report);
-    return status < 0 ? (int)status : code;
+    return code;
 }
 
-static int run(const sl_opts *opts, sl_error *err) {
-    const char *path = opts->operands.at[0];
+static int check_file(const char *path, sl_json_out *json, sl_error *err) {
     sl_log_reader *log;
     if (sl_log_open(path, &log, err) < 0)
         return sl_error_prefix(err, "cannot read '%s'", path);
-    int code = check(log, path, opts, err);
+    int code = check(log, path, json, err);
     sl_log_reader_close(log);
     return code;
+}
+
+/* All of them, also behind one that cannot be read: that one is what the caller looks for. */
+static int check_all(const sl_recordings *list, sl_json_out *json, sl_error *err) {
+    int worst = 0;
+    for (size_t i = 0; i < list->paths.cnt; i++) {
+        sl_error failed = SL_ERROR_INIT;
+        if (i && !json)
+            printf("\n");
+        int code = check_file(list->paths.at[i], json, &failed);
+        if (code < 0 && worst >= 0)
+            *err = failed;
+        if (worst >= 0 && (code < 0 || code > worst))
+            worst = code;
+    }
+    return worst;
+}
+
+static int run(const sl_opts *opts, sl_error *err) {
+    bool is_json = strcmp(sl_opts_text(opts, "format"), "json") == 0;
+    sl_recordings list;
+    sl_json_out json;
+    SL_TRY(sl_recordings_find(&list, opts->operands.at[0], err));
+    sl_json_init(&json, stdout, 2);
+    if (is_json && list.is_folder)
+        sl_json_begin_array(&json);
+    int code = check_all(&list, is_json ? &json : NULL, err);
+    if (is_json && list.is_folder)
+        sl_json_end_array(&json);
+    sl_recordings_fini(&list);
+    sl_status status = is_json && code >= 0 ? sl_json_finish(&json, err) : SL_OK;
+    return status < 0 ? (int)status : code;
 }
 
 static const sl_opt options[] = {
@@ -232,7 +262,7 @@ static const sl_opt options[] = {
 
 const sl_cmd sl_cmd_fsck = {
     .name = "fsck",
-    .operands = "FILE",
+    .operands = "FILE|DIR",
     .operand_min = 1,
     .operand_max = 1,
     .summary = "check a recording and say what is missing from it",
@@ -240,7 +270,9 @@ const sl_cmd sl_cmd_fsck = {
         "Walks through every region of a recording, holds totals, live blocks and events against "
         "each other, and tells what was overwritten, dropped, or in flight when the process ended. "
         "None of that is damage: exit code 0. Damage is listed with its byte position and gives "
-        "exit code 3. The rules it checks are numbered as in docs/format.md.",
+        "exit code 3. The rules it checks are numbered as in docs/format.md. A run folder is "
+        "checked "
+        "recording by recording; as JSON that is an array.",
     .examples = "stormlog fsck run.slog\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),

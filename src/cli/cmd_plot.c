@@ -49,11 +49,8 @@ static sl_status read_options(const sl_opts *opts, sl_plot_options *options, sl_
         .is_dark = strcmp(sl_opts_text(opts, "theme"), "dark") == 0,
         .top = sl_opts_is_given(opts, "top") ? (size_t)sl_opts_number(opts, "top") : TOP_DEFAULT,
     };
-    if (!sl_opts_is_given(opts, "kind") && opts->operands.cnt > 1)
-        options->kind = SL_PLOT_RANKS;
     SL_TRY(read_format(sl_opts_text(opts, "output"), options, err));
     SL_TRY(read_size(sl_opts_text(opts, "size"), options, err));
-    SL_TRY(sl_plot_check_inputs(options->kind, opts->operands.cnt, err));
     return sl_plot_check_build(err);
 }
 
@@ -157,7 +154,12 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_inputs inputs;
     SL_TRY(read_options(opts, &options, err));
     SL_TRY(sl_inputs_load(&inputs, opts->operands.at, opts->operands.cnt, err));
-    sl_status status = draw(opts, &options, &inputs, err);
+    /* A run folder is as many inputs as it has recordings. */
+    if (!sl_opts_is_given(opts, "kind") && inputs.traces.cnt > 1)
+        options.kind = SL_PLOT_RANKS;
+    sl_status status = sl_plot_check_inputs(options.kind, inputs.traces.cnt, err);
+    if (status == SL_OK)
+        status = draw(opts, &options, &inputs, err);
     sl_inputs_fini(&inputs);
     return status;
 }

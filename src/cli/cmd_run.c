@@ -12,11 +12,15 @@
 #include "cli/run_process.h"
 #include "cli/run_target.h"
 #include "cli/run_verdict.h"
+#include "cli/run_watch.h"
 #include "record/record_options.h"
 
 /* As a shell has it: the command was not found, or was found and could not be run. */
 #define EXIT_NOT_FOUND    127
 #define EXIT_NOT_RUNNABLE 126
+
+/* Between two looks at the recordings: a bundle is there within a second of the failure. */
+#define WATCH_MS 250
 
 static const sl_opt options[] = {
     {.name = "output",
@@ -37,9 +41,10 @@ static const sl_opt options[] = {
      .help = "only what PyTorch's allocators report, not the CUDA driver's own functions"},
     {.name = "stacks",
      .type = SL_OPT_CHOICE,
-     .choices = "python|none",
+     .choices = "python|native|none",
      .initial = "python",
-     .help = "what is kept about where an allocation came from"},
+     .help = "what is kept about where an allocation came from: its Python frames, those and the "
+             "frames of native code (C, C++) inside them, or nothing"},
     {.name = "no-tags",
      .type = SL_OPT_FLAG,
      .help =
@@ -53,6 +58,16 @@ static const sl_opt options[] = {
      .type = SL_OPT_DURATION,
      .initial = "100ms",
      .help = "time between two readings of the counters of host and device"},
+    {.name = "alert-device",
+     .type = SL_OPT_STRING,
+     .metavar = "PERCENT",
+     .initial = "95%",
+     .help = "raise an alert when a card is this full; off: never"},
+    {.name = "alert-host",
+     .type = SL_OPT_STRING,
+     .metavar = "PERCENT",
+     .initial = "95%",
+     .help = "the same for the host's memory"},
     {.name = "quiet",
      .short_name = 'q',
      .type = SL_OPT_FLAG,
@@ -68,8 +83,18 @@ static int64_t interval_ms(const sl_opts *opts) {
     return sl_opts_number(opts, "interval") / 1000;
 }
 
+static sl_status check_percent(const sl_opts *opts, const char *name, sl_error *err) {
+    unsigned percent;
+    if (sl_record_parse_percent(sl_opts_text(opts, name), &percent))
+        return SL_OK;
+    return sl_fail(err, SL_E_USAGE, "--%s is '%s'; expected %s", name, sl_opts_text(opts, name),
+                   SL_RECORD_PERCENT_EXPECTED);
+}
+
 static sl_status check_options(const sl_opts *opts, sl_error *err) {
     int64_t ms = interval_ms(opts);
+    SL_TRY(check_percent(opts, "alert-device", err));
+    SL_TRY(check_percent(opts, "alert-host", err));
     if (sl_opts_flag(opts, "cpu") && sl_opts_flag(opts, "no-cpu"))
         return sl_fail(err, SL_E_USAGE, "--cpu and --no-cpu exclude each other");
     if (ms < 10 || ms > 60000)
@@ -95,6 +120,10 @@ static bool export_settings(const sl_opts *opts, const sl_run_folder *folder) {
            set_env(sl_record_env_name(SL_RECORD_ENV_TAGS), tags) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_MODULES), modules) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_INTERVAL), number) &&
+           set_env(sl_record_env_name(SL_RECORD_ENV_ALERT_DEVICE),
+                   sl_opts_text(opts, "alert-device")) &&
+           set_env(sl_record_env_name(SL_RECORD_ENV_ALERT_HOST),
+                   sl_opts_text(opts, "alert-host")) &&
            set_env(sl_record_env_name(SL_RECORD_ENV_QUIET), quiet);
 }
 
@@ -140,17 +169,45 @@ static char **make_argv(const sl_opts *opts) {
     return argv;
 }
 
+/* A run without a recording is worth more to its owner than no run. */
+static int run_unrecorded(const sl_target *target, char **argv, const char *why, sl_error *err) {
+    int exit_code = 0;
+    sl_cli_complain("not recording '%s': %s; it runs on its own", target->binary, why);
+    SL_TRY(sl_run_process(target->path, argv, NULL, &exit_code, err));
+    return exit_code;
+}
+
+static void look(void *self) {
+    sl_run_watch_look(self);
+}
+
+static sl_status run_watched(const sl_opts *opts, const sl_target *target, char **argv,
+                             const sl_run_folder *folder, int *exit_code, sl_error *err) {
+    sl_run_watch *watch = sl_run_watch_new(folder, sl_opts_flag(opts, "quiet"));
+    if (!watch)
+        return sl_fail(err, SL_E_NOMEM, "out of host memory");
+    sl_status status =
+        sl_run_process(target->path, argv, &(sl_run_idle){look, watch, WATCH_MS}, exit_code, err);
+    if (status == SL_OK)
+        sl_run_watch_finish(watch);
+    sl_run_watch_free(watch);
+    return status;
+}
+
 static int run_recorded(const sl_opts *opts, const sl_target *target, char **argv, sl_error *err) {
     static sl_run_folder folder; /* too large for a stack frame; the command runs once */
     char name[64];
     int exit_code = 0;
     sl_run_folder_name(name, (int)opts->operands.cnt, opts->operands.at);
-    SL_TRY(sl_run_folder_open(&folder, sl_opts_text(opts, "output"), name, err));
-    sl_status status = export_library(err);
+    sl_status status = sl_run_folder_open(&folder, sl_opts_text(opts, "output"), name, err);
+    if (status < 0 && status != SL_E_USAGE)
+        return run_unrecorded(target, argv, err->text, err);
+    SL_TRY(status);
+    status = export_library(err);
     if (status == SL_OK && !export_settings(opts, &folder))
         status = sl_fail_errno(err, SL_E_SYSTEM, "cannot set the environment");
     if (status == SL_OK)
-        status = sl_run_process(target->path, argv, &exit_code, err);
+        status = run_watched(opts, target, argv, &folder, &exit_code, err);
     if (status < 0) {
         sl_run_folder_discard(&folder);
         return status;
@@ -159,14 +216,6 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
         say_result(&folder);
     else if (sl_run_folder_count_new(&folder) == 0)
         sl_run_folder_discard(&folder);
-    return exit_code;
-}
-
-static int run_unrecorded(const sl_target *target, char **argv, sl_error *err) {
-    int exit_code = 0;
-    sl_cli_complain("not recording '%s': %s; it runs on its own", target->binary,
-                    sl_target_fit_text(target->fit));
-    SL_TRY(sl_run_process(target->path, argv, &exit_code, err));
     return exit_code;
 }
 
@@ -181,8 +230,9 @@ static int run(const sl_opts *opts, sl_error *err) {
     char **argv = make_argv(opts);
     if (!argv)
         return sl_fail(err, SL_E_NOMEM, "out of host memory");
-    int result = target.fit == SL_TARGET_OK ? run_recorded(opts, &target, argv, err)
-                                            : run_unrecorded(&target, argv, err);
+    int result = target.fit == SL_TARGET_OK
+                     ? run_recorded(opts, &target, argv, err)
+                     : run_unrecorded(&target, argv, sl_target_fit_text(target.fit), err);
     free(argv);
     return result;
 }
@@ -201,6 +251,14 @@ const sl_cmd sl_cmd_run = {
         "killed. At the end three lines on standard error say where the recordings are, what the "
         "most "
         "severe of them shows, and what to type next.\n\n"
+        "When a request for memory fails, <recording>.oom-<n>/ appears beside the recording within "
+        "a "
+        "second, also when the program catches the error or is killed: what was live and where, "
+        "the "
+        "newest events, the counters, the report. At most 8 a process. Alerts are raised when a "
+        "card or the host's memory is fuller than the threshold; the first of each kind is one "
+        "line "
+        "on standard error, 'stormlog top' shows the newest.\n\n"
         "The exit code is that of CMD (128 + n when signal n ended it, 127 when there is no such "
         "command, 126 when it cannot be run). SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and "
         "SIGUSR2 are handed on to it. With STORMLOG_DISABLE=1 in the environment nothing is "

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/inputs.h"
 
-#include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "cli/progress.h"
+#include "cli/recordings.h"
 #include "model/replay.h"
 #include "model/telemetry.h"
 #include "read/source.h"
-#include "read/source_bundle.h"
 
 static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
     sl_progress progress;
@@ -28,40 +24,15 @@ static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
     return sl_fail(err, SL_E_NOMEM, "out of memory for the list of inputs");
 }
 
-static int is_recording(const struct dirent *entry) {
-    size_t len = strlen(entry->d_name);
-    return len > strlen(".slog") && strcmp(entry->d_name + len - strlen(".slog"), ".slog") == 0;
-}
-
 /* A run folder holds one recording for each process: all of them, by name. */
-static sl_status load_folder(sl_inputs *inputs, const char *folder, sl_error *err) {
-    struct dirent **entries;
-    int cnt = scandir(folder, &entries, is_recording, alphasort);
-    sl_status status = SL_OK;
-    if (cnt < 0)
-        return sl_fail_errno(err, SL_E_READ, "cannot read the folder '%s'", folder);
-    if (cnt == 0)
-        status = sl_fail(
-            err, SL_E_OPEN,
-            "cannot read '%s': it is a folder without recordings (*.slog); name a file", folder);
-    for (int i = 0; i < cnt; i++) {
-        char *path = NULL;
-        if (status == SL_OK && asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
-            status = sl_fail(err, SL_E_NOMEM, "out of memory for a path");
-        if (status == SL_OK)
-            status = load_one(inputs, path, err);
-        free(path);
-        free(entries[i]);
-    }
-    free(entries);
-    return status;
-}
-
 static sl_status load_path(sl_inputs *inputs, const char *path, sl_error *err) {
-    struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode) && !sl_bundle_is(path))
-        return load_folder(inputs, path, err);
-    return load_one(inputs, path, err);
+    sl_recordings list;
+    SL_TRY(sl_recordings_find(&list, path, err));
+    sl_status status = SL_OK;
+    for (size_t i = 0; i < list.paths.cnt && status == SL_OK; i++)
+        status = load_one(inputs, list.paths.at[i], err);
+    sl_recordings_fini(&list);
+    return status;
 }
 
 static sl_status load_all(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err) {

@@ -51,12 +51,23 @@ static bool is_from_terminal(const siginfo_t *info) {
     return info->si_code == SI_KERNEL && info->si_signo != SIGTERM;
 }
 
-static int wait_for(pid_t pid, const sigset_t *set) {
+/* The next signal; false when there was none in the time of one look, or a stop and a continue. */
+static bool next_signal(const sigset_t *set, const sl_run_idle *idle, siginfo_t *info) {
+    if (!idle)
+        return sigwaitinfo(set, info) >= 0;
+    struct timespec pause = {idle->interval_ms / 1000, idle->interval_ms % 1000 * 1000000L};
+    bool has_signal = sigtimedwait(set, info, &pause) >= 0;
+    if (!has_signal)
+        idle->look(idle->self);
+    return has_signal;
+}
+
+static int wait_for(pid_t pid, const sigset_t *set, const sl_run_idle *idle) {
     for (;;) {
         siginfo_t info;
         int status;
-        if (sigwaitinfo(set, &info) < 0)
-            continue; /* EINTR: a stop and a continue */
+        if (!next_signal(set, idle, &info))
+            continue;
         if (info.si_signo != SIGCHLD) {
             if (!is_from_terminal(&info))
                 kill(pid, info.si_signo);
@@ -68,7 +79,8 @@ static int wait_for(pid_t pid, const sigset_t *set) {
     }
 }
 
-sl_status sl_run_process(const char *path, char *const *argv, int *exit_code, sl_error *err) {
+sl_status sl_run_process(const char *path, char *const *argv, const sl_run_idle *idle,
+                         int *exit_code, sl_error *err) {
     int fds[2], failed = 0;
     sigset_t set;
     signal_state before;
@@ -83,7 +95,7 @@ sl_status sl_run_process(const char *path, char *const *argv, int *exit_code, sl
     ssize_t got = pid > 0 ? read(fds[0], &failed, sizeof failed) : 0;
     close(fds[0]);
     if (pid > 0)
-        *exit_code = wait_for(pid, &set);
+        *exit_code = wait_for(pid, &set, idle);
     int fork_errno = errno;
     restore_signals(&before);
     if (pid > 0 && got != (ssize_t)sizeof failed)

@@ -6,8 +6,17 @@
 
 #include "base/status.h"
 
-/* argv ends with NULL; the environment is the caller's. *exit_code: that of the command, or
- * 128 + n when signal n ended it. */
-sl_status sl_run_process(const char *path, char *const *argv, int *exit_code, sl_error *err);
+/* Called again and again while the command runs; must come back soon, because signals wait. It may
+ * have children of its own. */
+typedef struct sl_run_idle {
+    void (*look)(void *self);
+    void *self;
+    int interval_ms;
+} sl_run_idle;
+
+/* argv ends with NULL; the environment is the caller's; idle may be NULL. *exit_code: that of the
+ * command, or 128 + n when signal n ended it. */
+sl_status sl_run_process(const char *path, char *const *argv, const sl_run_idle *idle,
+                         int *exit_code, sl_error *err);
 
 #endif

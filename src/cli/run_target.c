@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define LIBRARY_NAME "libstormlog_record.so"
@@ -97,10 +98,19 @@ static bool has_interp(const char *path, const Elf64_Ehdr *elf) {
     return is_found;
 }
 
-static sl_target_fit judge(const char *path) {
+/* The kernel gives it rights that its caller does not have; the loader then ignores LD_PRELOAD. */
+static bool has_own_rights(const char *path) {
     struct stat info;
+    if (stat(path, &info) != 0)
+        return false;
+    return ((info.st_mode & S_ISUID) && info.st_uid != geteuid()) ||
+           ((info.st_mode & S_ISGID) && info.st_gid != getegid()) ||
+           (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
+static sl_target_fit judge(const char *path) {
     Elf64_Ehdr elf, own;
-    if (stat(path, &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) && geteuid() != 0)
+    if (has_own_rights(path))
         return SL_TARGET_SETUID;
     if (read_head(path, (char *)&elf, sizeof elf) < sizeof elf ||
         memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0)
@@ -124,7 +134,9 @@ const char *sl_target_fit_text(sl_target_fit fit) {
     switch (fit) {
     case SL_TARGET_OK: return NULL;
     case SL_TARGET_SETUID:
-        return "it is setuid or setgid, and the loader keeps libraries out of such programs";
+        return "it is setuid, setgid or has capabilities, and the loader keeps libraries out of "
+               "such "
+               "programs";
     case SL_TARGET_OTHER_ELF: return "it is not a 64-bit program for this processor";
     case SL_TARGET_STATIC: return "it is statically linked, so no library can be loaded into it";
     }

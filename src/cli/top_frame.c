@@ -8,6 +8,7 @@
 #include "base/human.h"
 #include "base/term.h"
 #include "cli/top_ledger.h"
+#include "read/native_name.h"
 
 #define LINE_CAP 512
 
@@ -37,28 +38,33 @@ static void put_frame(char text[LINE_CAP], const sl_log_reader *reader, const sl
     sl_str function = sl_log_get_string(reader, frame->function);
     const size_t shown = 44; /* the end of a path says more than its front */
     bool is_cut = file.len > shown;
-    snprintf(text, LINE_CAP, "%s%.*s:%u in %.*s", is_cut ? "..." : "",
-             (int)(is_cut ? shown : file.len), file.ptr + (is_cut ? file.len - shown : 0),
-             frame->line, (int)(function.len < 100 ? function.len : 100), function.ptr);
+    char line[16] = "", name[SL_NATIVE_NAME_CAP];
+    if (frame->line)
+        snprintf(line, sizeof line, ":%u", frame->line);
+    if (frame->kind == SL_FRAME_NATIVE)
+        function = sl_native_name(function, name);
+    snprintf(text, LINE_CAP, "%s%.*s%s in %.*s", is_cut ? "..." : "",
+             (int)(is_cut ? shown : file.len), file.ptr + (is_cut ? file.len - shown : 0), line,
+             (int)(function.len < 100 ? function.len : 100), function.ptr);
 }
 
-/* The innermost frame that is the user's, else the innermost one of all. */
+/* The innermost of the frames that are most the user's. */
 static void find_line(char text[LINE_CAP], const sl_log_reader *reader, uint32_t stack) {
-    sl_fmt_frame frame, first = {0};
+    sl_fmt_frame frame, best = {0};
     uint32_t at = stack, caller;
-    for (bool is_first = true; sl_log_get_frame(reader, at, &frame, &caller); at = caller) {
-        if (is_first)
-            first = frame;
-        is_first = false;
+    int best_owner = -1;
+    for (; best_owner < SL_OWNER_NAMELESS && sl_log_get_frame(reader, at, &frame, &caller);
+         at = caller) {
         sl_str file = sl_log_get_string(reader, frame.file);
         sl_str function = sl_log_get_string(reader, frame.function);
-        if (sl_frame_classify(file, function).owner >= SL_OWNER_NAMELESS) {
-            put_frame(text, reader, &frame);
-            return;
-        }
+        int owner = sl_frame_classify(file, function).owner;
+        if (owner <= best_owner)
+            continue;
+        best = frame;
+        best_owner = owner;
     }
     if (stack)
-        put_frame(text, reader, &first);
+        put_frame(text, reader, &best);
     else
         snprintf(text, LINE_CAP, "(no Python stack)");
 }
@@ -106,26 +112,26 @@ static void print_row(const picture *p, const char *name, sl_maybe_u64 value) {
             name);
 }
 
+/* A library or a tag that holds nothing is no row. */
+static bool is_empty(const sl_ledger_row *row) {
+    return (row->kind == SL_LEDGER_LIBRARY || row->has_tag) && row->bytes.known &&
+           row->bytes.value == 0;
+}
+
 static void print_ledger(const picture *p, int device) {
-    sl_ledger ledger;
-    char used[SL_HUMAN_CAP], total[SL_HUMAN_CAP], name[64];
-    sl_ledger_fill(&ledger, device, &p->tables, &p->counters, p->reader);
-    if (ledger.card_used.known && ledger.card_total.known)
+    sl_top_ledger ledger;
+    char used[SL_HUMAN_CAP], total[SL_HUMAN_CAP], label[SL_LEDGER_LABEL_CAP];
+    if (!sl_top_ledger_fill(&ledger, device, &p->tables, &p->counters, p->reader))
+        fputs("  out of memory for the ledger\n", p->to);
+    const sl_ledger_figures *figures = &ledger.figures;
+    if (figures->card_used.known && figures->card_total.known)
         fprintf(p->to, "  %10s  of %s in use on the card\n",
-                sl_human_bytes(used, ledger.card_used.value),
-                sl_human_bytes(total, ledger.card_total.value));
-    print_row(p, "tensors", ledger.tensors);
-    print_row(p, "held by PyTorch's allocator beyond that", ledger.cache);
-    for (size_t i = 0; i < ledger.library_cnt; i++) {
-        snprintf(name, sizeof name, "%.*s", (int)ledger.libraries[i].name.len,
-                 ledger.libraries[i].name.ptr);
-        print_row(p, name, sl_known_u64(ledger.libraries[i].bytes));
-    }
-    print_row(p, "CUDA context, modules and what was not seen", ledger.context);
-    print_row(p, "other processes", ledger.others);
-    if (ledger.driver.known)
-        print_row(p, "kept by the driver for itself", ledger.driver);
-    print_row(p, "rest", ledger.rest);
+                sl_human_bytes(used, figures->card_used.value),
+                sl_human_bytes(total, figures->card_total.value));
+    for (size_t i = 0; i < ledger.rows.cnt; i++)
+        if (!is_empty(&ledger.rows.at[i]))
+            print_row(p, sl_ledger_label(label, &ledger.rows.at[i]), ledger.rows.at[i].bytes);
+    sl_top_ledger_fini(&ledger);
 }
 
 static void print_host(const picture *p) {

@@ -3,82 +3,82 @@
 
 #include <string.h>
 
-static const sl_maybe_u64 unknown = {0, false};
-
-static bool str_equal(sl_str a, const char *b) {
-    return a.len == strlen(b) && memcmp(a.ptr, b, a.len) == 0;
-}
+#include "model/counter_series.h"
 
 static sl_maybe_u64 last_of(const sl_log_counters *counters, const sl_log_reader *reader,
-                            int device, uint32_t kind, const char *name) {
+                            int device, const char *name) {
     for (size_t i = 0; i < counters->cnt; i++) {
         const sl_log_counter_info *info = &counters->at[i];
-        if (info->kind == kind && info->device == device &&
-            (!name || str_equal(sl_log_get_string(reader, info->name), name)))
-            return info->is_available ? sl_known_u64(info->last) : unknown;
+        sl_str own = sl_log_get_string(reader, info->name);
+        const char *kind = sl_counter_name(info->kind);
+        if (info->device == device &&
+            (info->name ? own.len == strlen(name) && memcmp(own.ptr, name, own.len) == 0
+                        : strcmp(kind, name) == 0))
+            return (sl_maybe_u64){info->last, info->is_available};
     }
-    return unknown;
+    return (sl_maybe_u64){0};
 }
 
-/* a - b, where both are known and b is not the larger one (they were read at different moments). */
-static sl_maybe_u64 less(sl_maybe_u64 a, sl_maybe_u64 b) {
-    if (!a.known || !b.known)
-        return unknown;
-    return sl_known_u64(a.value > b.value ? a.value - b.value : 0);
+static void read_figures(sl_ledger_figures *figures, const sl_log_counters *counters,
+                         const sl_log_reader *reader, int device) {
+    const struct {
+        const char *name;
+        sl_maybe_u64 *to;
+    } rows[] = {
+        {SL_SERIES_DEVICE_USED, &figures->card_used},
+        {SL_SERIES_DEVICE_TOTAL, &figures->card_total},
+        {SL_SERIES_PROCESS_USED, &figures->process},
+        {SL_SERIES_OTHER_PROCESSES, &figures->others},
+        {SL_SERIES_DRIVER_RESERVED, &figures->driver},
+        {SL_SERIES_ALLOCATED, &figures->allocated},
+        {SL_SERIES_RESERVED, &figures->reserved},
+    };
+    for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
+        *rows[i].to = last_of(counters, reader, device, rows[i].name);
+    figures->libraries_known = true;
 }
 
-/* PyTorch takes its segments through these, but others may too. */
-static bool may_be_torch(sl_str label) {
-    return str_equal(label, "libcudart") || str_equal(label, "libc10_cuda");
+/* A block's tag is a label: the name of a tag, or the phase it was made in. */
+static sl_tag tag_of(const sl_log_reader *reader, const sl_log_block *block, int device) {
+    if (block->device != device || block->domain != SL_DOMAIN_BLOCK || block->tag == 0)
+        return SL_TAG_UNKNOWN;
+    sl_str name = sl_log_get_label(reader, block->tag);
+    return sl_tag_find(name.ptr, name.len);
 }
 
-static void add_library(sl_ledger *ledger, sl_str name, uint64_t bytes) {
-    ledger->library_bytes += bytes;
-    for (size_t i = 0; i < ledger->library_cnt; i++) {
-        sl_ledger_library *row = &ledger->libraries[i];
-        if (row->name.len == name.len && memcmp(row->name.ptr, name.ptr, name.len) == 0) {
-            row->bytes += bytes;
-            return;
-        }
+/* Live bytes by tag; true when any block has one. */
+static bool sum_tags(uint64_t bytes[SL_TAG_LIMIT], const sl_log_tables *tables,
+                     const sl_log_reader *reader, int device) {
+    bool has_tags = false;
+    for (size_t i = 0; i < tables->blocks.cnt; i++) {
+        sl_tag tag = tag_of(reader, &tables->blocks.at[i], device);
+        bytes[tag] += tag ? tables->blocks.at[i].size : 0;
+        has_tags |= tag != SL_TAG_UNKNOWN;
     }
-    if (ledger->library_cnt < SL_LEDGER_LIBRARY_MAX)
-        ledger->libraries[ledger->library_cnt++] = (sl_ledger_library){name, bytes};
+    return has_tags;
 }
 
-/* What PyTorch's allocator holds is in its own rows; callers that share a library with it are what
- * is beyond that. `reserved` is 0 where PyTorch has nothing. */
-static void sum_driver(sl_ledger *ledger, int device, const sl_log_tables *tables,
-                       uint64_t reserved, const sl_log_reader *reader) {
+bool sl_top_ledger_fill(sl_top_ledger *ledger, int device, const sl_log_tables *tables,
+                        const sl_log_counters *counters, const sl_log_reader *reader) {
+    uint64_t tagged[SL_TAG_LIMIT] = {0};
+    *ledger = (sl_top_ledger){0};
+    read_figures(&ledger->figures, counters, reader, device);
+    if (!sl_ledger_make_rows(&ledger->rows, sum_tags(tagged, tables, reader, device)))
+        return false;
+    for (size_t i = 0; i < ledger->rows.cnt; i++)
+        if (ledger->rows.at[i].has_tag)
+            ledger->rows.at[i].bytes = sl_known_u64(tagged[ledger->rows.at[i].tag]);
     for (size_t i = 0; i < tables->sites.cnt; i++) {
         const sl_log_site *site = &tables->sites.at[i];
-        if (site->domain != SL_DOMAIN_DRIVER || site->device != device || !site->live_bytes)
-            continue;
-        sl_str label = sl_log_get_label(reader, site->label);
-        uint64_t own = may_be_torch(label) ? site->live_bytes : 0;
-        own = own < reserved ? own : reserved;
-        reserved -= own;
-        if (site->live_bytes > own)
-            add_library(ledger, label, site->live_bytes - own);
+        if (site->domain == SL_DOMAIN_DRIVER && site->device == device && site->live_bytes &&
+            !sl_ledger_add_library(&ledger->rows, sl_log_get_label(reader, site->label),
+                                   site->live_bytes))
+            return false;
     }
+    sl_ledger_balance(&ledger->rows, &ledger->figures);
+    return true;
 }
 
-void sl_ledger_fill(sl_ledger *ledger, int device, const sl_log_tables *tables,
-                    const sl_log_counters *counters, const sl_log_reader *reader) {
-    *ledger = (sl_ledger){.library_cnt = 0};
-    sl_maybe_u64 reserved = last_of(counters, reader, device, SL_COUNTER_RESERVED, NULL);
-    sl_maybe_u64 process = last_of(counters, reader, device, SL_COUNTER_PROCESS_USED, NULL);
-    sum_driver(ledger, device, tables, reserved.known ? reserved.value : 0, reader);
-    ledger->card_used = last_of(counters, reader, device, SL_COUNTER_DEVICE_USED, NULL);
-    ledger->card_total = last_of(counters, reader, device, SL_COUNTER_DEVICE_TOTAL, NULL);
-    ledger->tensors = last_of(counters, reader, device, SL_COUNTER_ALLOCATED, NULL);
-    ledger->cache = less(reserved, ledger->tensors);
-    ledger->others = last_of(counters, reader, device, SL_COUNTER_CUSTOM, "other_processes");
-    /* A process that never used PyTorch's allocator has nothing in it. */
-    sl_maybe_u64 named =
-        sl_known_u64((reserved.known ? reserved.value : 0) + ledger->library_bytes);
-    ledger->context = less(process, named);
-    ledger->driver = last_of(counters, reader, device, SL_COUNTER_CUSTOM, "driver_reserved");
-    ledger->rest = less(less(ledger->card_used, process), ledger->others);
-    if (ledger->driver.known)
-        ledger->rest = less(ledger->rest, ledger->driver);
+void sl_top_ledger_fini(sl_top_ledger *ledger) {
+    sl_vec_free(&ledger->rows);
 }

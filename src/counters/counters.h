@@ -46,5 +46,6 @@ typedef struct sl_counters_ops {
 const sl_counters_ops *sl_counters_open(sl_error *err);
 
 extern const sl_counters_ops sl_counters_nvml;
+extern const sl_counters_ops sl_counters_amdgpu;
 
 #endif

@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "counters/counters.h"
+#include "counters/small_file.h"
 
 #define FILE_CAP 1024
-
-/* The start of a small file as text; false when it cannot be read. */
-static bool read_text(const char *path, char *buf, size_t cap) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t got = read(fd, buf, cap - 1);
-    close(fd);
-    if (got <= 0)
-        return false;
-    buf[got] = '\0';
-    return true;
-}
 
 static sl_maybe_u64 number_at(const char *text) {
     char *end;
@@ -29,7 +16,7 @@ static sl_maybe_u64 number_at(const char *text) {
 
 static sl_maybe_u64 read_rss(void) {
     char text[FILE_CAP];
-    if (!read_text("/proc/self/statm", text, sizeof text))
+    if (!sl_small_file_read("/proc/self/statm", text, sizeof text))
         return (sl_maybe_u64){0, false};
     sl_maybe_u64 pages = number_at(strchr(text, ' ')); /* second number: resident pages */
     pages.value *= (uint64_t)sysconf(_SC_PAGESIZE);
@@ -46,7 +33,7 @@ static sl_maybe_u64 find_meminfo(const char *text, const char *key) {
 
 static void read_machine(sl_host_sample *sample) {
     char text[FILE_CAP];
-    if (!read_text("/proc/meminfo", text, sizeof text))
+    if (!sl_small_file_read("/proc/meminfo", text, sizeof text))
         text[0] = '\0';
     sample->total_bytes = find_meminfo(text, "MemTotal:");
     sample->available_bytes = find_meminfo(text, "MemAvailable:");
@@ -55,7 +42,7 @@ static void read_machine(sl_host_sample *sample) {
 /* Version 2 has one line "0::/path"; version 1 names the memory controller. */
 static bool find_cgroup_file(char path[FILE_CAP]) {
     char text[FILE_CAP];
-    if (!read_text("/proc/self/cgroup", text, sizeof text))
+    if (!sl_small_file_read("/proc/self/cgroup", text, sizeof text))
         return false;
     const char *start = strstr(text, "0::/"), *folder = "/sys/fs/cgroup", *file = "/memory.current";
     size_t skip = 3;
@@ -84,7 +71,7 @@ static bool find_cgroup_file(char path[FILE_CAP]) {
 
 static sl_maybe_u64 read_cgroup(void) {
     char path[FILE_CAP], text[64];
-    if (!find_cgroup_file(path) || !read_text(path, text, sizeof text))
+    if (!find_cgroup_file(path) || !sl_small_file_read(path, text, sizeof text))
         return (sl_maybe_u64){0, false};
     return number_at(text);
 }

@@ -157,8 +157,29 @@ static void sum_processes(const nvml_process *rows, unsigned int cnt, sl_device_
     }
 }
 
+static bool has_pid(const nvml_process *rows, unsigned int cnt, unsigned int pid) {
+    for (unsigned int i = 0; i < cnt; i++)
+        if (rows[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* Under the multi-process service the programs are its clients and stand in a list of their own. Behind
+ * `cnt` rows those that are not among them already; returns how many there are then. */
+static unsigned int add_mps_processes(nvml_device *handle, nvml_process *rows, unsigned int cnt) {
+    nvml_process clients[PROCESS_MAX];
+    unsigned int client_cnt = PROCESS_MAX;
+    if (!nvml.get_mps_processes ||
+        nvml.get_mps_processes(handle, &client_cnt, clients) != NVML_SUCCESS)
+        return cnt;
+    for (unsigned int i = 0; i < client_cnt && cnt < 2 * PROCESS_MAX; i++)
+        if (!has_pid(rows, cnt, clients[i].pid))
+            rows[cnt++] = clients[i];
+    return cnt;
+}
+
 static void read_processes(nvml_device *handle, sl_device_sample *sample) {
-    nvml_process rows[PROCESS_MAX];
+    static nvml_process rows[2 * PROCESS_MAX]; /* one thread at a time, see counters.h */
     unsigned int cnt = PROCESS_MAX;
     if (!nvml.get_processes) {
         sample->process_why = "the driver is too old to list processes with their memory";
@@ -166,7 +187,7 @@ static void read_processes(nvml_device *handle, sl_device_sample *sample) {
     }
     int code = nvml.get_processes(handle, &cnt, rows);
     if (code == NVML_SUCCESS)
-        sum_processes(rows, cnt, sample);
+        sum_processes(rows, add_mps_processes(handle, rows, cnt), sample);
     else
         sample->process_why = code == NVML_INSUFFICIENT_SIZE
                                   ? "more processes on the card than can be listed"

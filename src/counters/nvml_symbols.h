@@ -43,23 +43,26 @@ typedef struct nvml_functions {
     int (*get_memory)(nvml_device *, nvml_memory *);
     int (*get_memory_v2)(nvml_device *, nvml_memory_v2 *);
     int (*get_processes)(nvml_device *, unsigned int *, nvml_process *);
+    int (*get_mps_processes)(nvml_device *, unsigned int *, nvml_process *);
     int (*get_utilization)(nvml_device *, nvml_utilization *);
     int (*get_temperature)(nvml_device *, unsigned int, unsigned int *);
     int (*get_power)(nvml_device *, unsigned int *);
 } nvml_functions;
 
-#define NVML_SYMBOL_MAP(X)                                                                  \
-    X("nvmlInit_v2", "nvmlInit", init, 1)                                                   \
-    X("nvmlShutdown", NULL, shutdown, 1)                                                    \
-    X("nvmlDeviceGetCount_v2", "nvmlDeviceGetCount", get_count, 1)                          \
-    X("nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex", get_handle, 1)         \
-    X("nvmlDeviceGetHandleByUUID", NULL, get_handle_by_uuid, 0)                             \
-    X("nvmlDeviceGetMemoryInfo", NULL, get_memory, 1)                                       \
-    X("nvmlDeviceGetMemoryInfo_v2", NULL, get_memory_v2, 0)                                 \
-    X("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2", \
-      get_processes, 0)                                                                     \
-    X("nvmlDeviceGetUtilizationRates", NULL, get_utilization, 0)                            \
-    X("nvmlDeviceGetTemperature", NULL, get_temperature, 0)                                 \
+#define NVML_SYMBOL_MAP(X)                                                                        \
+    X("nvmlInit_v2", "nvmlInit", init, 1)                                                         \
+    X("nvmlShutdown", NULL, shutdown, 1)                                                          \
+    X("nvmlDeviceGetCount_v2", "nvmlDeviceGetCount", get_count, 1)                                \
+    X("nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex", get_handle, 1)               \
+    X("nvmlDeviceGetHandleByUUID", NULL, get_handle_by_uuid, 0)                                   \
+    X("nvmlDeviceGetMemoryInfo", NULL, get_memory, 1)                                             \
+    X("nvmlDeviceGetMemoryInfo_v2", NULL, get_memory_v2, 0)                                       \
+    X("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2",       \
+      get_processes, 0)                                                                           \
+    X("nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2", \
+      get_mps_processes, 0)                                                                       \
+    X("nvmlDeviceGetUtilizationRates", NULL, get_utilization, 0)                                  \
+    X("nvmlDeviceGetTemperature", NULL, get_temperature, 0)                                       \
     X("nvmlDeviceGetPowerUsage", NULL, get_power, 0)
 
 #endif

@@ -2,22 +2,14 @@
 #include "counters/proc_tree.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_CAP 1024
+#include "counters/small_file.h"
 
-static bool read_text(const char *path, char text[TEXT_CAP]) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, text, TEXT_CAP - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    return got >= 0;
-}
+#define TEXT_CAP 1024
 
 /* Adds a process's pages; false when it is gone. */
 static bool add_pages(int pid, sl_proc_tree *tree) {
@@ -25,7 +17,7 @@ static bool add_pages(int pid, sl_proc_tree *tree) {
     unsigned long long vms = 0, rss = 0;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     snprintf(path, sizeof path, "/proc/%d/statm", pid);
-    if (!read_text(path, text) || sscanf(text, "%llu %llu", &vms, &rss) != 2)
+    if (!sl_small_file_read(path, text, TEXT_CAP) || sscanf(text, "%llu %llu", &vms, &rss) != 2)
         return false;
     tree->vms_bytes += vms * page;
     tree->rss_bytes += rss * page;
@@ -35,7 +27,7 @@ static bool add_pages(int pid, sl_proc_tree *tree) {
 static bool is_zombie(int pid) {
     char path[64], text[TEXT_CAP];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    if (!read_text(path, text))
+    if (!sl_small_file_read(path, text, TEXT_CAP))
         return true;
     /* The name in brackets may hold anything; the state stands behind the last one. */
     const char *name_end = strrchr(text, ')');
@@ -88,7 +80,7 @@ void sl_proc_tree_read(int pid, sl_proc_tree *tree) {
 /* "/sys/fs/cgroup/<path of this process>/<name>"; false without version 2. */
 static bool cgroup_file(const char *name, char text[TEXT_CAP]) {
     char own[TEXT_CAP], path[TEXT_CAP];
-    if (!read_text("/proc/self/cgroup", own))
+    if (!sl_small_file_read("/proc/self/cgroup", own, TEXT_CAP))
         return false;
     char *line = strstr(own, "0::");
     if (!line)
@@ -97,7 +89,7 @@ static bool cgroup_file(const char *name, char text[TEXT_CAP]) {
     if ((size_t)snprintf(path, sizeof path, "/sys/fs/cgroup%.900s/%s", line + 3, name) >=
         sizeof path)
         return false;
-    return read_text(path, text);
+    return sl_small_file_read(path, text, TEXT_CAP);
 }
 
 sl_maybe_u64 sl_host_limit_bytes(void) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Perfetto's trace: a stream of TracePackets with counters that change at every event (live,
- * allocated, reserved, the largest sites), slices for steps and marks, and instants for the peak
- * and for failed requests. Opens in ui.perfetto.dev. Nothing is thinned out.
+ * allocated, reserved, the largest sites), the card's ledger as it was read, slices for steps and
+ * marks, and instants for the peak, alerts and failed requests. Opens in ui.perfetto.dev. Nothing
+ * is thinned out.
  *
  * A device is a process of the trace. Times are nanoseconds of the input's own clock. */
 #include <stdio.h>
@@ -9,8 +10,8 @@
 
 #include "base/human.h"
 #include "export/exporter.h"
+#include "export/ledger_out.h"
 #include "export/pb_out.h"
-#include "export/report_words.h"
 #include "export/site_bands.h"
 
 #define SITE_TRACKS 12u
@@ -52,6 +53,12 @@ enum { LIVE, ALLOCATED, RESERVED, SITES, COUNTER_CNT = SITES + SITE_TRACKS + 1 }
 
 /* Tracks of a device, counted from its own base. */
 enum { TRACK_DEVICE = 0, TRACK_STEPS = 1, TRACK_COUNTERS = 2, TRACKS_PER_DEVICE = 100 };
+/* Counters of the card, behind those of the events: what is in use, then the rows of the ledger. */
+enum {
+    CARD_USED = COUNTER_CNT,
+    CARD_ROWS,
+    CARD_ROWS_MAX = TRACKS_PER_DEVICE - TRACK_COUNTERS - CARD_ROWS
+};
 enum { MARKS_UUID = 1, FIRST_DEVICE_UUID = 1000 };
 
 typedef struct perfetto {
@@ -231,6 +238,46 @@ static void put_counters(perfetto *p, const sl_site_bands *bands) {
     }
 }
 
+/* A counter of the card where it changes; a stretch in which it is not known keeps the value before. */
+static void put_card_value(perfetto *p, const sl_ledger *ledger, size_t row, uint64_t track) {
+    sl_maybe_u64 last = {0};
+    for (size_t i = 0; i < ledger->moment_cnt; i++) {
+        const sl_ledger_moment *at = &ledger->moments[i];
+        sl_maybe_u64 now = row == SIZE_MAX ? at->card_used : sl_ledger_bytes(ledger, i)[row];
+        if (!now.known || (last.known && now.value == last.value) ||
+            !sl_export_wants_time(p->options, at->time_us))
+            continue;
+        put_value(p, track, at->time_us, now.value);
+        last = now;
+    }
+}
+
+static void put_ledger(perfetto *p, const sl_replay *replay, const sl_ledger *ledger) {
+    char name[SL_WORDS_CAP], label[SL_LEDGER_LABEL_CAP];
+    if (ledger->moment_cnt == 0)
+        return;
+    put_counter(p, replay, CARD_USED, "in use on the card");
+    put_card_value(p, ledger, SIZE_MAX, uuid_of(replay, TRACK_COUNTERS + CARD_USED));
+    for (size_t i = 0; i < ledger->rows.cnt && i < CARD_ROWS_MAX; i++) {
+        snprintf(name, sizeof name, "card: %s", sl_ledger_label(label, &ledger->rows.at[i]));
+        put_counter(p, replay, CARD_ROWS + i, name);
+        put_card_value(p, ledger, i, uuid_of(replay, TRACK_COUNTERS + CARD_ROWS + i));
+    }
+}
+
+/* On the device's own track; those of the host stand with every device. */
+static void put_alerts(perfetto *p, const sl_replay *replay) {
+    char words[SL_WORDS_CAP], name[SL_WORDS_CAP];
+    for (size_t i = 0; i < p->trace->alerts.cnt; i++) {
+        const sl_alert *alert = &p->trace->alerts.at[i];
+        if (alert->device >= 0 && alert->device != replay->device->device)
+            continue;
+        sl_alert_words(words, p->trace, alert);
+        snprintf(name, sizeof name, "alert: %.480s", words);
+        put_named(p, INSTANT, uuid_of(replay, TRACK_STEPS), alert->time_us, text_of(name));
+    }
+}
+
 static void put_marks(perfetto *p) {
     static const event_type types[] = {
         [SL_MARK_BEGIN] = SLICE_BEGIN, [SL_MARK_END] = SLICE_END, [SL_MARK_POINT] = INSTANT};
@@ -267,8 +314,15 @@ static bool put_replay(perfetto *p, const sl_replay *replay, const sl_view_steps
 
 static sl_status put_device(perfetto *p, size_t idx, sl_error *err) {
     sl_replay *replay;
+    sl_ledger *ledger = NULL;
     SL_TRY(sl_replay_new(p->trace, p->trace->devices.at[idx], &replay, err));
-    bool is_done = put_replay(p, replay, &p->options->view->steps[idx]);
+    bool is_done = sl_ledger_new(p->trace, replay, &ledger, NULL) == SL_OK &&
+                   put_replay(p, replay, &p->options->view->steps[idx]);
+    if (is_done && replay->event_cnt) {
+        put_ledger(p, replay, ledger);
+        put_alerts(p, replay);
+    }
+    sl_ledger_free(ledger);
     sl_replay_free(replay);
     return is_done ? SL_OK
                    : sl_fail(err, SL_E_NOMEM, "out of memory for the counters of the sites");

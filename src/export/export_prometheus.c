@@ -10,6 +10,7 @@
 #include "export/exporter.h"
 #include "export/report_words.h"
 #include "export/site_bands.h"
+#include "model/ledger.h"
 
 #define SITE_SERIES 20u
 
@@ -117,7 +118,10 @@ static void put_site(FILE *to, const char *family, const sl_site_bands *bands, s
         sl_str file = sl_strtab_get(&bands->view->trace->strings, frame.file);
         sl_str function = sl_strtab_get(&bands->view->trace->strings, frame.function);
         put_label(to, "file", file.ptr, file.len);
-        fprintf(to, ",line=\"%" PRIu32 "\",", frame.line);
+        fputs(",line=\"", to);
+        if (frame.line) /* native code has none */
+            fprintf(to, "%" PRIu32, frame.line);
+        fputs("\",", to);
         put_label(to, "function", function.ptr, function.len);
     } else {
         const char *label = is_named ? sl_site_label(bands->sites[band]) : "(all other sites)";
@@ -181,6 +185,70 @@ static sl_status load_replays(replay_list *replays, const sl_trace *trace,
     return SL_OK;
 }
 
+/* ---- the card ---- */
+
+typedef SL_VEC(sl_ledger *) ledger_list;
+
+static void put_card(FILE *to, const ledger_list *ledgers) {
+    put_head(to, "card_used_bytes", "gauge", "Bytes in use on the card at the end, by anybody.");
+    for (size_t i = 0; i < ledgers->cnt; i++) {
+        const sl_ledger *ledger = ledgers->at[i];
+        sl_maybe_u64 used = ledger->moments[ledger->moment_cnt - 1].card_used;
+        if (!used.known)
+            continue;
+        fputs("stormlog_card_used_bytes{", to);
+        put_device_label(to, ledger->device);
+        fprintf(to, "} %" PRIu64 "\n", used.value);
+    }
+    put_head(to, "ledger_bytes", "gauge",
+             "Who holds the bytes in use on the card at the end; the rows add up to them.");
+    for (size_t i = 0; i < ledgers->cnt; i++)
+        for (size_t row = 0; row < ledgers->at[i]->rows.cnt; row++) {
+            const sl_ledger *ledger = ledgers->at[i];
+            sl_maybe_u64 bytes = sl_ledger_bytes(ledger, ledger->moment_cnt - 1)[row];
+            char label[SL_LEDGER_LABEL_CAP];
+            if (!bytes.known)
+                continue;
+            fputs("stormlog_ledger_bytes{", to);
+            put_device_label(to, ledger->device);
+            fprintf(to, ",kind=\"%s\",", sl_ledger_kind_name(ledger->rows.at[row].kind));
+            sl_ledger_label(label, &ledger->rows.at[row]);
+            put_label(to, "name", label, strlen(label));
+            fprintf(to, "} %" PRIu64 "\n", bytes.value);
+        }
+}
+
+static sl_status put_ledgers(FILE *to, const replay_list *replays, const sl_trace *trace,
+                             sl_error *err) {
+    ledger_list ledgers = {0};
+    sl_status status = SL_OK;
+    for (size_t i = 0; i < replays->cnt && status == SL_OK; i++) {
+        sl_ledger *ledger;
+        status = sl_ledger_new(trace, replays->at[i], &ledger, err);
+        if (status < 0)
+            break;
+        if (ledger->moment_cnt > 0 && sl_vec_push(&ledgers, ledger))
+            continue;
+        if (ledger->moment_cnt > 0)
+            status = sl_fail(err, SL_E_NOMEM, "out of memory for the ledgers");
+        sl_ledger_free(ledger);
+    }
+    if (status == SL_OK && ledgers.cnt > 0)
+        put_card(to, &ledgers);
+    for (size_t i = 0; i < ledgers.cnt; i++)
+        sl_ledger_free(ledgers.at[i]);
+    sl_vec_free(&ledgers);
+    return status;
+}
+
+/* Of recordings, which are the only ones that raise any. */
+static void put_alerts(FILE *to, const sl_trace *trace) {
+    if (trace->source != SL_SOURCE_SLOG)
+        return;
+    put_head(to, "alerts_total", "counter", "Thresholds that were crossed.");
+    fprintf(to, "stormlog_alerts_total %zu\n", trace->alerts.cnt);
+}
+
 sl_status sl_export_prometheus(const sl_trace *trace, const sl_export_options *options, FILE *to,
                                sl_error *err) {
     replay_list replays = {0};
@@ -190,6 +258,10 @@ sl_status sl_export_prometheus(const sl_trace *trace, const sl_export_options *o
     sl_status status = load_replays(&replays, trace, options, err);
     if (status == SL_OK) {
         put_families(to, &replays);
+        put_alerts(to, trace);
+        status = put_ledgers(to, &replays, trace, err);
+    }
+    if (status == SL_OK) {
         status = put_site_families(to, &replays, options->view, err);
     }
     for (size_t i = 0; i < replays.cnt; i++)

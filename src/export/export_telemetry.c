@@ -20,34 +20,36 @@ static int64_t or_null(sl_maybe_u64 value) {
     return value.known ? (int64_t)value.value : SL_TM_NULL;
 }
 
-static uint32_t intern(record_sink *sink, const char *text) {
+/* The first failure stays in *status; later calls then do nothing. */
+static uint32_t intern(sl_telemetry *set, const char *text, sl_status *status, sl_error *err) {
     uint32_t id = SL_TM_NO_TEXT;
-    sl_status status = sl_tm_intern(sink->set, text, &id, sink->err);
-    if (status < 0)
-        sink->status = status;
+    if (*status == SL_OK)
+        *status = sl_tm_intern(set, text, &id, err);
     return id;
 }
 
-static uint32_t intern_metadata(record_sink *sink, const sl_telemetry_record *record) {
+static uint32_t intern_metadata(sl_telemetry *set, const sl_telemetry_record *record,
+                                sl_status *status, sl_error *err) {
     char text[160];
     snprintf(text, sizeof text,
              "{\"requested_bytes\":%" PRIu64 ",\"max_allocated_bytes\":%" PRIu64
              ",\"reserved_known\":%s}",
              record->requested_bytes, record->max_allocated_bytes,
              record->reserved_is_known ? "true" : "false");
-    return intern(sink, text);
+    return intern(set, text, status, err);
 }
 
 /* The schema's own words for "not known": process -1, host "unknown", rank 0 of 1. */
-static void put_record(void *self, const sl_telemetry_record *record) {
-    record_sink *sink = self;
-    sl_tm_record out = {
+sl_status sl_telemetry_convert(sl_telemetry *set, const sl_telemetry_record *record,
+                               sl_tm_record *out, sl_error *err) {
+    sl_status status = SL_OK;
+    *out = (sl_tm_record){
         .timestamp_ns = record->time_us > 0 ? record->time_us * 1000 : 0,
-        .event_type = intern(sink, record->event_type),
-        .collector = intern(sink, COLLECTOR),
+        .event_type = intern(set, record->event_type, &status, err),
+        .collector = intern(set, COLLECTOR, &status, err),
         .sampling_interval_ms = (int64_t)record->interval_ms,
         .pid = SL_TM_UNKNOWN_PID,
-        .host = intern(sink, SL_TM_UNKNOWN_HOST),
+        .host = intern(set, SL_TM_UNKNOWN_HOST, &status, err),
         .job_id = SL_TM_NO_TEXT,
         .world_size = 1,
         .device_id = record->device,
@@ -57,11 +59,19 @@ static void put_record(void *self, const sl_telemetry_record *record) {
         .inactive_bytes = or_null(record->inactive_bytes),
         .change_bytes = record->change_bytes,
         .used_bytes = (int64_t)record->used_bytes,
-        .free_bytes = SL_TM_NULL,
+        .free_bytes = or_null(record->free_bytes),
         .total_bytes = or_null(record->total_bytes),
-        .context = intern(sink, record->context),
-        .metadata = intern_metadata(sink, record),
+        .context = intern(set, record->context, &status, err),
+        .metadata = intern_metadata(set, record, &status, err),
     };
+    return status;
+}
+
+static void put_record(void *self, const sl_telemetry_record *record) {
+    record_sink *sink = self;
+    sl_tm_record out;
+    if (sink->status == SL_OK)
+        sink->status = sl_telemetry_convert(sink->set, record, &out, sink->err);
     if (sink->status == SL_OK)
         sl_tm_out_put(&sink->out, sink->set, &out);
 }

@@ -28,7 +28,8 @@
     X("telemetry-csv", "csv", "the same records as CSV", SL_EXPORT_WINDOW,                       \
       sl_export_telemetry_csv)                                                                   \
     X("telemetry-jsonl", "jsonl", "the same records, one a line", SL_EXPORT_WINDOW,              \
-      sl_export_telemetry_lines)
+      sl_export_telemetry_lines)                                                                 \
+    X("oom-bundle", "", "a folder of evidence for each request that failed", SL_EXPORT_FOLDER, NULL)
 
 /* Which options mean something to a format, and what it is; bits. */
 typedef enum sl_export_wants {
@@ -37,6 +38,7 @@ typedef enum sl_export_wants {
     SL_EXPORT_INSTANT = 2, /* at */
     SL_EXPORT_BINARY = 4,  /* not for a terminal */
     SL_EXPORT_VIEW = 8,    /* sl_export_options.view must be there */
+    SL_EXPORT_FOLDER = 16, /* not one file: api/oom_bundles.h writes it, write is NULL */
 } sl_export_wants;
 
 typedef enum sl_export_at {

@@ -62,7 +62,8 @@ static bool add_stack(sl_flame_tree *tree, const sl_run_view *view, uint32_t sta
                         bytes);
         if (node == SL_IDX_NONE)
             return false;
-        if (has_user && frame.file == user.file && frame.line == user.line)
+        if (has_user && frame.file == user.file && frame.line == user.line &&
+            (frame.line || frame.function == user.function))
             tree->nodes.at[node].is_user = true;
         rows++;
     }

@@ -94,7 +94,7 @@ static void write_environment(sl_json_out *json, const sl_oom_bundle *b, size_t 
     SL_UNUSED(cnt);
     sl_json_begin_object(json);
     put_int(json, "pid", b->pid);
-    put_text(json, "cwd", getcwd(cwd, sizeof cwd) ? cwd : NULL);
+    put_text(json, "cwd", b->cwd ? b->cwd : getcwd(cwd, sizeof cwd));
     put_object(json, "system", b->system_json);
     sl_json_end_object(json);
 }
@@ -119,6 +119,8 @@ static void write_manifest(sl_json_out *json, const sl_oom_bundle *b, const char
     sl_json_begin_array(json);
     for (size_t i = 0; i < SL_COUNT_OF(file_names); i++)
         sl_json_cstr(json, file_names[i]);
+    for (size_t i = 0; i < b->part_cnt; i++)
+        sl_json_cstr(json, b->parts[i].name);
     sl_json_end_array(json);
     sl_json_end_object(json);
 }
@@ -147,20 +149,34 @@ static void write_file(sl_json_out *json, const content *c, const char *file) {
     }
 }
 
+static sl_status write_json_file(sl_bundle_folder *folder, const content *c, const char *name,
+                                 sl_error *err) {
+    sl_json_out json;
+    FILE *file = sl_bundle_file(folder, name, err);
+    if (!file)
+        return SL_E_WRITE;
+    sl_json_init(&json, file, 2);
+    write_file(&json, c, name);
+    return sl_bundle_close_file(file, name, err);
+}
+
+static sl_status write_part(sl_bundle_folder *folder, const sl_bundle_part *part, sl_error *err) {
+    FILE *file = sl_bundle_file(folder, part->name, err);
+    if (!file)
+        return SL_E_WRITE;
+    sl_status status = part->write(part->self, file, err);
+    sl_status closed = sl_bundle_close_file(file, part->name, status < 0 ? NULL : err);
+    return status < 0 ? status : closed;
+}
+
 /* The manifest comes last: where it is, the bundle is complete. */
 static sl_status write_files(sl_bundle_folder *folder, const content *c, sl_error *err) {
-    static const char *const order[] = {"events.json", "metadata.json", "environment.json",
-                                        "manifest.json"};
-    for (size_t i = 0; i < SL_COUNT_OF(order); i++) {
-        sl_json_out json;
-        FILE *file = sl_bundle_file(folder, order[i], err);
-        if (!file)
-            return SL_E_WRITE;
-        sl_json_init(&json, file, 2);
-        write_file(&json, c, order[i]);
-        SL_TRY(sl_bundle_close_file(file, order[i], err));
-    }
-    return SL_OK;
+    static const char *const first[] = {"events.json", "metadata.json", "environment.json"};
+    for (size_t i = 0; i < SL_COUNT_OF(first); i++)
+        SL_TRY(write_json_file(folder, c, first[i], err));
+    for (size_t i = 0; i < c->bundle->part_cnt; i++)
+        SL_TRY(write_part(folder, &c->bundle->parts[i], err));
+    return write_json_file(folder, c, "manifest.json", err);
 }
 
 /* ---- the name ---- */
@@ -180,15 +196,19 @@ static void clean_backend(const char *backend, char out[32]) {
 }
 
 /* The first free name. */
-static sl_status open_folder(const sl_oom_bundle *b, sl_bundle_folder *folder, char name[160],
-                             sl_error *err) {
+static sl_status open_folder(const sl_oom_bundle *b, sl_bundle_folder *folder,
+                             char name[SL_BUNDLE_NAME_CAP], sl_error *err) {
     char stamp[32], backend[32];
     time_t seconds = (time_t)b->time_s;
     struct tm utc;
+    if (b->name) {
+        snprintf(name, SL_BUNDLE_NAME_CAP, "%s", b->name);
+        return sl_bundle_open(folder, b->dump_dir, name, err);
+    }
     strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&seconds, &utc));
     clean_backend(b->backend, backend);
     for (int seq = 1; seq < SEQ_MAX; seq++) {
-        snprintf(name, 160, PREFIX "%s_%d_%s_%d", stamp, b->pid, backend, seq);
+        snprintf(name, SL_BUNDLE_NAME_CAP, PREFIX "%s_%d_%s_%d", stamp, b->pid, backend, seq);
         sl_status status = sl_bundle_open(folder, b->dump_dir, name, err);
         if (status != SL_E_OPEN)
             return status;
@@ -200,7 +220,7 @@ sl_status sl_oom_bundle_write(const sl_oom_bundle *bundle, const sl_telemetry *s
                               const sl_tm_record *const *records, size_t cnt,
                               char path[SL_BUNDLE_PATH_CAP], sl_error *err) {
     sl_bundle_folder folder;
-    char name[160];
+    char name[SL_BUNDLE_NAME_CAP];
     SL_TRY(open_folder(bundle, &folder, name, err));
     content c = {bundle, set, records, cnt, name};
     sl_status status = write_files(&folder, &c, err);

@@ -169,7 +169,9 @@ void sl_plot_name_site(sl_legend_row *row, sl_site site) {
     const char *file = sl_strtab_get(&site.trace->strings, frame.file).ptr;
     const char *function = sl_strtab_get(&site.trace->strings, frame.function).ptr;
     const char *base = sl_plot_basename(file);
-    snprintf(row->name, sizeof row->name, "%.80s:%u", base, frame.line);
+    int len = snprintf(row->name, sizeof row->name, "%.80s", base);
+    if (frame.line)
+        snprintf(row->name + len, sizeof row->name - (size_t)len, ":%u", frame.line);
     snprintf(row->detail, sizeof row->detail, "in %.45s", *function ? function : "??");
     if (base > file + 1)
         add_folder(row, file, (size_t)(base - file - 1));

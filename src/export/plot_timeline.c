@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Live bytes over time, stacked by line of code, under the reserved bytes; with the peak, failed
- * requests, the steps and the line of a leak. */
+/* Live bytes over time, stacked by line of code, under the reserved bytes and what is in use on the
+ * card; with the peak, failed requests, alerts, the steps and the line of a leak. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/human.h"
+#include "export/plot_alerts.h"
 #include "export/plot_columns.h"
 #include "export/plot_samples.h"
+#include "model/counter_series.h"
 
 #define LABELS_LEFT  64.0
 #define AXIS_BELOW   42.0
@@ -14,9 +16,10 @@
 #define LEGEND_GAP   24.0
 #define HEADROOM     1.15 /* for two rows of notes above the highest curve */
 #define CAPACITY_FAR 1.6  /* a card this much larger than the curve would only flatten it */
+#define USED_FAR     3.0  /* likewise what is in use on it */
 
-/* Reserved, lowest, growth; the bands; everything else. */
-#define LEGEND_ROWS (3 + SL_BANDS_MAX + 1)
+/* In use, reserved, lowest, growth; the bands; everything else. */
+#define LEGEND_ROWS (4 + SL_BANDS_MAX + 1)
 
 typedef struct timeline {
     sl_plot *plot;
@@ -28,6 +31,7 @@ typedef struct timeline {
     sl_point *points;    /* owned; room for both edges of a band */
     sl_legend_row *rows; /* owned; LEGEND_ROWS of them */
     sl_maybe_u64 limit_bytes;
+    const sl_counter_series *used; /* of the card; NULL = not known, or far above everything else */
 } timeline;
 
 static double peak_bytes(const timeline *line) {
@@ -46,6 +50,20 @@ static sl_maybe_u64 find_limit(const timeline *line) {
         limit = oom->limit_bytes;
     limit.known = limit.known && (double)limit.value < CAPACITY_FAR * peak_bytes(line);
     return limit;
+}
+
+static uint64_t highest_used(const sl_counter_series *used) {
+    uint64_t high = 0;
+    for (size_t i = 0; used && i < used->readings.cnt; i++)
+        high = used->readings.at[i].max > high ? used->readings.at[i].max : high;
+    return high;
+}
+
+static const sl_counter_series *find_used(const timeline *line) {
+    const sl_counter_series *used = sl_series_find(
+        line->input->trace, line->input->replay->device->device, SL_SERIES_DEVICE_USED);
+    uint64_t high = highest_used(used);
+    return high > 0 && (double)high < USED_FAR * peak_bytes(line) ? used : NULL;
 }
 
 static double column_x(const timeline *line, size_t column) {
@@ -85,6 +103,34 @@ static void draw_curve(timeline *line, bool is_reserved, sl_stroke stroke) {
         line->points[i] = (sl_point){column_x(line, i), sl_byte_axis_y(&line->bytes, value)};
     }
     sl_canvas_line(line->plot->canvas, line->points, line->columns.cnt, stroke);
+}
+
+/* The highest reading in each column; a reading holds until the next one. */
+static void draw_used(timeline *line, sl_stroke stroke) {
+    const sl_counter_series *used = line->used;
+    size_t cnt = 0;
+    for (size_t i = 0; i < used->readings.cnt && cnt + 2 <= 2 * line->columns.cnt; i++) {
+        const sl_reading *r = &used->readings.at[i];
+        bool has_next = i + 1 < used->readings.cnt;
+        double y = sl_byte_axis_y(&line->bytes, (double)r->max);
+        double from = floor(sl_time_axis_x(&line->time, r->from_us)) + 0.5;
+        double to = floor(sl_time_axis_x(&line->time,
+                                         has_next ? used->readings.at[i + 1].from_us : r->to_us)) +
+                    0.5;
+        /* Two points a column at most. */
+        if (cnt > 0 && line->points[cnt - 1].x >= to) {
+            line->points[cnt - 1].y = fmin(line->points[cnt - 1].y, y);
+            continue;
+        }
+        line->points[cnt++] = (sl_point){from, y};
+        if (to > from)
+            line->points[cnt++] = (sl_point){to, y};
+    }
+    sl_canvas_line(line->plot->canvas, line->points, cnt, stroke);
+}
+
+static sl_stroke used_stroke(const timeline *line) {
+    return (sl_stroke){sl_solid(line->plot->theme->series[6]), 1.5, 0};
 }
 
 static sl_stroke reserved_stroke(const timeline *line) {
@@ -247,6 +293,10 @@ static void draw_legend(timeline *line, sl_box box) {
     const sl_plot_column *peak = highest_column(line);
     sl_legend_row *rows = line->rows;
     size_t cnt = 0;
+    if (line->used) {
+        add_line_row(&rows[cnt], "in use on the card, highest", used_stroke(line));
+        set_value(&rows[cnt++], highest_used(line->used));
+    }
     if (line->input->replay->reserved_known) {
         add_line_row(&rows[cnt], "reserved, highest", reserved_stroke(line));
         set_value(&rows[cnt++], line->input->replay->peak_reserved.bytes);
@@ -281,11 +331,14 @@ static void draw_all(timeline *line, sl_box legend) {
     draw_curve(line, false, lowest_stroke(line));
     if (line->input->replay->reserved_known)
         draw_curve(line, true, reserved_stroke(line));
+    if (line->used)
+        draw_used(line, used_stroke(line));
     sl_canvas_end_clip(canvas);
     sl_time_axis_draw(line->plot, &line->time);
     sl_step_ruler_draw(line->plot, &line->time, line->input);
     draw_limit(line);
     draw_leak(line);
+    sl_plot_alerts_draw(line->plot, &line->time, line->input);
     draw_ooms(line);
     draw_peak(line);
     if (legend.w > 0)
@@ -304,7 +357,8 @@ static sl_status draw_timeline(timeline *line, sl_error *err) {
     legend.x = box.x + box.w + LEGEND_GAP;
     legend.w = has_legend ? LEGEND_WIDTH : 0;
     line->limit_bytes = find_limit(line);
-    double highest = peak_bytes(line);
+    line->used = find_used(line);
+    double highest = fmax(peak_bytes(line), (double)highest_used(line->used));
     if (line->limit_bytes.known && (double)line->limit_bytes.value > highest)
         highest = (double)line->limit_bytes.value;
     line->bytes = sl_byte_axis_make(box, highest * HEADROOM);

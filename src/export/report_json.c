@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The JSON form of a report: docs/report.md. Names are a contract: added to, never renamed. */
 #include "base/json_out.h"
+#include "export/ledger_out.h"
 #include "export/report_format.h"
 #include "export/report_words.h"
 #include "export/site_json.h"
@@ -119,6 +120,10 @@ static void write_device(sl_json_out *json, const sl_report *report, const sl_de
     sl_split_json(json, "live_by_tag", "tag", &device->live_by_tag);
     sl_split_json(json, "peak_by_tag", "tag", &device->peak_by_tag);
     write_fragmentation(json, &device->fragmentation);
+    sl_json_key(json, "ledger");
+    sl_ledger_json(json, &device->ledger, 0);
+    sl_json_key(json, "ledger_fullest");
+    sl_ledger_json(json, &device->ledger_fullest, 0);
     sl_json_key(json, "has_history");
     sl_json_bool(json, device->has_history);
     sl_json_key(json, "identity_holds");
@@ -200,6 +205,21 @@ static void write_finding(sl_json_out *json, const sl_report *report, const sl_f
     sl_json_end_object(json);
 }
 
+static void write_alerts(sl_json_out *json, const sl_report *report) {
+    sl_json_key(json, "alerts");
+    sl_json_begin_array(json);
+    for (size_t i = 0; i < report->inputs.cnt; i++) {
+        const sl_trace *trace = report->inputs.at[i].trace;
+        for (size_t k = 0; k < trace->alerts.cnt; k++) {
+            sl_json_begin_object(json);
+            sl_json_key_u64(json, "input", i);
+            sl_alert_json(json, trace, &trace->alerts.at[k], 0);
+            sl_json_end_object(json);
+        }
+    }
+    sl_json_end_array(json);
+}
+
 static void write_lists(sl_json_out *json, const sl_report *report,
                         const sl_report_wishes *wishes) {
     sl_json_key(json, "devices");
@@ -213,6 +233,7 @@ static void write_lists(sl_json_out *json, const sl_report *report,
     for (size_t i = 0; i < report->findings.cnt; i++)
         write_finding(json, report, &report->findings.at[i]);
     sl_json_end_array(json);
+    write_alerts(json, report);
     sl_json_key(json, "reasons");
     sl_json_begin_array(json);
     for (size_t i = 0; i < report->reasons.cnt; i++)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "export/ledger_out.h"
 #include "export/md_out.h"
 #include "export/report_format.h"
 #include "export/report_words.h"
@@ -92,6 +93,9 @@ static void put_device(FILE *to, const sl_device_report *device, size_t top) {
     put_row(to, "reserved at most", human);
     put_row(to, "live before the recording", sl_human_bytes(number, device->base_bytes));
     put_row(to, "events", sl_human_count(number, device->events));
+    sl_ledger_words(human, &device->ledger);
+    if (*human)
+        put_row(to, "the card at the end", human);
     put_tags(to, "by tag at the end", &device->live_by_tag);
     put_tags(to, "by tag at the peak", &device->peak_by_tag);
     put_holdings(to, "Held at the end:", &device->top_live, top);

@@ -7,6 +7,7 @@
 
 #include "base/human.h"
 #include "base/term.h"
+#include "export/ledger_out.h"
 #include "export/report_format.h"
 #include "export/report_words.h"
 #include "export/split_out.h"
@@ -89,12 +90,15 @@ static void put_frame(const text_pen *pen, const char *label, const sl_site *sit
     put_labelled(pen, label, place, i == site->frame_pos ? SL_STYLE_PLACE : SL_STYLE_PLAIN);
 }
 
+/* Native code has a program or a library for its file, and no lines: there it is the function. */
 static bool is_file_shown(const sl_site *site, size_t from, size_t i) {
     const sl_stacks *stacks = &site->trace->stacks;
-    uint32_t file = sl_stack_frame(stacks, site->stack_id, i).file;
-    for (size_t j = from; j < i; j++)
-        if (sl_stack_frame(stacks, site->stack_id, j).file == file)
+    sl_frame frame = sl_stack_frame(stacks, site->stack_id, i);
+    for (size_t j = from; j < i; j++) {
+        sl_frame other = sl_stack_frame(stacks, site->stack_id, j);
+        if (other.file == frame.file && (frame.line || other.function == frame.function))
             return true;
+    }
     return false;
 }
 
@@ -311,6 +315,34 @@ static void put_fragmentation(const text_pen *pen, const sl_device_report *devic
     put_labelled(pen, "unused", line, SL_STYLE_PLAIN);
 }
 
+static double tensor_bytes(const sl_ledger_state *state) {
+    double sum = 0;
+    for (size_t i = 0; i < state->row_cnt; i++)
+        if (state->rows[i].kind == SL_LEDGER_TENSORS && state->rows[i].bytes.known)
+            sum += (double)state->rows[i].bytes.value;
+    return sum;
+}
+
+/* More in use, or more of it in tensors: by a hundredth of the card, less says nothing new. */
+static bool is_fuller(const sl_ledger_state *full, const sl_ledger_state *end) {
+    double least = (double)end->card_total.value / 100;
+    return full->card_used.known && end->card_used.known &&
+           ((double)full->card_used.value - (double)end->card_used.value > least ||
+            tensor_bytes(full) - tensor_bytes(end) > least);
+}
+
+/* What filled the card at the end, and when it was fullest. */
+static void put_ledger(const text_pen *pen, const sl_device_report *device) {
+    char line[SL_WORDS_CAP];
+    const sl_ledger_state *end = &device->ledger, *full = &device->ledger_fullest;
+    sl_ledger_words(line, end);
+    put_labelled(pen, "card", line, SL_STYLE_PLAIN);
+    if (!is_fuller(full, end))
+        return;
+    sl_ledger_words(line, full);
+    put_labelled(pen, "fullest", line, SL_STYLE_PLAIN);
+}
+
 static void put_base(const text_pen *pen, const sl_device_report *device) {
     char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
     if (device->base_bytes == 0)
@@ -351,6 +383,7 @@ static void put_device(const text_pen *pen, const sl_device_report *device) {
     put_heading(pen, heading);
     put_table(pen, device);
     put_base(pen, device);
+    put_ledger(pen, device);
     put_tags(pen, "by tag", &device->live_by_tag);
     put_tags(pen, "at the peak", &device->peak_by_tag);
     put_fragmentation(pen, device);
@@ -363,6 +396,32 @@ static void put_device(const text_pen *pen, const sl_device_report *device) {
 
 static void put_bullets(const text_pen *pen, const char *text) {
     sl_term_wrap(pen->to, &(sl_wrap){.first = "  - ", .rest = "    "}, text);
+}
+
+/* The newest of them; a run that hovers at a threshold raises one a minute. */
+#define ALERTS_SHOWN 10
+
+static void put_alert(const text_pen *pen, const sl_trace *trace, const sl_alert *alert) {
+    char line[SL_WORDS_CAP], words[SL_WORDS_CAP], device[SL_WORDS_CAP];
+    sl_words_moment(line, trace, alert->device, alert->time_us);
+    sl_words_device(device, alert->device);
+    sl_alert_words(words, trace, alert);
+    sl_words_append(line, ", %.40s: %.400s", device, words);
+    put_bullets(pen, line);
+}
+
+static void put_alerts(const text_pen *pen) {
+    bool is_first = true;
+    for (size_t i = 0; i < pen->report->inputs.cnt; i++) {
+        const sl_trace *trace = pen->report->inputs.at[i].trace;
+        size_t cnt = trace->alerts.cnt;
+        for (size_t k = cnt > ALERTS_SHOWN ? cnt - ALERTS_SHOWN : 0; k < cnt; k++) {
+            if (is_first)
+                put_heading(pen, "Alerts");
+            is_first = false;
+            put_alert(pen, trace, &trace->alerts.at[k]);
+        }
+    }
 }
 
 static void put_notes(const text_pen *pen) {
@@ -396,6 +455,7 @@ sl_status sl_report_write_text(const sl_report *report, const sl_report_wishes *
         put_finding(&pen, i);
     for (size_t i = 0; i < report->devices.cnt; i++)
         put_device(&pen, &report->devices.at[i]);
+    put_alerts(&pen);
     put_notes(&pen);
     put_reasons(&pen);
     return ferror(to) ? sl_fail_errno(err, SL_E_WRITE, "cannot write the report") : SL_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/telemetry_record.h"
 
+#include "model/counter_series.h"
 #include "model/replay.h"
 
 /* Samples of the default spacing: a curve that a plot can use, in a file that a reader can hold. */
@@ -8,6 +9,7 @@
 
 typedef struct telemetry_walk {
     const sl_replay *replay;
+    const sl_counter_series *used; /* on the card; NULL = was not read */
     const sl_export_options *options;
     const sl_telemetry_sink *sink;
     int64_t every_us, next_us;
@@ -19,12 +21,18 @@ static uint64_t max_u64(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* Total and used bytes must fit each other: readers of the schema refuse used > total. */
-static void set_device_bytes(sl_telemetry_record *record, sl_maybe_u64 capacity) {
-    record->used_bytes = max_u64(record->allocated_bytes, record->reserved_bytes);
+/* What the card said, where it was read; at least what the allocator knows. Total and used bytes
+ * must fit each other: readers of the schema refuse used > total. */
+static void set_device_bytes(sl_telemetry_record *record, const sl_counter_series *used,
+                             sl_maybe_u64 capacity) {
+    uint64_t known = max_u64(record->allocated_bytes, record->reserved_bytes);
+    sl_maybe_u64 read = sl_series_at(used, record->time_us);
+    record->used_bytes = max_u64(read.value, known);
     record->total_bytes = capacity;
     if (capacity.known && record->used_bytes > capacity.value)
         record->total_bytes.known = false;
+    if (read.known && record->total_bytes.known)
+        record->free_bytes = sl_known_u64(capacity.value - record->used_bytes);
 }
 
 static void put_record(telemetry_walk *walk, int64_t time_us, const sl_replay_totals *totals,
@@ -48,7 +56,7 @@ static void put_record(telemetry_walk *walk, int64_t time_us, const sl_replay_to
         record.inactive_bytes = sl_known_u64(totals->reserved_bytes - totals->active_bytes);
     if (walk->has_last)
         record.change_bytes = (int64_t)(totals->allocated_bytes - walk->last_allocated);
-    set_device_bytes(&record, replay->device->capacity_bytes);
+    set_device_bytes(&record, walk->used, replay->device->capacity_bytes);
     walk->sink->put(walk->sink->self, &record);
     walk->last_allocated = totals->allocated_bytes;
     walk->max_allocated = 0;
@@ -85,7 +93,12 @@ static sl_status walk_device(const sl_trace *trace, const sl_device_trace *devic
                              sl_error *err) {
     sl_replay *replay;
     SL_TRY(sl_replay_new(trace, device, &replay, err));
-    telemetry_walk walk = {.replay = replay, .options = options, .sink = sink};
+    telemetry_walk walk = {
+        .replay = replay,
+        .used = sl_series_find(trace, device->device, SL_SERIES_DEVICE_USED),
+        .options = options,
+        .sink = sink,
+    };
     if (replay->event_cnt) {
         const int64_t *times = device->events.time_us;
         int64_t span_us = times[replay->event_cnt - 1] - times[0];

@@ -5,6 +5,7 @@
 #define SL_TELEMETRY_RECORD_H
 
 #include "export/exporter.h"
+#include "model/telemetry.h"
 
 /* One record; what a trace cannot know (process, host, rank) is written as the schema's unknown. */
 typedef struct sl_telemetry_record {
@@ -16,7 +17,7 @@ typedef struct sl_telemetry_record {
     sl_maybe_u64 active_bytes, inactive_bytes;
     int64_t change_bytes;
     uint64_t used_bytes;
-    sl_maybe_u64 total_bytes;
+    sl_maybe_u64 free_bytes, total_bytes;
     const char *context;          /* NULL = null */
     uint64_t requested_bytes;     /* metadata */
     uint64_t max_allocated_bytes; /* since the record before; metadata */
@@ -33,5 +34,9 @@ typedef struct sl_telemetry_sink {
  * input has no clock, because the schema's time is a wall clock. */
 sl_status sl_telemetry_walk(const sl_trace *trace, const sl_export_options *options,
                             const sl_telemetry_sink *sink, sl_error *err);
+
+/* The record as the schema has it; its texts go into the set. */
+sl_status sl_telemetry_convert(sl_telemetry *set, const sl_telemetry_record *record,
+                               sl_tm_record *out, sl_error *err);
 
 #endif

@@ -45,7 +45,7 @@ static sl_log_options known_options(const sl_log_options *from) {
     to.live_cap = power_of_two_up(pick(to.live_cap, (u64_range){8u << 10, 8, 1u << 28}));
     to.live_levels = (uint32_t)pick(to.live_levels, (u64_range){9, 1, SL_FORMAT_LIVE_LEVEL_MAX});
     to.thread_cap = (uint32_t)pick(to.thread_cap, (u64_range){4096, 1, 1u << 20});
-    to.counter_cap = (uint32_t)pick(to.counter_cap, (u64_range){64, 1, 4096});
+    to.counter_cap = (uint32_t)pick(to.counter_cap, (u64_range){192, 1, 4096});
     to.curve_bins = (uint32_t)power_of_two_up(pick(to.curve_bins, (u64_range){512, 16, 65536}));
     to.mark_cap = pick(to.mark_cap, (u64_range){1u << 20, 1, 1u << 28});
     to.alert_cap = (uint32_t)pick(to.alert_cap, (u64_range){4096, 1, 1u << 20});

@@ -218,6 +218,12 @@ void sl_log_counter_unavailable(sl_log *log, int counter, uint32_t why) {
 
 /* ---- totals that come with events ---- */
 
+/* Maintain may still make room for a counter that found none. */
+static bool may_grow(const sl_log *log) {
+    const sl_fmt_watermark *wm = log->wm[SL_SECTION_CURVES];
+    return sl_get(&wm->reserved) < log->header->sections[wm - log->state->marks].cap;
+}
+
 /* The counter of a device, remembered; -1 when there is none. */
 static int device_counter(sl_log *log, sl_counter_kind kind, int8_t device) {
     unsigned slot = (unsigned)(device + 1);
@@ -228,6 +234,8 @@ static int device_counter(sl_log *log, sl_counter_kind kind, int8_t device) {
     uint32_t known = sl_get32_acquire(at);
     if (SL_UNLIKELY(known == 0)) {
         int counter = sl_log_counter(log, kind, device, 0);
+        if (counter < 0 && may_grow(log))
+            return -1;
         known = counter < 0 ? UINT32_MAX : (uint32_t)counter + 1;
         sl_set32_release(at, known);
     }

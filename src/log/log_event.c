@@ -140,6 +140,8 @@ static SL_HOT void free_block(change *c, sl_live_ref ref) {
     phase(c, SL_FREE_TABLE);
     sl__live_remove(ref);
     publish(c, SL_FREE_RING);
+    if (SL_UNLIKELY(site->domain == SL_DOMAIN_DRIVER))
+        sl__library_change(c->log, site, 0 - size, c->time_ns);
 }
 
 static SL_HOT void write_free(sl_log *log, const sl_log_event *event, uint8_t domain,
@@ -198,6 +200,8 @@ static SL_HOT void alloc_block(change *c, const sl_log_event *event, uint8_t dom
     phase(c, SL_ALLOC_LIVE);
     raise_peak(site, sl_add(&site->live_bytes, c->size) + c->size);
     publish(c, SL_ALLOC_RING);
+    if (SL_UNLIKELY(domain == SL_DOMAIN_DRIVER))
+        sl__library_change(c->log, site, c->size, c->time_ns);
 }
 
 static SL_HOT void write_alloc(sl_log *log, const sl_log_event *event, uint8_t domain,

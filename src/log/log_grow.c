@@ -13,7 +13,9 @@
 #define GROW_MAX_BYTES   (16u << 20)
 /* 8 MiB hold a quarter of a million events: seconds of the busiest program until maintain runs. */
 #define FIRST_RING_BYTES (8u << 20)
-#define FIRST_CURVES     8
+/* Curves that are kept in hand: a device brings ten counters at once, and the host has its own. A
+ * counter that finds no room loses the readings until the next maintain. */
+#define CURVES_AHEAD     16
 /* The first levels of the live table are there from the start (248 Ki blocks). Beyond them, a level
  * being used asks for the next one. */
 #define FIRST_LEVELS     5
@@ -29,7 +31,7 @@ uint64_t sl__log_first_records(const sl_fmt_section *s) {
     switch (s->kind) {
     case SL_SECTION_LIVE: return s->level < FIRST_LEVELS ? s->cap : 0;
     case SL_SECTION_RING: return min_u64(s->cap, FIRST_RING_BYTES / s->record_bytes);
-    case SL_SECTION_CURVES: return min_u64(s->cap, FIRST_CURVES);
+    case SL_SECTION_CURVES: return min_u64(s->cap, CURVES_AHEAD);
     default: return min_u64(s->cap, FIRST_BYTES / s->record_bytes);
     }
 }
@@ -108,6 +110,8 @@ static uint64_t wanted_records(const sl_log *log, uint32_t section) {
     uint64_t have = sl_get(&wm->reserved);
     if (s->kind == SL_SECTION_LIVE)
         return s->level < sl_get(&log->live_top) + LEVELS_AHEAD ? s->cap : have;
+    if (s->kind == SL_SECTION_CURVES)
+        return min_u64(s->cap, sl_get(&wm->used) + CURVES_AHEAD);
     uint64_t step_max = GROW_MAX_BYTES / s->record_bytes + 1;
     uint64_t low = min_u64((have + 1) / 2, step_max / 2 + 1);
     if (have >= s->cap || sl_get(&wm->used) + low <= have)

@@ -131,3 +131,7 @@ void sl_log_oom_add(sl_log *log, const sl_log_oom *from) {
     add_record(log, SL_SECTION_OOMS, &oom, SL_EV_OOM);
     sl__ring_append(log, &event, oom.time_ns, 0);
 }
+
+uint64_t sl_log_oom_count(const sl_log *log) {
+    return sl_get_acquire(&log->wm[SL_SECTION_OOMS]->used);
+}

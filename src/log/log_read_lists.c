@@ -47,6 +47,11 @@ static sl_status load_list(sl_log_reader *r, uint32_t kind, void *out, size_t *o
     return SL_OK;
 }
 
+uint64_t sl_log_list_used(const sl_log_reader *r, uint32_t section) {
+    uint64_t cnt;
+    return sl__log_find(r, section, &cnt) ? r->state.marks[sl__log_section(r, section)].used : 0;
+}
+
 sl_status sl_log_load_marks(sl_log_reader *r, sl_log_marks *out, sl_error *err) {
     sl_fmt_mark *marks;
     size_t cnt;

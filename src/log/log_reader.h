@@ -188,6 +188,10 @@ typedef SL_VEC(sl_log_mark_info) sl_log_marks;
 typedef SL_VEC(sl_fmt_alert) sl_log_alerts;
 typedef SL_VEC(sl_fmt_oom) sl_log_ooms;
 
+/* Records ever added to a list (SL_SECTION_MARKS, _ALERTS, _OOMS), as of the last refresh; also those
+ * it has lost since. 0 when the file has no such list. */
+uint64_t sl_log_list_used(const sl_log_reader *reader, uint32_t section);
+
 /* Oldest first. What a list has lost by wrapping is its `used` less what is loaded. */
 sl_status sl_log_load_marks(sl_log_reader *reader, sl_log_marks *out, sl_error *err);
 sl_status sl_log_load_alerts(sl_log_reader *reader, sl_log_alerts *out, sl_error *err);

@@ -48,7 +48,7 @@ typedef struct sl_log_options {
     uint64_t live_cap;               /* blocks in the first level of the live table; default 8 Ki */
     uint32_t live_levels;            /* each twice the one before, default 9 (4 Mi blocks) */
     uint32_t thread_cap;             /* default 4,096 */
-    uint32_t counter_cap;            /* default 64 */
+    uint32_t counter_cap;            /* default 192: the host's and those of 16 devices */
     uint32_t curve_bins;             /* per level, a power of two >= 16; default 512 */
     uint64_t mark_cap;               /* default 1 Mi */
     uint32_t alert_cap;              /* default 4,096 */
@@ -172,6 +172,9 @@ typedef struct sl_log_oom {
 /* Keeps the request and the sites that hold most on this device at this moment. Reads every site,
  * 64 bytes each: for an event that ends the program or makes its allocator start over. */
 void sl_log_oom_add(sl_log *log, const sl_log_oom *oom);
+
+/* How many were added so far. */
+uint64_t sl_log_oom_count(const sl_log *log);
 
 /* ---- counters -------------------------------------------------------------------------------- */
 

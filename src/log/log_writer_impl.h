@@ -19,6 +19,14 @@ typedef struct sl_index {
     uint32_t mask;
 } sl_index;
 
+/* Libraries on devices whose sums are kept; later ones have no curve. */
+#define SL_LIBRARY_SLOTS 64
+
+typedef struct sl_library_slot {
+    uint64_t key;  /* (atomic) 1 << 32, device, label; 0 = free */
+    uint64_t live; /* (atomic) bytes */
+} sl_library_slot;
+
 /* A level of the live table. */
 typedef struct sl_live_level {
     sl_fmt_bucket *buckets;
@@ -56,6 +64,7 @@ struct sl_log {
     sl_fmt_watermark *wm[SL_SECTION_LIMIT]; /* by kind; of level 0 for SL_SECTION_LIVE */
 
     sl_index strings, frames, stacks, sites;
+    sl_library_slot libraries[SL_LIBRARY_SLOTS];
     uint64_t swept_ns;                        /* maintain only */
     uint32_t stuck_sections;                  /* maintain only: bit i = section i could not grow */
     uint64_t stuck_ns[SL_FORMAT_SECTION_MAX]; /* when it failed, to try again later */
@@ -107,6 +116,9 @@ void sl__live_expect(const sl_log *log, uint64_t addr, uint64_t size_word);
 void sl__curve_totals(sl_log *log, const sl_log_event *event, uint64_t time_ns);
 void sl__curve_set(sl_log *log, uint32_t counter, uint64_t value, uint64_t time_ns);
 void sl__curve_roll(sl_log *log, uint64_t now_ns);
+
+/* log_library.c: a library took or (wrapped around) gave back bytes of the driver. */
+void sl__library_change(sl_log *log, const sl_fmt_site *site, uint64_t bytes, uint64_t time_ns);
 
 /* log_grow.c: gives a section its space up to `records`; SL_OK when it has it. */
 sl_status sl__log_reserve(sl_log *log, uint32_t section, uint64_t records, sl_error *err);

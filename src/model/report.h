@@ -7,6 +7,7 @@
 #ifndef SL_REPORT_H
 #define SL_REPORT_H
 
+#include "model/ledger.h"
 #include "model/split.h"
 #include "model/trace.h"
 
@@ -123,6 +124,7 @@ typedef struct sl_device_report {
     sl_maybe_f64 step_us;     /* median length of a step */
     sl_maybe_u64 steps;       /* steps seen or found */
     bool steps_marked;        /* by the program, not inferred */
+    sl_ledger_state ledger, ledger_fullest; /* of the card: at the end, and when it was fullest */
 } sl_device_report;
 
 /* A number a finding rests on, with the threshold it was held against. */
@@ -137,7 +139,8 @@ typedef struct sl_evidence {
 typedef struct sl_finding {
     sl_finding_kind kind;
     sl_severity severity;
-    double confidence; /* 0..1 */
+    double confidence;     /* 0..1 */
+    const sl_trace *trace; /* borrowed; the input it was found in, NULL = not in a single one */
     int device;
     sl_site site;        /* site.trace is NULL when there is no single place */
     const char *subkind; /* "graph retention", "growing buffer", … or NULL */

@@ -219,6 +219,18 @@ int64_t sl_events_sort(sl_events *events) {
     return ok ? disorder : -1;
 }
 
+void sl_events_drop_first(sl_events *events, size_t cnt) {
+    cnt = cnt < events->cnt ? cnt : events->cnt;
+    if (cnt == 0)
+        return;
+    events->cnt -= cnt;
+    for (size_t i = 0; i < SL_COUNT_OF(columns); i++) {
+        char *column_data = *column_at(events, i);
+        memmove(column_data, column_data + cnt * columns[i].elem_size,
+                events->cnt * columns[i].elem_size);
+    }
+}
+
 void sl_events_fini(sl_events *events) {
     for (size_t i = 0; i < SL_COUNT_OF(columns); i++)
         free(*column_at(events, i));

@@ -133,6 +133,7 @@ typedef struct sl_counter_series {
     int device;
     uint32_t name; /* string id: "device_used", "process_used", "library:libnccl", ... */
     uint32_t unit; /* string id: "bytes", ... */
+    uint32_t why;  /* string id: why it could not be read any more at the end; 0 = it could */
     SL_VEC(sl_reading) readings; /* ascending time, not overlapping */
 } sl_counter_series;
 
@@ -174,6 +175,7 @@ typedef struct sl_trace {
     struct sl_telemetry *telemetry; /* owned; the samples of a telemetry input, NULL otherwise */
     const char *path;               /* in the arena; as the user named it */
     sl_source_kind source;
+    const char *identity;     /* what ran, where and when, in words; in the arena, or NULL */
     const char *oom_message;  /* error text found in the input, in the arena, or NULL */
     bool has_requested_sizes; /* (T2) */
     bool has_time;            /* time_us is a clock, not an index */
@@ -214,6 +216,9 @@ sl_event sl_events_get(const sl_events *events, size_t i);
 /* Restores (T1) after disorder. Returns the number of events that stood out of order, 0 when the
  * columns were fine, or -1 when memory ran out. */
 int64_t sl_events_sort(sl_events *events);
+
+/* Removes the oldest `cnt` events; at most as many as there are. */
+void sl_events_drop_first(sl_events *events, size_t cnt);
 
 void sl_events_fini(sl_events *events);
 

@@ -14,6 +14,7 @@ typedef struct recorder {
     void (*stop)(void);
     int (*is_on)(void);
     const char *(*path)(void);
+    uint64_t (*oom_count)(void);
     void (*step)(uint64_t number);
     void (*mark_begin)(const char *name);
     void (*mark_end)(const char *name);
@@ -30,6 +31,7 @@ static const symbol_row symbols[] = {
     {"sl_record_stop", offsetof(recorder, stop)},
     {"sl_record_is_on", offsetof(recorder, is_on)},
     {"sl_record_path", offsetof(recorder, path)},
+    {"sl_record_oom_count", offsetof(recorder, oom_count)},
     {"sl_record_step", offsetof(recorder, step)},
     {"sl_record_mark_begin", offsetof(recorder, mark_begin)},
     {"sl_record_mark_end", offsetof(recorder, mark_end)},
@@ -133,6 +135,12 @@ static PyObject *record_path(PyObject *module, PyObject *unused) {
     return rec ? PyUnicode_DecodeFSDefault(rec->path()) : NULL;
 }
 
+static PyObject *record_oom_count(PyObject *module, PyObject *unused) {
+    SL_UNUSED(unused);
+    recorder *rec = need_recorder(module);
+    return rec ? PyLong_FromUnsignedLongLong(rec->oom_count()) : NULL;
+}
+
 static PyObject *record_step(PyObject *module, PyObject *number) {
     recorder *rec = need_recorder(module);
     unsigned long long step = rec ? PyLong_AsUnsignedLongLong(number) : 0;
@@ -183,6 +191,8 @@ static PyMethodDef record_methods[] = {
     {"mark_begin", record_mark_begin, METH_O,
      "mark_begin($module, name, /)\n--\n\nA named range begins."},
     {"mark_end", record_mark_end, METH_O, "mark_end($module, name, /)\n--\n\nA named range ends."},
+    {"oom_count", record_oom_count, METH_NOARGS,
+     "oom_count($module, /)\n--\n\nRequests for memory that failed in this recording so far."},
     {"path", record_path, METH_NOARGS,
      "path($module, /)\n--\n\nThe recording's file, '' before the first memory event."},
     {"process_memory", sl_py_process_memory, METH_NOARGS,

@@ -37,6 +37,7 @@ extern const sl_source_ops sl_source_slog;
 extern const sl_source_ops sl_source_telemetry;
 extern const sl_source_ops sl_source_torch_pickle;
 extern const sl_source_ops sl_source_torch_json;
+extern const sl_source_ops sl_source_trace;
 
 /* The table, NULL-terminated. */
 extern const sl_source_ops *const sl_sources[];

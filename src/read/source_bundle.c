@@ -12,6 +12,9 @@
 /* Longer ones are not looked into; a frame must stay small. */
 #define PATH_CAP 2048
 
+/* A long trace is compressed. */
+static const char *const trace_files[] = {"trace.json", "trace.json.gz"};
+
 static bool join(char out[PATH_CAP], const char *folder, const char *name) {
     return (size_t)snprintf(out, PATH_CAP, "%s/%s", folder, name) < PATH_CAP;
 }
@@ -95,9 +98,8 @@ static sl_status read_events(const char *folder, const sl_load_options *options,
     return status < 0 ? sl_error_prefix(err, "events.json") : SL_OK;
 }
 
-static sl_status fill(const char *path, const sl_load_options *options, sl_trace *trace,
-                      sl_error *err) {
-    story s = {.arena = &trace->arena};
+static sl_status fill_from_samples(const char *path, const sl_load_options *options,
+                                   sl_trace *trace, sl_error *err) {
     sl_telemetry *set = sl_telemetry_new();
     if (!set)
         return sl_fail(err, SL_E_NOMEM, "no memory for telemetry records");
@@ -106,12 +108,45 @@ static sl_status fill(const char *path, const sl_load_options *options, sl_trace
         sl_telemetry_free(set);
         return status;
     }
-    SL_TRY(sl__tm_attach(trace, set, err));
+    return sl__tm_attach(trace, set, err);
+}
+
+/* NULL when the bundle has none. */
+static const char *find_trace(const char *folder) {
+    for (size_t i = 0; i < SL_COUNT_OF(trace_files); i++)
+        if (has_file(folder, trace_files[i]))
+            return trace_files[i];
+    return NULL;
+}
+
+/* Bundles of a recording hold every allocation up to the failure. */
+static sl_status fill_from_trace(const char *folder, const char *file,
+                                 const sl_load_options *options, sl_trace *trace, sl_error *err) {
+    char path[PATH_CAP];
+    sl_byte_stream in;
+    if (!join(path, folder, file))
+        return sl_fail(err, SL_E_LIMIT, "the path is too long");
+    sl_status status = sl_bytes_open(&in, path, NULL, err);
+    if (status >= 0)
+        status = sl_source_trace.load(&(sl_source_input){path, &in, options}, trace, err);
+    sl_bytes_close(&in);
+    return status < 0 ? sl_error_prefix(err, "%s", file) : SL_OK;
+}
+
+static sl_status fill(const char *path, const sl_load_options *options, sl_trace *trace,
+                      sl_error *err) {
+    story s = {.arena = &trace->arena};
+    if (!has_file(path, "manifest.json"))
+        return sl_fail(err, SL_E_TRUNCATED,
+                       "it has no manifest.json, which is written last: its writer was stopped "
+                       "halfway; the files in it can be read one by one");
+    const char *file = find_trace(path);
+    SL_TRY(file ? fill_from_trace(path, file, options, trace, err)
+                : fill_from_samples(path, options, trace, err));
     if (has_file(path, "metadata.json"))
         SL_TRY(read_story(path, &s, err));
-    if (!has_file(path, "manifest.json"))
-        sl_trace_note(trace, "the bundle has no manifest: its writer was stopped halfway");
-    trace->oom_message = s.message ? s.message : s.reason;
+    if (!file)
+        trace->oom_message = s.message ? s.message : s.reason;
     if (s.reason)
         sl_trace_note(trace, "the bundle was written because of: %s", s.reason);
     return SL_OK;

@@ -2,10 +2,14 @@
 /* Recordings of stormlog itself -> sl_trace. Events come from the ring, the end state from the live
  * table, the reserved bytes from their curve, so that a ring that has wrapped still gives totals
  * that are right at the end. A running recording is read as it stands. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "log/log_reader.h"
+#include "read/native_name.h"
+#include "read/slog_counters.h"
 #include "read/slog_tags.h"
 #include "read/source.h"
 
@@ -13,7 +17,8 @@ typedef struct slog_load {
     sl_log_reader *log;
     sl_trace *trace;
     sl_log_tables tables;
-    sl_slog_tags *tags;  /* owned */
+    sl_slog_tags *tags; /* owned */
+    sl_slog_libraries libraries;
     uint32_t *stack_ids; /* owned; by id of the log, SL_STACK_NONE = not mapped yet */
     uint32_t stack_cnt;
     int64_t start_us; /* of the log, wall clock */
@@ -36,8 +41,16 @@ static uint32_t take_string(const slog_load *l, uint32_t id) {
     return sl_strtab_intern(&l->trace->strings, text.ptr, text.len);
 }
 
+static uint32_t take_function(const slog_load *l, const sl_fmt_frame *from) {
+    char buf[SL_NATIVE_NAME_CAP];
+    if (from->kind != SL_FRAME_NATIVE)
+        return take_string(l, from->function);
+    sl_str name = sl_native_name(sl_log_get_string(l->log, from->function), buf);
+    return sl_strtab_intern(&l->trace->strings, name.ptr, name.len);
+}
+
 static uint32_t take_frame(const slog_load *l, const sl_fmt_frame *from) {
-    sl_frame frame = {take_string(l, from->function), take_string(l, from->file), from->line};
+    sl_frame frame = {take_function(l, from), take_string(l, from->file), from->line};
     if (frame.function == SL_STR_NONE || frame.file == SL_STR_NONE)
         return SL_STACK_NONE;
     return sl_stacks_intern_frame(&l->trace->stacks, frame);
@@ -85,6 +98,8 @@ static bool is_column_event(uint8_t kind) {
 }
 
 static sl_status add_event(slog_load *l, const sl_log_record *r, sl_error *err) {
+    if (!sl_slog_libraries_add(&l->libraries, l->log, l->trace, r))
+        return no_memory(err);
     if (!is_column_event(r->kind)) {
         l->trace->unknown_actions += r->kind >= SL_EV_LIMIT;
         return sl_slog_tags_add(l->tags, r, NULL) ? SL_OK : no_memory(err);
@@ -383,6 +398,27 @@ static void add_notes(slog_load *l) {
                           sl_health_meaning((sl_health_kind)i));
 }
 
+#define COMMAND_SHOWN 200
+
+/* "python3 train.py, process 3029 on trainer, rank 1, started 2026-11-15 02:41:20 UTC"; lost when
+ * memory ran out. */
+static void note_identity(slog_load *l) {
+    const sl_fmt_header *h = sl_log_header(l->log);
+    int32_t rank = (int32_t)(uint32_t)sl_log_state(l->log)->rank_word;
+    time_t start = (time_t)(h->start_wall_ns / 1000000000u);
+    struct tm utc;
+    char when[40] = "", ranks[32] = "", text[600];
+    if (gmtime_r(&start, &utc))
+        strftime(when, sizeof when, ", started %Y-%m-%d %H:%M:%S UTC", &utc);
+    if (rank >= 0)
+        snprintf(ranks, sizeof ranks, ", rank %d", rank);
+    int len = snprintf(text, sizeof text, "%.*s%sprocess %u on %.127s%s%.127s%s%s", COMMAND_SHOWN,
+                       h->cmdline, h->cmdline[0] ? ", " : "", h->pid,
+                       h->host[0] ? h->host : "an unnamed host", h->job[0] ? ", job " : "", h->job,
+                       ranks, when);
+    l->trace->identity = sl_arena_copy(&l->trace->arena, text, (size_t)len);
+}
+
 /* ---- the source ---- */
 
 static sl_status load_all(slog_load *l, sl_error *err) {
@@ -393,9 +429,13 @@ static sl_status load_all(slog_load *l, sl_error *err) {
     SL_TRY(load_end_state(l, err));
     promote_driver_events(l);
     SL_TRY(use_counters(l, err));
+    SL_TRY(sl_slog_load_curves(l->log, l->trace, err));
+    SL_TRY(sl_slog_libraries_finish(&l->libraries, l->log, l->trace, &l->tables, l->lost, err));
+    SL_TRY(sl_slog_load_alerts(l->log, l->trace, err));
     SL_TRY(load_marks(l, err));
     SL_TRY(load_ooms(l, err));
     add_notes(l);
+    note_identity(l);
     return SL_OK;
 }
 
@@ -430,6 +470,7 @@ static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *e
         status = load_all(&l, err);
     sl_slog_tags_free(l.tags);
     sl_log_tables_fini(&l.tables);
+    sl_slog_libraries_fini(&l.libraries);
     free(l.stack_ids);
     sl_log_reader_close(l.log);
     sl_vec_free(&bytes);

@@ -6,7 +6,8 @@
 #include "read/source_bundle.h"
 
 const sl_source_ops *const sl_sources[] = {
-    &sl_source_slog, &sl_source_torch_pickle, &sl_source_torch_json, &sl_source_telemetry, NULL,
+    &sl_source_slog,  &sl_source_torch_pickle, &sl_source_torch_json,
+    &sl_source_trace, &sl_source_telemetry,    NULL,
 };
 
 static const sl_source_ops *find_source(const unsigned char *head, size_t len, const char *path) {
@@ -34,7 +35,7 @@ static void describe_head(char *to, size_t cap, const unsigned char *head, size_
 }
 
 static sl_status fail_foreign(const unsigned char *head, size_t len, sl_error *err) {
-    char found[64], expected[200] = "";
+    char found[64], expected[240] = "";
     describe_head(found, sizeof found, head, len);
     for (size_t i = 0, used = 0; sl_sources[i] && used < sizeof expected; i++)
         used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%s", i ? ", " : "",

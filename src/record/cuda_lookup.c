@@ -9,6 +9,7 @@
 #include "record/elf_view.h"
 #include "record/hook_cuda.h"
 #include "record/hook_table.h"
+#include "record/recorder.h"
 
 /* cuGetProcAddress(..., flags): streams are the calling thread's own. */
 #define FLAG_PER_THREAD_STREAM 2
@@ -113,12 +114,20 @@ static sl_hook_id find_by_symbol(const char *name) {
     return SL_HOOK_CNT;
 }
 
+/* "cu...", "hip...": the names of the two vendors. */
+static inline bool may_be_hooked(const char *name) {
+    return name && ((name[0] == 'c' && name[1] == 'u') || (name[0] == 'h' && name[1] == 'i'));
+}
+
 /* RTLD_NEXT and RTLD_DEFAULT depend on who asks, so the caller must ask itself. It may find our
  * exported name, which is right, unless there is no driver: then there must be no function. */
 sl_dlsym_answer sl_dlsym_find(void *handle, const char *name) {
     const sl_dlsym_answer ask_real = {NULL, 0};
     dlsym_fn real = find_real();
-    if (SL_LIKELY(!name || name[0] != 'c' || name[1] != 'u') || !real)
+    /* Who loads a library asks for its functions before it calls them. */
+    if (handle != RTLD_DEFAULT && handle != RTLD_NEXT)
+        sl_recorder_note_library(handle);
+    if (SL_LIKELY(!may_be_hooked(name)) || !real)
         return ask_real;
     sl_hook_id id = find_by_symbol(name);
     if (id == SL_HOOK_CNT)
@@ -127,7 +136,7 @@ sl_dlsym_answer sl_dlsym_find(void *handle, const char *name) {
         return (sl_dlsym_answer){exchange(id, real(handle, name)), 1};
     if (sl_hook_original(id))
         return ask_real;
-    return (sl_dlsym_answer){real(RTLD_DEFAULT, "no such CUDA library is loaded"),
+    return (sl_dlsym_answer){real(RTLD_DEFAULT, "no such library of the GPU's vendor is loaded"),
                              1}; /* NULL, and a dlerror */
 }
 

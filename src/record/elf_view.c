@@ -59,6 +59,7 @@ bool sl_elf_view_init(sl_elf_view *view, const struct dl_phdr_info *info) {
     const Elf64_Dyn *entry = find_dynamic(info);
     if (!entry)
         return false;
+    view->dynamic = entry;
     for (; entry->d_tag != DT_NULL; entry++)
         take_entry(view, entry);
     if (!view->plt_relocs)
@@ -109,6 +110,27 @@ static uint32_t find_in_sysv_hash(const sl_elf_view *view, const char *name) {
         if (is_match(view, idx, name))
             return idx;
     return 0;
+}
+
+/* DT_GNU_HASH knows its last symbol only as the end of the last chain. */
+static size_t count_in_gnu_hash(const uint32_t *table) {
+    uint32_t bucket_cnt = table[0], first = table[1], bloom_cnt = table[2], last = 0;
+    const uint32_t *buckets = table + 4 + bloom_cnt * (sizeof(Elf64_Addr) / 4);
+    const uint32_t *chains = buckets + bucket_cnt;
+    for (uint32_t i = 0; i < bucket_cnt; i++)
+        if (buckets[i] > last)
+            last = buckets[i];
+    if (last < first)
+        return first;
+    while (!(chains[last - first] & 1))
+        last++;
+    return (size_t)last + 1;
+}
+
+size_t sl_elf_symbol_cnt(const sl_elf_view *view) {
+    if (view->gnu_hash)
+        return count_in_gnu_hash(view->gnu_hash);
+    return view->sysv_hash ? view->sysv_hash[1] : 0;
 }
 
 uint32_t sl_elf_find_index(const sl_elf_view *view, const char *name) {
@@ -162,4 +184,11 @@ void *sl_elf_find_original(const char *name, const void *not_here) {
 const char *sl_elf_name(const sl_elf_view *view) {
     const char *slash = strrchr(view->path, '/');
     return slash ? slash + 1 : view->path;
+}
+
+const char *sl_elf_soname(const sl_elf_view *view) {
+    for (const Elf64_Dyn *entry = view->dynamic; entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == DT_SONAME && entry->d_un.d_val < view->string_bytes)
+            return view->strings + entry->d_un.d_val;
+    return sl_elf_name(view);
 }

@@ -14,6 +14,7 @@ typedef struct sl_elf_view {
     uintptr_t low;    /* first byte of the lowest segment */
     uintptr_t high;   /* one past the highest */
     const char *path; /* borrowed from the linker; "" for the program itself */
+    const Elf64_Dyn *dynamic;
     const Elf64_Sym *symbols;
     const char *strings;
     size_t string_bytes;
@@ -29,6 +30,9 @@ typedef struct sl_elf_view {
 
 /* False when the object has no usable dynamic section. */
 bool sl_elf_view_init(sl_elf_view *view, const struct dl_phdr_info *info);
+
+/* How many dynamic symbols it has; 0 when it has no hash table to tell. */
+size_t sl_elf_symbol_cnt(const sl_elf_view *view);
 
 /* Index of a symbol this object defines, 0 when it does not. */
 uint32_t sl_elf_find_index(const sl_elf_view *view, const char *name);
@@ -46,6 +50,9 @@ int sl_elf_each(int (*visit)(const sl_elf_view *view, void *arg), void *arg);
 static inline bool sl_elf_contains(const sl_elf_view *view, const void *address) {
     return (uintptr_t)address >= view->low && (uintptr_t)address < view->high;
 }
+
+/* The name others link to it by, else the last part of its path. */
+const char *sl_elf_soname(const sl_elf_view *view);
 
 /* Last part of the object's path, "" for the program itself. */
 const char *sl_elf_name(const sl_elf_view *view);

@@ -21,6 +21,8 @@
 #define SEEN_MAX         4096
 #define BATCH_MAX        64
 #define LIBRARY_PATH_CAP 1024
+#define NEEDED_MAX       512
+#define OPENED_MAX       64
 
 typedef struct got_slot {
     _Atomic(void *) *at;
@@ -33,6 +35,9 @@ static size_t patched_cnt, failed_cnt;
 static unsigned long long seen_adds, seen_subs;
 static uintptr_t seen[SEEN_MAX]; /* lowest address of each library that was looked through */
 static size_t seen_cnt;
+static const Elf64_Dyn *opened[OPENED_MAX]; /* what sl_got_patch_opened was asked about last */
+static size_t opened_cnt;
+static atomic_flag is_busy = ATOMIC_FLAG_INIT; /* nobody waits for it */
 
 /* The symbol index each hook has in one library; 0 = it does not import it. */
 typedef struct hook_indexes {
@@ -41,6 +46,10 @@ typedef struct hook_indexes {
 
 /* Imports stand before the hashed symbols of DT_GNU_HASH; what the library defines itself, and
  * calls through its own slots, is found by the hash. */
+static bool may_be_hook(const char *name) {
+    return *name && strchr(SL_HOOK_FIRST_LETTERS, *name) != NULL;
+}
+
 static bool find_indexes(const sl_elf_view *view, hook_indexes *out) {
     bool is_any = false;
     uint32_t import_cnt = view->gnu_hash    ? view->gnu_hash[1]
@@ -52,7 +61,7 @@ static bool find_indexes(const sl_elf_view *view, hook_indexes *out) {
     }
     for (uint32_t i = 1; i < import_cnt; i++) {
         uint32_t name = view->symbols[i].st_name;
-        if (name >= view->string_bytes)
+        if (name >= view->string_bytes || !may_be_hook(view->strings + name))
             continue;
         for (unsigned id = 0; id < SL_HOOK_CNT; id++)
             if (strcmp(view->strings + name, sl_hooks[id].symbol) == 0) {
@@ -160,14 +169,18 @@ static int collect_library(const sl_elf_view *view, void *batch_ptr) {
     return batch->cnt == BATCH_MAX;
 }
 
-static int patch_library(const sl_elf_view *view, void *low) {
+static void patch_view(const sl_elf_view *view) {
     hook_indexes indexes;
+    if (!find_indexes(view, &indexes))
+        return;
+    patch_relocs(view, &indexes, view->plt_relocs, view->plt_reloc_cnt);
+    patch_relocs(view, &indexes, view->data_relocs, view->data_reloc_cnt);
+}
+
+static int patch_library(const sl_elf_view *view, void *low) {
     if (view->low != *(const uintptr_t *)low)
         return 0;
-    if (find_indexes(view, &indexes)) {
-        patch_relocs(view, &indexes, view->plt_relocs, view->plt_reloc_cnt);
-        patch_relocs(view, &indexes, view->data_relocs, view->data_reloc_cnt);
-    }
+    patch_view(view);
     return 1;
 }
 
@@ -180,26 +193,30 @@ static void patch_when_ready(const library *row) {
     set_seen(row->low);
 }
 
-size_t sl_got_patch(void) {
-    size_t before = patched_cnt;
-    static library_batch batch; /* one thread at a time, see the header */
+static void patch_new_libraries(void) {
+    static library_batch batch; /* under is_busy */
     do {
         batch.cnt = 0;
         sl_elf_each(collect_library, &batch);
         for (size_t i = 0; i < batch.cnt; i++)
             patch_when_ready(&batch.at[i]);
     } while (batch.cnt == BATCH_MAX && seen_cnt < SEEN_MAX);
-    return patched_cnt - before;
 }
 
-static int read_changes(struct dl_phdr_info *info, size_t size, void *is_changed) {
+typedef struct load_counts {
+    unsigned long long adds, subs;
+} load_counts;
+
+static int visit_for_counts(struct dl_phdr_info *info, size_t size, void *counts_ptr) {
     SL_UNUSED(size);
-    *(bool *)is_changed = info->dlpi_adds != seen_adds || info->dlpi_subs != seen_subs;
-    if (info->dlpi_subs != seen_subs)
-        seen_cnt = 0; /* a new library may lie where an old one was */
-    seen_adds = info->dlpi_adds;
-    seen_subs = info->dlpi_subs;
+    *(load_counts *)counts_ptr = (load_counts){info->dlpi_adds, info->dlpi_subs};
     return 1;
+}
+
+static load_counts read_counts(void) {
+    load_counts counts = {0, 0};
+    dl_iterate_phdr(visit_for_counts, &counts);
+    return counts;
 }
 
 typedef struct slot_search {
@@ -228,13 +245,102 @@ static void forget_unloaded(void) {
     patched_cnt = kept;
 }
 
-size_t sl_got_patch_if_changed(void) {
-    bool is_changed = false;
-    dl_iterate_phdr(read_changes, &is_changed);
-    if (!is_changed)
-        return 0;
+/* A new library may lie where an old one was. */
+static void note_unloads(unsigned long long subs) {
+    if (subs == seen_subs)
+        return;
+    seen_subs = subs;
+    seen_cnt = 0;
+    opened_cnt = 0;
     forget_unloaded();
-    return sl_got_patch();
+}
+
+static bool begin(void) {
+    return !atomic_flag_test_and_set_explicit(&is_busy, memory_order_acquire);
+}
+
+static void end(void) {
+    atomic_flag_clear_explicit(&is_busy, memory_order_release);
+}
+
+void sl_got_patch_if_changed(void) {
+    if (!begin())
+        return;
+    load_counts counts = read_counts();
+    note_unloads(counts.subs);
+    if (counts.adds != seen_adds) {
+        seen_adds = counts.adds;
+        patch_new_libraries();
+    }
+    end();
+}
+
+/* --- One library, known to be loaded ---------------------------------------------------------- */
+
+/* The names it needs, and what those need. */
+typedef struct needed_walk {
+    const Elf64_Dyn *opened; /* dynamic section of the library itself */
+    const char *names[NEEDED_MAX];
+    size_t name_cnt;
+    bool has_more;
+} needed_walk;
+
+static bool is_needed(const needed_walk *walk, const sl_elf_view *view) {
+    const char *name = sl_elf_soname(view);
+    for (size_t i = 0; i < walk->name_cnt; i++)
+        if (strcmp(walk->names[i], name) == 0)
+            return true;
+    return view->dynamic == walk->opened;
+}
+
+static void add_needed(needed_walk *walk, const sl_elf_view *view) {
+    for (const Elf64_Dyn *entry = view->dynamic; entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == DT_NEEDED && entry->d_un.d_val < view->string_bytes &&
+            walk->name_cnt < NEEDED_MAX)
+            walk->names[walk->name_cnt++] = view->strings + entry->d_un.d_val;
+}
+
+static int visit_needed(const sl_elf_view *view, void *walk_ptr) {
+    needed_walk *walk = walk_ptr;
+    if (is_seen(view->low) || !is_needed(walk, view))
+        return 0;
+    set_seen(view->low);
+    if (!sl_elf_contains(view, sl_hooks))
+        patch_view(view);
+    add_needed(walk, view);
+    walk->has_more = true;
+    return 0;
+}
+
+static bool is_opened(const Elf64_Dyn *dynamic) {
+    for (size_t i = 0; i < opened_cnt && i < OPENED_MAX; i++)
+        if (opened[i] == dynamic)
+            return true;
+    return false;
+}
+
+static void patch_opened(const Elf64_Dyn *dynamic) {
+    static needed_walk walk; /* under is_busy */
+    walk = (needed_walk){.opened = dynamic};
+    do {
+        walk.has_more = false;
+        sl_elf_each(visit_needed, &walk);
+    } while (walk.has_more && seen_cnt < SEEN_MAX);
+    opened[opened_cnt++ % OPENED_MAX] = dynamic;
+}
+
+void sl_got_patch_opened(void *handle) {
+    struct link_map *map = NULL;
+    if (!begin())
+        return;
+    note_unloads(read_counts().subs);
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && !is_opened(map->l_ld))
+        patch_opened(map->l_ld);
+    end();
+}
+
+void sl_got_after_fork_child(void) {
+    atomic_flag_clear(&is_busy);
 }
 
 void sl_got_restore(void) {
@@ -244,7 +350,7 @@ void sl_got_restore(void) {
         write_slot(slot, slot->before);
     }
     seen_adds = seen_subs = 0;
-    seen_cnt = 0;
+    seen_cnt = opened_cnt = 0;
 }
 
 size_t sl_got_patched_cnt(void) {

@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* The second way in: the hooked functions are put into the import slots (GOT) of the libraries of a
- * process that already runs. Every slot that was changed is remembered and can be restored (R8).
- * One thread at a time. */
+ * process that already runs. Where the recorder is preloaded, nearly all slots hold them already; those of
+ * libraries loaded with RTLD_DEEPBIND do not, and are found here. Every slot that was changed is
+ * remembered and can be restored (R8). */
 #ifndef SL_GOT_PATCH_H
 #define SL_GOT_PATCH_H
 
 #include "base/sl_base.h"
 
-/* Looks through all loaded libraries and patches the slots that are not ours yet. Returns how many
- * slots were patched by this call. */
-size_t sl_got_patch(void);
+/* Looks through the libraries that came since the last call and patches the slots that are not ours yet.
+ * Any thread; does nothing while another one is at it. */
+void sl_got_patch_if_changed(void);
 
-/* The same, but only when libraries came or went since the last call. */
-size_t sl_got_patch_if_changed(void);
+/* The same for one library that a dlopen gave to the caller, and for those it needs. May be called while
+ * the calling thread loads another one: unlike the above it touches only what is loaded for certain. */
+void sl_got_patch_opened(void *handle);
 
-/* Puts every old value back. */
+/* Puts every old value back. Not while another thread may patch. */
 void sl_got_restore(void);
+
+/* In the child of a fork. */
+void sl_got_after_fork_child(void);
 
 /* Slots that hold a replacement now, and slots that could not be written. */
 size_t sl_got_patched_cnt(void);

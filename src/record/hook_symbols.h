@@ -69,7 +69,36 @@
       "runtime: who wants the memory")                                                             \
     X(cudaMallocFromPoolAsync, "cudaMallocFromPoolAsync", sl_hook_cudaMallocFromPoolAsync,         \
       "libcudart.so", "runtime: who wants the memory")                                             \
+    X(hipMalloc, "hipMalloc", sl_hook_hipMalloc, "libamdhip64.so", "HIP: plain allocation")        \
+    X(hipMallocPitch, "hipMallocPitch", sl_hook_hipMallocPitch, "libamdhip64.so",                  \
+      "HIP: rows of a matrix")                                                                     \
+    X(hipMallocManaged, "hipMallocManaged", sl_hook_hipMallocManaged, "libamdhip64.so",            \
+      "HIP: managed memory")                                                                       \
+    X(hipExtMallocWithFlags, "hipExtMallocWithFlags", sl_hook_hipExtMallocWithFlags,               \
+      "libamdhip64.so", "HIP: fine-grained and other kinds")                                       \
+    X(hipFree, "hipFree", sl_hook_hipFree, "libamdhip64.so", "HIP: free")                          \
+    X(hipHostMalloc, "hipHostMalloc", sl_hook_hipHostMalloc, "libamdhip64.so",                     \
+      "HIP: pinned host memory")                                                                   \
+    X(hipHostFree, "hipHostFree", sl_hook_hipHostFree, "libamdhip64.so", "HIP: its free")          \
+    X(hipMallocAsync, "hipMallocAsync", sl_hook_hipMallocAsync, "libamdhip64.so",                  \
+      "HIP: from the device's pool")                                                               \
+    X(hipMallocFromPoolAsync, "hipMallocFromPoolAsync", sl_hook_hipMallocFromPoolAsync,            \
+      "libamdhip64.so", "HIP: from a pool")                                                        \
+    X(hipFreeAsync, "hipFreeAsync", sl_hook_hipFreeAsync, "libamdhip64.so", "HIP: back to a pool") \
+    X(hipMemCreate, "hipMemCreate", sl_hook_hipMemCreate, "libamdhip64.so",                        \
+      "HIP: a physical piece")                                                                     \
+    X(hipMemRelease, "hipMemRelease", sl_hook_hipMemRelease, "libamdhip64.so",                     \
+      "HIP: one holder of a piece less")                                                           \
+    X(hipMemRetainAllocationHandle, "hipMemRetainAllocationHandle",                                \
+      sl_hook_hipMemRetainAllocationHandle, "libamdhip64.so", "HIP: one holder more")              \
+    X(hipMemMap, "hipMemMap", sl_hook_hipMemMap, "libamdhip64.so", "HIP: a piece gets an address") \
+    X(hipMemUnmap, "hipMemUnmap", sl_hook_hipMemUnmap, "libamdhip64.so", "HIP: it loses it")       \
+    X(hipSetDevice, "hipSetDevice", sl_hook_hipSetDevice, "libamdhip64.so",                        \
+      "HIP: the device of a thread")                                                               \
     X(dlsym, "dlsym", sl_hook_dlsym, "libc.so", "where libraries find the driver")
+
+/* Every symbol above begins with one of these; most imports of a program do not. */
+#define SL_HOOK_FIRST_LETTERS "_cdh"
 
 typedef enum sl_hook_id {
 #define SL_HOOK_ENUM(id, symbol, replacement, library, meaning) SL_HOOK_##id,

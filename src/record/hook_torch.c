@@ -3,6 +3,7 @@
 
 #include "record/backward_map.h"
 #include "record/hook_table.h"
+#include "record/native_stack.h"
 #include "record/phase_watch.h"
 #include "record/recorder.h"
 #include "record/sampler.h"
@@ -50,8 +51,8 @@ static SL_HOT void add_origin(sl_log_event *event, const sl_capture *capture) {
     sl_stack_ref stack = sl_stack_cache_get(capture->log);
     event->tag = sl_phase_note(capture->log, capture->guard.slot, stack);
     sl_stack_ref origin = stack.id ? stack : sl_backward_find(capture->log, event->size);
-    event->stack = origin.id;
-    event->site_memo = origin.site_memo;
+    event->stack = sl_native_add(capture->log, origin.id);
+    event->site_memo = event->stack == origin.id ? origin.site_memo : NULL;
     if (stack.id && !(stack.flags & (SL_FRAME_OPTIMIZER | SL_FRAME_BACKWARD)))
         sl_backward_note_forward(stack.id);
 }
@@ -139,7 +140,7 @@ static void record_oom(int64_t size, uint64_t allocated, uint64_t reserved, uint
         return;
     sl_log_oom oom = {
         .device = device.type == DEVICE_TYPE_CPU ? -1 : device.index,
-        .stack = sl_stack_cache_get(capture.log).id,
+        .stack = sl_native_add(capture.log, sl_stack_cache_get(capture.log).id),
         .requested = (uint64_t)size,
         .allocated = allocated,
         .reserved = reserved,

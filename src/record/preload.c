@@ -7,6 +7,7 @@
 
 #include "base/diag.h"
 #include "record/recorder.h"
+#include "record/torch_check.h"
 
 static sl_diag_once bad_setting;
 
@@ -31,5 +32,7 @@ __attribute__((constructor)) static void start(void) {
 }
 
 __attribute__((destructor)) static void end(void) {
+    if (sl_recorder_is_armed() && !*sl_recorder_path())
+        sl_torch_check_at_end();
     sl_recorder_close();
 }

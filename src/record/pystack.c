@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "record/hook_cuda.h"
+#include "record/key_cache.h"
 #include "record/pystack_offsets.h"
 
 typedef struct py_runtime {
@@ -51,15 +52,6 @@ static inline int32_t load_i32(const char *at) {
     return value;
 }
 
-/* Multiply to 128 bits and fold: the mixing step of wyhash. */
-static inline uint64_t mix(uint64_t a, uint64_t b) {
-    __uint128_t product = (__uint128_t)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-#define KEY_A UINT64_C(0xa0761d6478bd642f)
-#define KEY_B UINT64_C(0xe7037ed1a0b428db)
-
 /* --- Keys (P1) ------------------------------------------------------------------------------- */
 
 static inline uint64_t code_identity(const char *code) {
@@ -71,14 +63,15 @@ static inline uint64_t code_identity(const char *code) {
     }
     const char *name = load_ptr(code + layout->code_name);
     uint64_t id = (uint64_t)(uint32_t)load_i32(code + layout->code_first_line);
-    id = id * KEY_A + load_u64(code + layout->code_filename);
-    id = id * KEY_A + load_u64(code + layout->code_linetable);
-    id = id * KEY_A + (uint64_t)(uintptr_t)name;
-    return id * KEY_A + (name ? load_u64(name + SL_PY_STR_HASH) : 0);
+    id = id * SL_KEY_A + load_u64(code + layout->code_filename);
+    id = id * SL_KEY_A + load_u64(code + layout->code_linetable);
+    id = id * SL_KEY_A + (uint64_t)(uintptr_t)name;
+    return id * SL_KEY_A + (name ? load_u64(name + SL_PY_STR_HASH) : 0);
 }
 
 static inline uint64_t key_of(const char *code, uint32_t instr_off) {
-    return mix((uint64_t)(uintptr_t)code ^ KEY_A, code_identity(code) ^ KEY_B ^ instr_off);
+    return sl_key_mix((uint64_t)(uintptr_t)code ^ SL_KEY_A,
+                      code_identity(code) ^ SL_KEY_B ^ instr_off);
 }
 
 uint64_t sl_pyframe_key(const sl_pyframe *frame) {
@@ -164,7 +157,7 @@ static inline __attribute__((always_inline)) void walk(sl_pystack *stack, bool w
         if (watches_modules && is_module_code(code))
             note_module(stack, frame, depth);
         stack->frames[depth++] = (sl_pyframe){code, (uint32_t)instr_off};
-        key = mix(key ^ key_of(code, (uint32_t)instr_off), KEY_B);
+        key = sl_key_mix(key ^ key_of(code, (uint32_t)instr_off), SL_KEY_B);
     }
     stack->depth = depth;
     stack->is_cut = frame != NULL;

@@ -11,7 +11,7 @@
 #define DEFAULT_DIR "stormlog-runs"
 
 static bool apply(sl_record_settings *settings, const sl_record_options *options) {
-    if (options->cpu > SL_RECORD_CPU_OFF || options->stacks > SL_RECORD_STACKS_NONE ||
+    if (options->cpu > SL_RECORD_CPU_OFF || options->stacks > SL_RECORD_STACKS_NATIVE ||
         (options->interval_ms && (options->interval_ms < 10 || options->interval_ms > 60000)) ||
         (options->dir && strlen(options->dir) >= sizeof settings->dir))
         return false;
@@ -19,6 +19,8 @@ static bool apply(sl_record_settings *settings, const sl_record_options *options
         settings->cpu = options->cpu == SL_RECORD_CPU_ON ? SL_CPU_ON : SL_CPU_OFF;
     if (options->stacks == SL_RECORD_STACKS_NONE)
         settings->has_stacks = false;
+    if (options->stacks == SL_RECORD_STACKS_NATIVE)
+        settings->has_stacks = settings->has_native_stacks = true;
     if (options->interval_ms)
         settings->interval_ms = options->interval_ms;
     if (options->ring_bytes)
@@ -55,6 +57,16 @@ int sl_record_is_on(void) {
 
 const char *sl_record_path(void) {
     return sl_recorder_path();
+}
+
+/* A log that is not there yet must not be made by asking. */
+uint64_t sl_record_oom_count(void) {
+    sl_capture capture;
+    if (!*sl_recorder_path() || !sl_capture_begin(&capture))
+        return 0;
+    uint64_t cnt = sl_log_oom_count(capture.log);
+    sl_capture_end(&capture);
+    return cnt;
 }
 
 void sl_record_step(uint64_t number) {

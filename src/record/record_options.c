@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/human.h"
+#include "record/alert_rules.h"
 
 static const char *text_of(sl_record_env var) {
     const char *text = getenv(sl_record_env_name(var));
@@ -43,13 +44,20 @@ static sl_status take_cpu(sl_record_settings *settings, sl_error *err) {
 }
 
 static sl_status take_stacks(sl_record_settings *settings, sl_error *err) {
+    static const struct {
+        const char *text;
+        bool has_stacks, has_native_stacks;
+    } rows[] = {{"python", true, false}, {"native", true, true}, {"none", false, false}};
     const char *text = text_of(SL_RECORD_ENV_STACKS);
-    if (!text || strcmp(text, "python") == 0)
-        return SL_OK;
-    settings->has_stacks = false;
-    if (strcmp(text, "none") == 0)
-        return SL_OK;
-    return sl_fail(err, SL_E_USAGE, "STORMLOG_STACKS is '%s'; expected python or none", text);
+    for (size_t i = 0; text && i < SL_COUNT_OF(rows); i++)
+        if (strcmp(text, rows[i].text) == 0) {
+            settings->has_stacks = rows[i].has_stacks;
+            settings->has_native_stacks = rows[i].has_native_stacks;
+            return SL_OK;
+        }
+    return text ? sl_fail(err, SL_E_USAGE,
+                          "STORMLOG_STACKS is '%s'; expected python, native or none", text)
+                : SL_OK;
 }
 
 static sl_status take_interval(sl_record_settings *settings, sl_error *err) {
@@ -64,6 +72,26 @@ static sl_status take_interval(sl_record_settings *settings, sl_error *err) {
     return SL_OK;
 }
 
+static sl_status take_percent(sl_record_env var, unsigned *percent, sl_error *err) {
+    const char *text = text_of(var);
+    unsigned value;
+    if (!text)
+        return SL_OK;
+    if (!sl_record_parse_percent(text, &value))
+        return sl_fail(err, SL_E_USAGE, "%s is '%.40s'; expected %s", sl_record_env_name(var), text,
+                       SL_RECORD_PERCENT_EXPECTED);
+    *percent = value;
+    return SL_OK;
+}
+
+static sl_status take_alert_device(sl_record_settings *settings, sl_error *err) {
+    return take_percent(SL_RECORD_ENV_ALERT_DEVICE, &settings->alert_device_pct, err);
+}
+
+static sl_status take_alert_host(sl_record_settings *settings, sl_error *err) {
+    return take_percent(SL_RECORD_ENV_ALERT_HOST, &settings->alert_host_pct, err);
+}
+
 static sl_status take_ring(sl_record_settings *settings, sl_error *err) {
     const char *text = text_of(SL_RECORD_ENV_RING);
     if (!text)
@@ -75,13 +103,16 @@ static sl_status take_ring(sl_record_settings *settings, sl_error *err) {
 
 sl_status sl_record_settings_load(sl_record_settings *settings, sl_error *err) {
     static sl_status (*const takers[])(sl_record_settings *, sl_error *) = {
-        take_dir, take_cpu, take_stacks, take_interval, take_ring};
+        take_dir,  take_cpu,          take_stacks,    take_interval,
+        take_ring, take_alert_device, take_alert_host};
     *settings = (sl_record_settings){
         .has_stacks = true,
         .has_driver = !text_of(SL_RECORD_ENV_DRIVER) || is_set(SL_RECORD_ENV_DRIVER),
         .has_tags = !text_of(SL_RECORD_ENV_TAGS) || is_set(SL_RECORD_ENV_TAGS),
         .has_modules = is_set(SL_RECORD_ENV_MODULES),
         .interval_ms = 100,
+        .alert_device_pct = SL_ALERT_DEFAULT_PCT,
+        .alert_host_pct = SL_ALERT_DEFAULT_PCT,
         .is_disabled = is_set(SL_RECORD_ENV_DISABLE),
         .is_quiet = is_set(SL_RECORD_ENV_QUIET),
     };

@@ -9,9 +9,12 @@
 #include <unistd.h>
 
 #include "base/diag.h"
+#include "record/alert_rules.h"
 #include "record/backward_map.h"
 #include "record/got_patch.h"
 #include "record/module_paths.h"
+#include "record/native_names.h"
+#include "record/native_stack.h"
 #include "record/phase_watch.h"
 #include "record/pystack.h"
 #include "record/record_helper.h"
@@ -44,7 +47,7 @@ typedef struct recorder {
 static recorder rec;
 _Atomic(sl_log *) sl_recorder_current;
 
-static sl_diag_once open_failed, thread_failed, stacks_refused;
+static sl_diag_once open_failed, thread_failed, stacks_refused, native_refused;
 
 /* --- The file ---------------------------------------------------------------------------------- */
 
@@ -89,9 +92,18 @@ static sl_status create_log(sl_error *err) {
     return sl_fail(err, SL_E_OPEN, "'%s' and 999 more exist", rec.path);
 }
 
+static void start_native_stacks(void) {
+    sl_native_detach(); /* an earlier recording may have had them */
+    if (!rec.settings.has_native_stacks || sl_native_attach() != SL_NATIVE_REFUSED)
+        return;
+    sl_log_health_add(rec.log, SL_HEALTH_STACK_FAILURE, 1);
+    sl_diag_say(&native_refused, "no native stacks: %s", sl_native_get_reason());
+}
+
 static void start_stacks(void) {
     if (!rec.settings.has_stacks || !sl_stack_cache_init())
         return;
+    start_native_stacks();
     if (sl_pystack_attach() == SL_PYSTACK_REFUSED) {
         sl_log_health_add(rec.log, SL_HEALTH_STACK_FAILURE, 1);
         sl_diag_say(&stacks_refused, "no Python stacks for Python 3.%u: %s", sl_pystack_get_minor(),
@@ -111,6 +123,8 @@ static void run_sampler(void) {
         sl_sampler_run(log);
 }
 
+/* Preloaded, the few libraries that bind past us are met in dlsym: there this thread need not hold
+ * libraries open, which could make it the one that unloads them. */
 static void run_patch(void) {
     if (rec.settings.is_patching)
         sl_got_patch_if_changed();
@@ -198,6 +212,8 @@ static void after_fork_in_parent(void) {
 static void after_fork_in_child(void) {
     sl_guard_after_fork_child();
     sl_helper_after_fork_child();
+    sl_got_after_fork_child();
+    sl_native_names_after_fork_child();
     sl_torch_profiler_after_fork_child();
     sl_sampler_after_fork_child();
     sl_vmm_after_fork_child();
@@ -208,6 +224,7 @@ static void after_fork_in_child(void) {
         sl_log_after_fork_child(rec.log);
     rec.log = NULL;
     sl_stack_cache_clear();
+    sl_native_clear();
     /* Whatever another thread of the parent was at, opening a log for example, ends here. */
     atomic_store(&rec.state, STATE_READY);
 }
@@ -236,6 +253,8 @@ bool sl_recorder_arm(const sl_record_settings *settings) {
     rec.wants_cpu =
         settings->cpu == SL_CPU_ON || (settings->cpu == SL_CPU_AUTO && !sl_record_has_gpu());
     rec.path[0] = '\0';
+    sl_alert_set_threshold(SL_ALERT_DEVICE_FULL, settings->alert_device_pct);
+    sl_alert_set_threshold(SL_ALERT_HOST_FULL, settings->alert_host_pct);
     sl_diag_silence(settings->is_quiet);
     sl_guard_init();
     register_once();
@@ -267,8 +286,16 @@ void sl_recorder_close(void) {
         sl_sampler_reset();
         sl_log_close(rec.log);
         sl_stack_cache_clear();
+        sl_native_clear();
     }
     rec.log = NULL;
+}
+
+void sl_recorder_note_library(void *handle) {
+    int saved_errno = errno;
+    if (atomic_load_explicit(&rec.state, memory_order_acquire) != STATE_OFF)
+        sl_got_patch_opened(handle);
+    errno = saved_errno;
 }
 
 bool sl_recorder_is_armed(void) {

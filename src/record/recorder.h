@@ -25,6 +25,10 @@ sl_log *sl_recorder_open(void);
 /* Closes the log and the helper thread. Events that come later are not recorded. Idempotent. */
 void sl_recorder_close(void);
 
+/* The program has loaded this library: it is patched where it binds past the recorder. Not for the event
+ * path. errno stays. */
+void sl_recorder_note_library(void *handle);
+
 /* Armed, open or paused. */
 bool sl_recorder_is_armed(void);
 

@@ -1,113 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/stack_cache.h"
 
-#include <stdatomic.h>
-#include <string.h>
-#include <sys/mman.h>
-
+#include "record/key_cache.h"
 #include "record/module_paths.h"
 #include "record/phase_watch.h"
 #include "record/pystack.h"
 
-/* An entry is usable when value is not 0. A thread that finds its key with value 0 met another
- * thread between its two stores, and treats it as a miss. */
-typedef struct cache_entry {
-    _Atomic(uint64_t) key;   /* 0 = free */
-    _Atomic(uint64_t) value; /* VALUE_SET | flags << 32 | id */
-    uint32_t site_memo;      /* (atomic) the log's, see sl_log_event */
-    uint32_t unused[3];      /* two entries fill a cache line */
-} cache_entry;
+static sl_key_cache stacks = SL_KEY_CACHE_INIT(1u << 17); /* 4 MiB */
+static sl_key_cache frames = SL_KEY_CACHE_INIT(1u << 15); /* 1 MiB */
 
+/* Values: VALUE_SET | flags << 32 | id. */
 #define VALUE_SET (UINT64_C(1) << 63)
-#define PROBE_MAX 16
 
-/* Only the first entries are used as long as they suffice: a program has a few hundred stacks, and
- * these should not lie in as many pages. */
-typedef struct cache_table {
-    cache_entry *entries; /* mapped, entry_max of them */
-    size_t entry_max;     /* a power of two, like entry_cnt */
-    _Atomic(size_t) entry_cnt;
-    _Atomic(size_t) used_cnt;
-} cache_table;
-
-#define FIRST_ENTRY_CNT 1024u
-#define GROW_FACTOR     4
-
-static cache_table stacks = {.entry_max = 1u << 17, .entry_cnt = FIRST_ENTRY_CNT}; /* 4 MiB */
-static cache_table frames = {.entry_max = 1u << 15, .entry_cnt = FIRST_ENTRY_CNT}; /* 1 MiB */
-
-static bool table_init(cache_table *table) {
-    if (table->entries)
-        return true;
-    void *at = mmap(NULL, table->entry_max * sizeof(cache_entry), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED)
+static inline bool find(const sl_key_cache *cache, uint64_t key, sl_stack_ref *ref) {
+    sl_key_cache_hit hit = sl_key_cache_find(cache, key);
+    if (SL_UNLIKELY(!hit.value))
         return false;
-    table->entries = at;
+    *ref = (sl_stack_ref){(uint32_t)hit.value, (uint32_t)(hit.value >> 32) & 0x7fffffff, hit.memo};
     return true;
 }
 
-static void table_clear(cache_table *table) {
-    if (table->entries)
-        madvise(table->entries, table->entry_max * sizeof(cache_entry), MADV_DONTNEED);
-    atomic_store(&table->used_cnt, 0);
-}
-
-/* A full table is emptied, and larger from then on if it can be. */
-static void table_make_room(cache_table *table) {
-    size_t cnt = atomic_load(&table->entry_cnt);
-    if (atomic_load(&table->used_cnt) < cnt / 4 * 3)
-        return;
-    size_t more = cnt * GROW_FACTOR;
-    atomic_store(&table->entry_cnt, more < table->entry_max ? more : table->entry_max);
-    table_clear(table);
-}
-
-static sl_stack_ref ref_of(cache_entry *entry, uint64_t value) {
-    return (sl_stack_ref){(uint32_t)value, (uint32_t)(value >> 32) & 0x7fffffff, &entry->site_memo};
-}
-
-static inline bool table_find(const cache_table *table, uint64_t key, sl_stack_ref *ref) {
-    size_t mask = atomic_load_explicit(&table->entry_cnt, memory_order_relaxed) - 1;
-    for (size_t i = 0; i < PROBE_MAX; i++) {
-        cache_entry *entry = &table->entries[(key + i) & mask];
-        uint64_t found = atomic_load_explicit(&entry->key, memory_order_acquire);
-        if (SL_LIKELY(found == key)) {
-            uint64_t value = atomic_load_explicit(&entry->value, memory_order_acquire);
-            *ref = ref_of(entry, value);
-            return value != 0;
-        }
-        if (found == 0)
-            return false;
-    }
-    return false;
-}
-
-static void table_add(cache_table *table, uint64_t key, uint64_t value) {
-    /* Emptying gives zero pages: a thread that probes meanwhile sees misses, never a mixture,
-     * because a key and its value lie in one page. */
-    table_make_room(table);
-    size_t mask = atomic_load(&table->entry_cnt) - 1;
-    for (size_t i = 0; i < PROBE_MAX; i++) {
-        cache_entry *entry = &table->entries[(key + i) & mask];
-        uint64_t found = 0;
-        bool is_new = atomic_compare_exchange_strong(&entry->key, &found, key);
-        if (!is_new && found != key)
-            continue;
-        atomic_store_explicit(&entry->value, value, memory_order_release);
-        if (is_new)
-            atomic_fetch_add(&table->used_cnt, 1);
-        return;
-    }
-}
-
 bool sl_stack_cache_init(void) {
-    return table_init(&stacks) && table_init(&frames);
+    return sl_key_cache_init(&stacks) && sl_key_cache_init(&frames);
 }
 
 void sl_stack_cache_clear(void) {
-    table_clear(&stacks);
-    table_clear(&frames);
+    sl_key_cache_clear(&stacks);
+    sl_key_cache_clear(&frames);
 }
 
 static uint64_t value_of(sl_stack_ref ref) {
@@ -137,10 +56,10 @@ static sl_stack_ref intern_frame(sl_log *log, const sl_pyframe *frame) {
 static sl_stack_ref find_frame(sl_log *log, const sl_pyframe *frame) {
     uint64_t key = sl_pyframe_key(frame) | 1;
     sl_stack_ref ref;
-    if (table_find(&frames, key, &ref))
+    if (find(&frames, key, &ref))
         return ref;
     ref = intern_frame(log, frame);
-    table_add(&frames, key, value_of(ref));
+    sl_key_cache_add(&frames, key, value_of(ref));
     return ref;
 }
 
@@ -169,7 +88,7 @@ static __attribute__((noinline)) sl_stack_ref intern_stack(sl_log *log, const sl
         if (module_frame && i == stack->module_pos)
             ref.id = sl_log_stack_child(log, ref.id, module_frame);
     }
-    table_add(&stacks, stack->key, value_of(ref));
+    sl_key_cache_add(&stacks, stack->key, value_of(ref));
     return ref;
 }
 
@@ -186,7 +105,7 @@ SL_HOT sl_stack_ref sl_stack_cache_get(sl_log *log) {
         stack.key += module_frame * UINT64_C(0x9e3779b97f4a7c15);
         stack.key |= 1;
     }
-    if (SL_LIKELY(table_find(&stacks, stack.key, &ref)))
+    if (SL_LIKELY(find(&stacks, stack.key, &ref)))
         return ref;
     return intern_stack(log, &stack, module_frame);
 }
@@ -205,9 +124,9 @@ SL_HOT sl_stack_ref sl_stack_cache_get_backward(sl_log *log, uint32_t forward,
                                                 sl_backward_match match) {
     uint64_t key = (((uint64_t)forward << 1 | match) + 1) * UINT64_C(0x9e3779b97f4a7c15);
     sl_stack_ref ref = {0, 0, NULL};
-    if (SL_LIKELY(table_find(&stacks, key, &ref)))
+    if (SL_LIKELY(find(&stacks, key, &ref)))
         return ref;
     ref = (sl_stack_ref){pseudo_child(log, forward, backward_texts[match]), 0, NULL};
-    table_add(&stacks, key, value_of(ref));
+    sl_key_cache_add(&stacks, key, value_of(ref));
     return ref;
 }

@@ -83,11 +83,19 @@ def _():
 
 @tap.test("output to a folder or a missing place is told")
 def _(folder):
-    done = stormlog("export", H200[0], "-o", folder)
+    done = stormlog("analyze", H200[0], "-o", folder)
     tap.equal(done.returncode, 2, done.stderr)
     done = stormlog("export", H200[0], "-o", os.path.join(folder, "none", "x"))
     tap.equal(done.returncode, 4, done.stderr)
     tap.equal(os.listdir(folder), [], "files left behind")
+
+
+@tap.test("export into a folder names the file after the input")
+def _(folder):
+    done = stormlog("export", H200[0], "--to", "folded", "-o", folder)
+    name = os.path.basename(str(H200[0])).split(".pickle")[0] + ".folded"
+    tap.equal((done.returncode, done.stdout), (0, f"{folder}/{name}\n"), done.stderr)
+    tap.equal(os.listdir(folder), [name], "files")
 
 
 tap.main()

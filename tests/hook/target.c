@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,17 +113,109 @@ static void vmm(void) {
     _exit(0);
 }
 
-/* One block on device 1, then waits for its standard input to end. */
-static void wait_for_input(void) {
-    void *cuda = load("libc10_cuda.so");
-    void (*event)(uint64_t, int64_t, size_t, size_t, int);
+/* A library that binds past the preloaded one, with its slots bound at once and when they are first used. */
+static void deepbind(int flags) {
+    int (*take)(void **, size_t);
+    void *(*address)(void), *block;
+    void (*stop)(void);
+    Dl_info info = {0};
+    void *lib = dlopen("libdeep.so", flags | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (!lib)
+        exit(99);
+    *(void **)&take = dlsym(lib, "deep_take");
+    *(void **)&address = dlsym(lib, "deep_address");
+    printf("first %d\n", take(&block, 3 * MIB));
+    printf("second %d\n", take(&block, 5 * MIB));
+    *(void **)&stop = dlsym(RTLD_DEFAULT, "sl_record_stop");
+    stop();
+    dladdr(address(), &info);
+    printf("restored %d\n", info.dli_fname && strstr(info.dli_fname, "libcudart") != NULL);
+    printf("third %d\n", take(&block, 7 * MIB));
+    fflush(stdout);
+    _exit(0);
+}
+
+static void deepbind_now(void) {
+    deepbind(RTLD_NOW);
+}
+
+static void deepbind_lazy(void) {
+    deepbind(RTLD_LAZY);
+}
+
+/* By calling library, and by a program that looks HIP up itself. */
+static void hip(void) {
+    void *lib = load("libc10_hip.so"), *runtime = load("libamdhip64.so"), *own;
+    int (*calls)(void), (*pieces)(void), (*own_alloc)(void **, size_t);
+    void (*tensor)(void);
+    *(void **)&calls = dlsym(lib, "hip_calls");
+    *(void **)&pieces = dlsym(lib, "hip_pieces");
+    *(void **)&tensor = dlsym(lib, "hip_tensor");
+    *(void **)&own_alloc = dlsym(runtime, "hipMalloc");
+    printf("calls_failed %d\n", calls());
+    printf("pieces_failed %d\n", pieces());
+    printf("own %d\n", own_alloc(&own, 11 * MIB));
+    tensor();
+    printf("calls %ld\n", value_of(runtime, "fake_hip_calls"));
+    fflush(stdout);
+    _exit(0);
+}
+
+/* Two threads, each on a device of its own, at the same time; then as below. */
+typedef struct device_work {
+    void *lib;
+    int device;
+    pthread_barrier_t *both;
+} device_work;
+
+static void *use_one_device(void *arg) {
+    const device_work *work = arg;
+    uint64_t (*take)(size_t);
+    void (*use_device)(int);
+    *(void **)&take = dlsym(work->lib, "lib_take");
+    *(void **)&use_device = dlsym(work->lib, "lib_use_device");
+    use_device(work->device);
+    for (int i = 0; i < 50; i++) {
+        pthread_barrier_wait(work->both);
+        take((size_t)(work->device + 1) * MIB);
+    }
+    return NULL;
+}
+
+static void wait_for_end(void) {
     char byte;
-    *(void **)&event = dlsym(cuda, "fake_event");
-    event(0x1000, 512, 512, 2 * MIB, 1);
     puts("ready 1");
     fflush(stdout);
     while (read(0, &byte, 1) > 0)
         ;
+}
+
+static void two_devices(void) {
+    int (*start)(void);
+    pthread_barrier_t both;
+    pthread_t threads[2];
+    device_work work[2];
+    void *lib = load("libcublas.so");
+    *(void **)&start = dlsym(lib, "lib_start");
+    start();
+    pthread_barrier_init(&both, NULL, 2);
+    for (int i = 0; i < 2; i++) {
+        work[i] = (device_work){lib, i, &both};
+        pthread_create(&threads[i], NULL, use_one_device, &work[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    wait_for_end();
+    _exit(0);
+}
+
+/* One block on device 1, then waits for its standard input to end. */
+static void wait_for_input(void) {
+    void *cuda = load("libc10_cuda.so");
+    void (*event)(uint64_t, int64_t, size_t, size_t, int);
+    *(void **)&event = dlsym(cuda, "fake_event");
+    event(0x1000, 512, 512, 2 * MIB, 1);
+    wait_for_end();
 }
 
 /* Without a driver nobody must find one, and dlsym must answer for its caller. */
@@ -141,6 +234,10 @@ int main(int argc, char **argv) {
     } scenarios[] = {{"torch", torch},
                      {"driver", driver},
                      {"vmm", vmm},
+                     {"hip", hip},
+                     {"two_devices", two_devices},
+                     {"deepbind_now", deepbind_now},
+                     {"deepbind_lazy", deepbind_lazy},
                      {"wait", wait_for_input},
                      {"without_driver", without_driver}};
     for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof scenarios[0]; i++)

@@ -41,6 +41,24 @@ def _(folder):
     tap.equal([(oom["device"], oom["requested"], oom["allocated"]) for oom in row.ooms], [(0, 5 * MIB, 40 * 512)])
 
 
+@tap.test("a torch of an unknown version: one line names it, nothing is left, and the program runs on")
+def _(folder):
+    if b"__asan_init" in open(stormlog, "rb").read():
+        tap.skip("a sanitized library cannot be preloaded into a plain program")
+    libraries = os.path.join(folder, "lib")
+    os.mkdir(libraries)
+    os.symlink(os.path.join(fakes, "unknown_c10.so"), os.path.join(libraries, "libc10.so"))
+    out = os.path.join(folder, "run")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("STORMLOG_", "CUDA_"))}
+    command = ["/usr/bin/python3", "-c", "import ctypes; ctypes.CDLL('libc10.so'); print('on')"]
+    result = tap.run([stormlog, "run", "-o", out, "--", *command], env={**clean, "LD_LIBRARY_PATH": libraries})
+    tap.equal((result.returncode, result.stdout), (0, "on\n"), result.stderr)
+    tap.equal(len(result.stderr.splitlines()), 2, result.stderr)
+    tap.contains(result.stderr, "libc10.so' has none of the functions through which PyTorch's memory is seen")
+    tap.contains(result.stderr, "no memory event was seen in this run")
+    tap.equal(os.path.exists(out), False, "a folder was left")
+
+
 @tap.test("the driver's functions are found through dlsym and cuGetProcAddress, by calling library")
 def _(folder):
     facts, totals = record(folder, "driver")
@@ -48,6 +66,8 @@ def _(folder):
     sites = {(site.label, site.device): (site.alloc_cnt, site.live_bytes)
              for site in totals[0].select(domain=slog_totals.DRIVER)}
     tap.equal(sites, {("libcublas", 0): (2, 64 * MIB), ("libcublas", 1): (2, 20 * MIB), ("target", 1): (2, 8 * MIB)})
+    curves = {key: value for key, (value, _) in totals[0].counters.items() if key in sites}
+    tap.equal(curves, {key: live for key, (_, live) in sites.items()}, "what they have is a curve too, which outlives the ring")
 
 
 @tap.test("--no-driver leaves the driver alone")
@@ -65,6 +85,28 @@ def _(folder):
     tap.equal(totals[0].sum("live_bytes", 2, slog_totals.DRIVER), 4 * MIB)
 
 
+@tap.test("a library loaded with RTLD_DEEPBIND is seen, once, and gets its own functions back at the stop")
+def _(folder):
+    for binding in ("now", "lazy"):
+        facts, totals = record(os.path.join(folder, binding), "deepbind_" + binding)
+        tap.equal(facts, {"first": "0", "second": "0", "restored": "1", "third": "0"}, binding)
+        sites = [(site.label, site.alloc_cnt, site.live_bytes) for site in totals[0].select(domain=slog_totals.DRIVER)]
+        tap.equal(sites, [("libdeep", 2, 8 * MIB)], binding)
+
+
+@tap.test("HIP: every kind of allocation, by calling library and device, and the pieces of virtual memory")
+def _(folder):
+    facts, totals = record(folder, "hip")
+    tap.equal(facts, {"calls_failed": "0", "pieces_failed": "0", "own": "0", "calls": "25"})
+    sites = {}
+    for site in totals[0].select(domain=slog_totals.DRIVER):
+        cnt, live = sites.get((site.label, site.device), (0, 0))
+        sites[site.label, site.device] = (cnt + site.alloc_cnt, live + site.live_bytes)
+    tap.equal(sites, {("libc10_hip", 0): (4, 7 * MIB), ("libc10_hip", -1): (2, 3 * MIB),
+                      ("libc10_hip", 1): (7, 23 * MIB), ("target", 1): (1, 11 * MIB)})
+    tap.equal(totals[0].sum("live_bytes", 1), 512, "torch's tensors have the device type HIP there")
+
+
 @tap.test("without a driver nobody finds one, and dlsym answers for its caller")
 def _(folder):
     facts, totals = record(folder, "without_driver")
@@ -72,20 +114,33 @@ def _(folder):
     tap.equal(len(totals), 0, "recordings")
 
 
-def device_counters(folder, **env):
-    """Counters of device 1 once the recorder has read them, in a process that waits meanwhile."""
+def all_counters(folder, scenario="wait", devices=(1,), **env):
+    """Counters by name and device once the recorder has read them, in a process that waits meanwhile."""
     out = os.path.join(folder, "run")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("STORMLOG_", "CUDA_"))}
-    process = subprocess.Popen([stormlog, "run", "-o", out, "--interval", "10ms", "--", target, "wait"],
+    process = subprocess.Popen([stormlog, "run", "-o", out, "--interval", "10ms", "--", target, scenario],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env={**clean, "LD_LIBRARY_PATH": fakes, **env})
     process.stdout.readline()
     deadline = time.monotonic() + 30
     counters = {}
-    while ("power", 1) not in counters and time.monotonic() < deadline:
+    while any(("power", device) not in counters for device in devices) and time.monotonic() < deadline:
         counters = slog_totals.load_all(out)[0].counters
     process.communicate("", timeout=60)
-    return {name: value for (name, device), value in counters.items() if device == 1}
+    return counters
+
+
+def device_counters(folder, **env):
+    return {name: value for (name, device), value in all_counters(folder, **env).items() if device == 1}
+
+
+@tap.test("two threads on two devices: each block is on its thread's device, and both cards are read")
+def _(folder):
+    counters = all_counters(folder, "two_devices", devices=(0, 1), FAKE_NVML_PID="own")
+    tap.equal([counters["device_used", device][0] for device in (0, 1)], [1 << 30, 2 << 30])
+    row = slog_totals.load_all(os.path.join(folder, "run"))[0]
+    tap.equal([(row.sum("alloc_cnt", device, slog_totals.DRIVER), row.sum("live_bytes", device, slog_totals.DRIVER))
+               for device in (0, 1)], [(50, 50 * MIB), (50, 100 * MIB)])
 
 
 @tap.test("NVML: the card, this process and the others; what is missing says why")
@@ -107,10 +162,10 @@ def _(folder):
     tap.contains(result.stdout, """Device 1
     2.00 GiB  of 8.00 GiB in use on the card
        512 B  tensors
-    2.00 MiB  held by PyTorch's allocator beyond that
-     298 MiB  CUDA context, modules and what was not seen
+    2.00 MiB  allocator's cache
+     298 MiB  CUDA context and modules
      100 MiB  other processes
-     600 MiB  kept by the driver for itself
+     600 MiB  kept by the driver
     1.02 GiB  rest
 """)
 
@@ -133,7 +188,10 @@ def _(folder):
     result = tap.run([stormlog, "top", os.path.join(folder, "run")])
     lines = [line for line in result.stdout.splitlines() if "alert after" in line]
     tap.equal(len(lines), 1, result.stdout)
-    tap.contains(lines[0], "device 1: less than a twentieth of the card is free")
+    tap.contains(lines[0], "device 1: 95 % or more of the card is used")
+    result = tap.run([stormlog, "analyze", "--format", "json", os.path.join(folder, "run")])
+    alerts = [(alert["device"], alert["severity"], alert["text"]) for alert in json.loads(result.stdout)["alerts"]]
+    tap.equal(alerts, [(1, "warning", "95 % or more of the card is used")], "the report has it too")
 
 
 @tap.test("top: what was not measured is unknown, and libraries have their names")
@@ -152,6 +210,13 @@ def _(folder):
     tap.equal(counters["process_used"][0], None)
     tap.contains(counters["process_used"][1], "does not list this process")
     tap.equal(counters["other_processes"][0], None, "one of the others may be this process")
+
+
+@tap.test("NVML: clients of the multi-process service are found, and nobody counts twice")
+def _(folder):
+    counters = device_counters(folder, FAKE_NVML_PID="mps")
+    tap.equal(counters["process_used"], (200 * MIB, ""))
+    tap.equal(counters["other_processes"], (150 * MIB, ""))
 
 
 @tap.test("NVML: CUDA_VISIBLE_DEVICES renumbers the cards, and a card that is not there is unknown")

@@ -16,7 +16,7 @@ HEALTH = ["dropped", "skipped_chunks", "string_overflow", "frame_overflow", "sta
           "live_overflow", "label_overflow", "thread_overflow", "counter_overflow", "curve_late", "unknown_free",
           "double_alloc", "size_mismatch", "size_clamped", "bad_event", "extend_failed", "hook_failure",
           "stack_failure", "reentry", "sample_failure", "tag_limit"]
-COUNTERS = {1: "allocated", 2: "reserved", 4: "device_used", 5: "device_total", 6: "process_used", 8: "host_rss",
+COUNTERS = {1: "allocated", 2: "reserved", 4: "device_used", 5: "device_total", 6: "process_used", 7: "driver_used", 8: "host_rss",
             9: "host_available", 10: "host_cgroup", 11: "utilization", 13: "temperature", 14: "power", 16: "custom"}
 BLOCK, SEGMENT, DRIVER = 1, 2, 3
 STEP = 16
@@ -168,7 +168,7 @@ def read_counters(reader, totals):
         kind = COUNTERS.get(word & 255)
         if not kind:
             continue
-        key = (reader.string(word >> 32) if kind == "custom" else kind, signed((word >> 16) & 0xffff, 16))
+        key = (reader.string(word >> 32) if word >> 32 else kind, signed((word >> 16) & 0xffff, 16))
         totals.counters[key] = (last if not why else None, reader.string(why))
         totals.peaks[key] = read_peak(reader, i)
 

@@ -112,6 +112,7 @@ CALLABLES = {
     "_record.start": [lambda: _record.start(dir=5), lambda: _record.start(cpu="x")],
     "_record.stop": [_record.stop],
     "_record.is_on": [_record.is_on],
+    "_record.oom_count": [_record.oom_count],
     "_record.path": [_record.path],
     "_record.step": [lambda: _record.step(1), lambda: _record.step("x")],
     "_record.mark": [lambda: _record.mark("x"), lambda: _record.mark(5)],

@@ -121,6 +121,52 @@ assert sorted(name for name in os.listdir(".") if name.endswith("pickle")) == [
 """, RANK="1", WORLD_SIZE="2")
 
 
+@tap.test("failed requests leave a bundle each, also when the error is caught")
+def _(folder):
+    script(folder, WORK + """
+with stormlog.record(dir=folder, cpu=True, oom_snapshot=None) as recording:
+    work(2)
+    for attempt in range(2):
+        try:
+            torch.empty(1 << 45)
+        except RuntimeError:
+            kept.clear()
+    assert recording.oom_bundles == [], "nothing is read while the program goes on"
+assert recording.oom_bundles == [recording.path + ".oom-1", recording.path + ".oom-2"], recording.oom_bundles
+for path, held in zip(recording.oom_bundles, (2 << 20, 0)):
+    report = stormlog.analyze(path)
+    assert (report["inputs"][0]["kind"], report["verdict"]) == ("oom-bundle", "oom"), report
+    assert report["oom"]["requested_bytes"] == 4 << 45 and report["oom"]["count"] <= 2, report["oom"]
+    assert report["oom"]["allocated_bytes"] == held, report["oom"]
+""")
+
+
+@tap.test("a program that ends without stop() leaves its bundle, too")
+def _(folder):
+    script(folder, WORK + """
+recording = stormlog.record(dir=folder, cpu=True, oom_snapshot=None)
+work(1)
+try:
+    torch.empty(1 << 45)
+except RuntimeError:
+    pass
+""")
+    name, = [name for name in os.listdir(folder) if name.endswith(".oom-1")]
+    tap.equal(stormlog.analyze(Path(folder) / name)["oom"]["allocated_bytes"], 1 << 20, "held at the failure")
+
+
+@tap.test("an uncaught failure leaves its bundle before the recording ends")
+def _(folder):
+    script(folder, WORK + """
+try:
+    with stormlog.record(dir=folder, cpu=True, oom_snapshot=None) as recording:
+        torch.empty(1 << 60)
+except RuntimeError as error:
+    assert "allocate" in str(error), error
+assert len(recording.oom_bundles) == 1, recording.oom_bundles
+""")
+
+
 @tap.test("before and after with diff")
 def _(folder):
     out = script(folder, WORK + """

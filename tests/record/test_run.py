@@ -5,7 +5,10 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 
@@ -326,6 +329,48 @@ def _(folder):
     tap.contains(result.stderr, "/proc/nowhere/run")
 
 
+@tap.test("no permission for the folder of -o: one line, and the program runs on unrecorded")
+def _(folder):
+    need_preload()
+    closed = os.path.join(folder, "closed")
+    os.mkdir(closed, 0o555)
+    places = ["/proc/nowhere/run", os.path.join(folder, "closed", "run")]
+    for place in places[:1] if os.geteuid() == 0 else places:
+        result = tap.run([stormlog, "run", "-o", place, "--", "sh", "-c", "echo on; exit 6"], env=clean_env())
+        tap.equal((result.returncode, result.stdout), (6, "on\n"), result.stderr)
+        tap.equal(len(result.stderr.splitlines()), 1, result.stderr)
+        tap.contains(result.stderr, f"cannot make the folder '{place}'")
+        tap.contains(result.stderr, "it runs on its own")
+
+
+@tap.test("a disk that is full: before the file is one line, later the loss is counted; the program runs on")
+def _(folder):
+    need_torch()
+    place, source = os.path.join(folder, "small"), python(folder, """
+import torch
+for i in range(400000):
+    torch.empty(64)
+print("done")
+""")
+    os.mkdir(place)
+    if tap.run(["unshare", "-rm", "mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place]).returncode != 0:
+        tap.skip("no small file system can be mounted here")
+
+    def run_in(size):
+        command = f"mount -t tmpfs -o size={size} tmpfs {place} && '{stormlog}' run -o {place}/run -- {' '.join(source)};" \
+                  f" echo exit $?; ls -A {place}; '{stormlog}' fsck {place}/run"
+        return tap.run(["unshare", "-rm", "sh", "-c", command], env=clean_env())
+
+    result = run_in("2m")
+    tap.equal(result.stdout, "done\nexit 0\n", "nothing is left; " + result.stderr)
+    tap.contains(result.stderr, "stormlog: not recording: cannot create ")
+    tap.contains(result.stderr, "No space left on device; the program runs on")
+    result = run_in("22m")
+    tap.true(result.stdout.startswith("done\nexit 0\n"), result.stdout + result.stderr)
+    tap.contains(result.stdout, "regions that could not grow (disk full?)")
+    tap.contains(result.stdout, "no damage found")
+
+
 @tap.test("no room for the file: one line, nothing left, and the program runs on")
 def _(folder):
     def limit():
@@ -365,6 +410,83 @@ def _(folder):
     tap.equal((result.returncode, result.stdout), (3, "hello\n"))
     tap.contains(result.stderr, "statically linked")
     tap.equal(sorted(os.listdir(folder)), ["s.c", "static"], "files left")
+
+
+@tap.test("a program for 32 bits runs all the same, and that is said")
+def _(folder):
+    path = os.path.join(folder, "program32")
+    code = bytes([0xb8, 1, 0, 0, 0, 0xbb, 5, 0, 0, 0, 0xcd, 0x80])      # exit(5), by the i386 system call
+    header = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, 0x8048054, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+    segment = struct.pack("<IIIIIIII", 1, 0, 0x8048000, 0x8048000, 84 + len(code), 84 + len(code), 5, 0x1000)
+    with open(path, "wb") as file:
+        file.write(header + segment + code)
+    os.chmod(path, 0o755)
+    try:
+        if subprocess.run([path]).returncode != 5:
+            tap.skip("this kernel does not run 32-bit programs as expected")
+    except OSError as error:
+        tap.skip(f"this kernel runs no 32-bit programs: {error}")
+    result = tap.run([stormlog, "run", "--", path], env=clean_env(), cwd=folder)
+    tap.equal(result.returncode, 5, result.stderr)
+    tap.contains(result.stderr, "it is not a 64-bit program for this processor; it runs on its own")
+    tap.equal(os.listdir(folder), ["program32"], "files left")
+
+
+@tap.test("a setuid program runs all the same, and that is said")
+def _(folder):
+    path = os.path.join(folder, "id")
+    shutil.copy("/usr/bin/id", path)
+    if os.geteuid() != 0:
+        tap.skip("only root can make a program of another owner")
+    os.chown(path, 12345, -1)
+    os.chmod(path, 0o4755)
+    result = tap.run([stormlog, "run", "--", path, "-u"], env=clean_env(), cwd=folder)
+    tap.equal((result.returncode, len(result.stderr.splitlines())), (0, 1), result.stderr)
+    tap.contains(result.stderr, "it is setuid, setgid or has capabilities")
+    tap.equal(os.listdir(folder), ["id"], "files left")
+    os.chown(path, os.geteuid(), -1)
+    os.chmod(path, 0o4755)
+    result = tap.run([stormlog, "run", "--", path, "-u"], env=clean_env(), cwd=folder)
+    tap.contains(result.stderr, "no memory event was seen", "the caller's own program gains no rights: it is recorded")
+
+
+@tap.test("torchrun: each rank has its file, named after it")
+def _(folder):
+    need_torch()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    program = python(folder, """
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+x = torch.ones(1000 * (1 + dist.get_rank()))      # line 4
+dist.barrier()
+""")[1]
+    # The launcher of torch 1.13 cannot do without these two under Python 3.11.
+    launcher = ["-m", "torch.distributed.run", "--redirects", "1", "--tee", "1", "--log_dir", f"{folder}/logs"]
+    _, totals = record(folder, PYTHON, *launcher, "--nproc_per_node", "2", "--master_port", str(port), program,
+                       env=clean_env(OMP_NUM_THREADS="1"), timeout=120)
+    tap.equal(sorted((row.rank, row.local_rank, row.world_size) for row in totals), [(0, 0, 2), (1, 1, 2)], "ranks")
+    for row in totals:
+        tap.true(os.path.basename(row.path).startswith(f"rank{row.rank}-"), row.path)
+        tap.equal([site.alloc_bytes for site in row.at_line("program.py", 4)], [4000 * (1 + row.rank)], "its own line")
+
+
+@tap.test("a run with an alert says so once, and top shows it")
+def _(folder):
+    source = python(folder, "import time, torch\nx = torch.ones(1)\ntime.sleep(0.5)\n")
+    result, _ = record(folder, *source, options=["--alert-host", "1%"])
+    lines = [line for line in result.stderr.splitlines() if "alert" in line]
+    tap.equal(len(lines), 1, result.stderr)
+    tap.contains(lines[0], "stormlog: alert: host: 1 % or more of the host's memory is used (")
+    tap.contains(tap.run([stormlog, "top", f"{folder}/run"]).stdout, ": 1 % or more of the host's memory is used")
+    os.mkdir(f"{folder}/off")
+    result, totals = record(f"{folder}/off", *source, options=["--alert-host", "off", "--alert-device", "off"])
+    tap.true("alert" not in result.stderr, result.stderr)
+    for wrong in ("0", "101%", "9x", "-1"):
+        result = tap.run([stormlog, "run", "--alert-device=" + wrong, "--", "true"])
+        tap.equal((result.returncode, result.stderr),
+                  (2, f"stormlog: --alert-device is '{wrong}'; expected 1% to 100%, or off\n"))
 
 
 @tap.test("signals are handed on")

@@ -126,6 +126,25 @@ def _(folder):
     tap.equal(run(folder, source, command=command)[0].stdout, "-1 -1\n")
 
 
+@tap.test("native stacks, and none of them in the next recording")
+def _(folder):
+    if os.uname().machine != "x86_64":
+        tap.skip("native stacks are for x86-64 only")
+    _, totals = run(folder, """
+import torch
+for stacks in (2, 0):
+    assert start(stacks=stacks) == 0
+    x = torch.ones(100 + stacks)
+    del x
+    library.sl_record_stop()
+""")
+    found = {size: row.sites[0].stack for row in totals for size in sizes(row)}
+    tap.equal(sorted(found), [400, 408])
+    native = [frame for frame in found[408] if "libtorch_cpu" in frame[1]]
+    tap.true(native, f"frames of libtorch_cpu: {found[408]}")
+    tap.equal([frame[0] for frame in found[400]], ["<module>"])
+
+
 @tap.test("options that make no sense are refused")
 def _(folder):
     result, _ = run(folder, """

@@ -61,6 +61,23 @@ static void raises_once_until_it_is_over(void **state) {
     check(99, 2);
 }
 
+static void thresholds_can_be_set(void **state) {
+    (void)state;
+    uint64_t before = alert_cnt();
+    sl_alert_reset();
+    sl_alert_set_threshold(SL_ALERT_DEVICE_FULL, 60);
+    check(59, before);
+    check(60, before + 1);
+    check(56, before + 1); /* the alert is over below 55 % only */
+    check(99, before + 1);
+    sl_alert_reset();
+    sl_alert_set_threshold(SL_ALERT_DEVICE_FULL, SL_ALERT_OFF);
+    check(100, before + 1);
+    sl_alert_set_threshold(SL_ALERT_DEVICE_FULL, 1);
+    check(1, before + 2);
+    sl_alert_set_threshold(SL_ALERT_DEVICE_FULL, SL_ALERT_DEFAULT_PCT);
+}
+
 static void unknown_changes_nothing(void **state) {
     (void)state;
     uint64_t before = alert_cnt();
@@ -75,6 +92,7 @@ static void unknown_changes_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(raises_once_until_it_is_over),
+        cmocka_unit_test(thresholds_can_be_set),
         cmocka_unit_test(unknown_changes_nothing),
     };
     return cmocka_run_group_tests(tests, open_log, close_log);

@@ -12,6 +12,7 @@ static void every_row_is_complete_and_unique(void **state) {
         const sl_hook *hook = &sl_hooks[i];
         assert_non_null(hook->replacement);
         assert_true(hook->symbol[0] && hook->library[0] && hook->meaning[0]);
+        assert_non_null(strchr(SL_HOOK_FIRST_LETTERS, hook->symbol[0]));
         for (unsigned j = 0; j < i; j++) {
             assert_string_not_equal(hook->symbol, sl_hooks[j].symbol);
             assert_ptr_not_equal(hook->replacement, sl_hooks[j].replacement);

@@ -162,12 +162,63 @@ static void counters_know_when_they_are_not_available(void **state) {
     sl_log_reader_close(r);
 }
 
+/* As the recorder does it: the host's counters first, then a device at a time, all of its own at
+ * once, with a maintain before each. Nothing may be turned away. */
+static void sixteen_devices_find_room_at_once(void **state) {
+    SL_UNUSED(state);
+    const uint32_t host_cnt = 5, device_cnt = 10;
+    sl_log *log = NULL;
+    sl_log_options o = {
+        .struct_size = sizeof o, .path = path, .ring_bytes = 1u << 20, .overwrite = true};
+    assert_int_equal(sl_log_create(&o, &log, NULL), SL_OK);
+    for (uint32_t name = 1; name <= host_cnt; name++)
+        assert_true(sl_log_counter(log, SL_COUNTER_CUSTOM, -1, name) >= 0);
+    for (int device = 0; device < 16; device++) {
+        sl_log_maintain(log);
+        for (uint32_t name = 1; name <= device_cnt; name++)
+            assert_true(sl_log_counter(log, SL_COUNTER_CUSTOM, device, name) >= 0);
+    }
+    assert_int_equal(sl_get(&log->state->health[SL_HEALTH_COUNTER_OVERFLOW]), 0);
+    sl_log_close(log);
+}
+
+/* The totals that come with events must not be lost for good because they came too early. */
+static void a_total_without_room_is_asked_for_again(void **state) {
+    SL_UNUSED(state);
+    sl_log *log = NULL;
+    sl_log_options o = {
+        .struct_size = sizeof o, .path = path, .ring_bytes = 1u << 20, .overwrite = true};
+    assert_int_equal(sl_log_create(&o, &log, NULL), SL_OK);
+    uint32_t name = 1;
+    while (sl_log_counter(log, SL_COUNTER_CUSTOM, -1, name) >= 0)
+        name++;
+    sl_log_event event = {.kind = SL_EV_ALLOC,
+                          .addr = 0x1000,
+                          .size = 512,
+                          .total_allocated = 512,
+                          .total_reserved = SL_LOG_UNKNOWN};
+    sl_log_write(log, &event);
+    sl_log_maintain(log);
+    event.addr = 0x2000;
+    event.total_allocated = 1024;
+    sl_log_write(log, &event);
+    int counter = sl_log_counter(log, SL_COUNTER_ALLOCATED, 0, 0);
+    assert_true(counter >= 0);
+    sl_log_close(log);
+    sl_log_bins bins = load((uint32_t)counter);
+    assert_int_equal(bins.cnt, 1);
+    assert_int_equal(bins.at[0].last, 1024);
+    sl_vec_free(&bins);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_week_keeps_its_extremes_in_a_few_megabytes),
         cmocka_unit_test(late_samples_are_not_lost),
         cmocka_unit_test(a_long_pause_leaves_no_ghosts),
         cmocka_unit_test(counters_know_when_they_are_not_available),
+        cmocka_unit_test(sixteen_devices_find_room_at_once),
+        cmocka_unit_test(a_total_without_room_is_asked_for_again),
     };
     snprintf(path, sizeof path, "/tmp/stormlog-curve-%d.slog", (int)getpid());
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

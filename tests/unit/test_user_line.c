@@ -24,10 +24,10 @@ static void test_owners(void **state) {
         {"/tmp/ipykernel_77/123.py", SL_OWNER_USER},
         {"<ipython-input-3-abc>", SL_OWNER_USER},
         {"<string>", SL_OWNER_NAMELESS},
+        {SL_MODULE_FRAME_FILE, SL_OWNER_MODULE},
         {"<stdin>", SL_OWNER_NAMELESS},
         {"<frozen importlib._bootstrap>", SL_OWNER_LIBRARY},
         {"<eval_with_key>.1", SL_OWNER_LIBRARY},
-        {"<module>", SL_OWNER_NATIVE}, /* the path of a module, SL_MODULE_FRAME_FILE */
         {"/usr/lib/python3/dist-packages/torch/nn/modules/linear.py", SL_OWNER_LIBRARY},
         {"/home/me/.pyenv/versions/3.12.1/lib/python3.12/threading.py", SL_OWNER_LIBRARY},
         {"/opt/conda/lib/python3.11/site-packages/lightning/loop.py", SL_OWNER_LIBRARY},
@@ -46,6 +46,65 @@ static void test_owners(void **state) {
         if (got != (int)rows[i].owner)
             fail_msg("'%s' is %d, want %d", rows[i].file, got, (int)rows[i].owner);
     }
+}
+
+/* As the recorder writes native frames: the place inside the function is behind its name. */
+static void test_owners_of_recorded_native_code(void **state) {
+    (void)state;
+    static const owner_row rows[] = {
+        {"/home/me/simulate", SL_OWNER_NATIVE_USER},
+        {"/home/me/lib/libmine.so.2", SL_OWNER_NATIVE_USER},
+        {"build/kernels.so", SL_OWNER_NATIVE_USER},
+        {"/home/me/libtorchless/run", SL_OWNER_NATIVE_USER},
+        {"/lib/x86_64-linux-gnu/libc.so.6", SL_OWNER_NATIVE},
+        {"/usr/lib/libmine.so", SL_OWNER_NATIVE},
+        {"/usr/local/cuda-12/lib64/libcudart.so.12", SL_OWNER_NATIVE},
+        {"/opt/rocm/lib/libamdhip64.so.6", SL_OWNER_NATIVE},
+        {"/home/me/env/lib/libcublas.so.12", SL_OWNER_NATIVE},
+        {"/home/me/env/lib/libstdc++.so.6", SL_OWNER_NATIVE},
+        {"/home/me/env/lib/python3.12/site-packages/mine/_kernels.so", SL_OWNER_NATIVE},
+        {"/home/me/env/bin/python3.12", SL_OWNER_NATIVE},
+        {"", SL_OWNER_NATIVE},
+    };
+    for (size_t i = 0; i < SL_COUNT_OF(rows); i++) {
+        int got = sl_frame_classify(str(rows[i].file), str("f+0x1f")).owner;
+        if (got != (int)rows[i].owner)
+            fail_msg("'%s' is %d, want %d", rows[i].file, got, (int)rows[i].owner);
+    }
+    /* Not such a name: a Python function or a snapshot's native frame. */
+    assert_int_equal(sl_frame_classify(str("/home/me/train.py"), str("f+0x")).owner, SL_OWNER_USER);
+    assert_int_equal(sl_frame_classify(str("/home/me/libmine.so"), str("f")).owner,
+                     SL_OWNER_NATIVE);
+}
+
+static void push_native(uint32_t *ids, sl_trace *trace, const char *file, const char *function) {
+    sl_frame frame = {sl_strtab_intern(&trace->strings, function, strlen(function)),
+                      sl_strtab_intern(&trace->strings, file, strlen(file)), 0};
+    *ids = sl_stacks_intern_frame(&trace->stacks, frame);
+}
+
+/* Python's line where there is one, whoever wrote the native code inside it. */
+static void test_user_line_of_mixed_stacks(void **state) {
+    (void)state;
+    uint32_t ids[4];
+    sl_trace *trace = sl_trace_new("t", SL_SOURCE_SLOG);
+    push_native(&ids[0], trace, "/lib/libcudart.so.12", "cudaMalloc+0x3");
+    push_native(&ids[1], trace, "/home/me/kernels.so", "grow+0x7");
+    push_native(&ids[2], trace, "/home/me/program", "main+0x9");
+    uint32_t native = sl_stacks_intern(&trace->stacks, ids, 3);
+    sl_frame python = {sl_strtab_intern(&trace->strings, "g", 1),
+                       sl_strtab_intern(&trace->strings, "/x/site-packages/a.py", 21), 5};
+    ids[2] = sl_stacks_intern_frame(&trace->stacks, python);
+    uint32_t mixed = sl_stacks_intern(&trace->stacks, ids, 3);
+    sl_stack_class *classes = sl_stacks_classify(trace);
+    assert_int_equal(classes[native].origin, SL_ORIGIN_LINE);
+    assert_int_equal(classes[native].frame_pos, 1);
+    assert_false(classes[native].is_library);
+    assert_int_equal(classes[mixed].frame_pos, 2);
+    assert_true(classes[mixed].is_library);
+    assert_int_equal(sl_user_site(trace, native).frame_pos, 1);
+    free(classes);
+    sl_trace_free(trace);
 }
 
 static void test_roles(void **state) {
@@ -83,8 +142,12 @@ static void test_user_line_of_stacks(void **state) {
     static const char *const library[] = {"??", "/l/site-packages/torch/utils/data/dataloader.py",
                                           "/l/lib/python3.11/threading.py"};
     static const char *const native[] = {"libcuda.so", "main.cpp"};
+    static const char *const in_module[] = {SL_MODULE_FRAME_FILE, "libtorch.so",
+                                            "/l/site-packages/torch/nn/functional.py", "model.py"};
+    static const char *const module_alone[] = {SL_MODULE_FRAME_FILE};
     uint32_t a = push_stack(trace, deep, 5), b = push_stack(trace, nameless, 2);
     uint32_t c = push_stack(trace, library, 3), d = push_stack(trace, native, 2);
+    uint32_t e = push_stack(trace, in_module, 4), f = push_stack(trace, module_alone, 1);
     sl_stack_class *classes = sl_stacks_classify(trace);
     assert_int_equal(classes[a].frame_pos, 2);
     assert_int_equal(classes[b].frame_pos, 1);
@@ -92,6 +155,9 @@ static void test_user_line_of_stacks(void **state) {
     assert_true(classes[c].is_library && !classes[a].is_library);
     assert_int_equal(classes[d].origin, SL_ORIGIN_NATIVE);
     assert_int_equal(classes[SL_STACK_EMPTY].origin, SL_ORIGIN_BACKWARD);
+    assert_int_equal(classes[e].frame_pos, 3);
+    /* A module is no code: with it alone, the stack is as empty as without it. */
+    assert_int_equal(classes[f].origin, SL_ORIGIN_BACKWARD);
     for (uint32_t id = 0; id < trace->stacks.spans.cnt; id++) {
         sl_site site = sl_user_site(trace, id);
         assert_int_equal(site.origin, classes[id].origin);
@@ -109,6 +175,8 @@ static void test_user_line_of_stacks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_owners),
+        cmocka_unit_test(test_owners_of_recorded_native_code),
+        cmocka_unit_test(test_user_line_of_mixed_stacks),
         cmocka_unit_test(test_roles),
         cmocka_unit_test(test_user_line_of_stacks),
     };

@@ -3,6 +3,7 @@ import { Axis, type AxisKind, type Range } from "./model/axis.ts";
 import { Blocks, endsInOrder } from "./model/blocks.ts";
 import { Curve } from "./model/curve.ts";
 import type { Columns, PageData } from "./model/data.ts";
+import { Ledger } from "./model/ledger.ts";
 import { LiveSets } from "./model/live.ts";
 import { readMarks, type Marks } from "./model/marks.ts";
 import type { LaneMeta } from "./model/meta.ts";
@@ -67,7 +68,7 @@ export class Lane {
 
   async sites(): Promise<SiteRow[]> {
     const cols = await this.data.section("sites", this.index);
-    return cols ? siteRows(cols, this.names) : [];
+    return cols ? siteRows(cols, this.names, this.data.meta.tag_names) : [];
   }
 
   groups(): Promise<Columns<"groups"> | null> {
@@ -80,6 +81,11 @@ export class Lane {
 
   end(): Promise<Columns<"end"> | null> {
     return this.data.section("end", this.index);
+  }
+
+  async ledger(): Promise<Ledger | null> {
+    const cols = await this.data.section("ledger", this.index);
+    return cols && this.meta.ledger && cols.time.length > 0 ? new Ledger(this.meta.ledger, cols) : null;
   }
 
   counters(): Promise<Columns<"counters"> | null> {
@@ -96,7 +102,7 @@ function emptyCurve(): Columns<"curve"> {
 function emptyBlocks(): Columns<"blocks"> {
   return {
     begin: NONE, time: NONE, life: NONE, life_us: NONE, size: NONE, slack: NONE,
-    addr_high: NONE, addr_low: NONE, stack: NONE, flags: NONE,
+    addr_high: NONE, addr_low: NONE, stack: NONE, flags: NONE, tag: NONE,
   };
 }
 
@@ -214,15 +220,13 @@ export class State {
   }
 
   /** The visible stretch of the axis. */
-  span(): [number, number] {
-    const axis = this.axis;
+  span(axis = this.axis): [number, number] {
     const a = axis.x(this.range.from);
     const b = this.range.to >= this.lane.lastEvent ? axis.max : axis.x(this.range.to + 1);
     return this.range.from === 0 ? [axis.min, Math.max(b, axis.min + 1e-9)] : [a, Math.max(b, a + 1e-9)];
   }
 
-  setSpan(a: number, b: number): void {
-    const axis = this.axis;
+  setSpan(a: number, b: number, axis = this.axis): void {
     this.setRange(axis.event(a), b >= axis.max ? this.lane.lastEvent : axis.event(b));
   }
 

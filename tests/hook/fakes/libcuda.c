@@ -12,10 +12,9 @@ EXPORT long fake_calls;
 static uint64_t next_address = 0x7f0000000000, next_handle = 1000;
 
 static uint64_t take(size_t size) {
-    uint64_t address = next_address;
-    next_address += (size + 0x1fffff) & ~(uint64_t)0x1fffff;
-    fake_calls++;
-    return address;
+    __atomic_fetch_add(&fake_calls, 1, __ATOMIC_RELAXED);
+    return __atomic_fetch_add(&next_address, (size + 0x1fffff) & ~(uint64_t)0x1fffff,
+                              __ATOMIC_RELAXED);
 }
 
 EXPORT int cuMemAlloc_v2(uint64_t *out, size_t size) {

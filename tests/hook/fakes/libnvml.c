@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * An NVML with two cards of 8 GiB. FAKE_NVML_PID: "own" lists the calling process, a number lists that one,
- * "none" nobody; FAKE_NVML_INIT is the code of nvmlInit; FAKE_NVML_FULL fills the cards.
+ * "none" nobody, "mps" lists the calling process as a client of the multi-process service; FAKE_NVML_INIT is
+ * the code of nvmlInit; FAKE_NVML_FULL fills the cards.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -65,9 +66,23 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(uintptr_t handle, unsigned *c
     unsigned used = 0;
     (void)handle;
     rows[used++] = (process){999999, 100 << 20, 0, 0};
-    if (pid && strcmp(pid, "none") != 0)
+    if (pid && strcmp(pid, "none") != 0 && strcmp(pid, "mps") != 0)
         rows[used++] = (process){strcmp(pid, "own") == 0 ? (unsigned)getpid() : (unsigned)atoi(pid),
                                  300 << 20, 0, 0};
     *cnt = used;
+    return 0;
+}
+
+/* The service's own process stands in both lists. */
+EXPORT int nvmlDeviceGetMPSComputeRunningProcesses_v3(uintptr_t handle, unsigned *cnt,
+                                                      process *rows) {
+    const char *pid = getenv("FAKE_NVML_PID");
+    (void)handle;
+    *cnt = 0;
+    if (!pid || strcmp(pid, "mps") != 0)
+        return 0;
+    rows[(*cnt)++] = (process){999999, 100 << 20, 0, 0};
+    rows[(*cnt)++] = (process){(unsigned)getpid(), 200 << 20, 0, 0};
+    rows[(*cnt)++] = (process){888888, 50 << 20, 0, 0};
     return 0;
 }

@@ -10,6 +10,7 @@ export interface Theme {
   used: string;
   limit: string;
   bad: string;
+  warn: string;
   rest: string;
   accent: string;
   free: string;
@@ -24,7 +25,7 @@ export function theme(): Theme {
   const get = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {
     ink: get("ink"), muted: get("muted"), grid: get("grid"), paper: get("paper"), live: get("live"),
-    reserved: get("reserved"), used: get("used"), limit: get("limit"), bad: get("bad"), rest: get("rest"), accent: get("accent"),
+    reserved: get("reserved"), used: get("used"), limit: get("limit"), bad: get("bad"), warn: get("warn"), rest: get("rest"), accent: get("accent"),
     free: get("free"), library: get("library"),
     series: Array.from({ length: SERIES_CNT }, (_, i) => get(`s${i}`)),
   };

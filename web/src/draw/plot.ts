@@ -1,6 +1,7 @@
 // One plot over the shared axis: uPlot draws axes and series; dragging selects, the wheel and the keys
 // zoom and pan. Every plot of the page is made here, so they all behave alike.
 import uPlot from "uplot";
+import type { Axis } from "../model/axis.ts";
 import * as fmt from "../model/format.ts";
 import type { State } from "../state.ts";
 import { theme } from "./colors.ts";
@@ -9,6 +10,8 @@ import { h, onWidth, perFrame } from "./dom.ts";
 export interface PlotSpec {
   label: string;
   height: number;
+  /** always over time, whatever axis the others have: its data know no events */
+  byTime?: boolean;
   series: () => uPlot.Series[];
   /** the data for `width` pixel columns of the visible span */
   data: (width: number, from: number, to: number) => uPlot.AlignedData;
@@ -75,15 +78,19 @@ function timeSteps(): number[] {
   return [...out, ...SECOND_STEPS];
 }
 
-function axes(state: State): uPlot.Axis[] {
+function axisOf(state: State, spec: PlotSpec): Axis {
+  return spec.byTime ? state.lane.axis("time") : state.axis;
+}
+
+function axes(state: State, spec: PlotSpec): uPlot.Axis[] {
   const t = theme();
   const font = `12px ${getComputedStyle(document.body).fontFamily}`;
   const shared = { stroke: t.muted, font, grid: { stroke: t.grid, width: 1 }, ticks: { show: false } };
   return [
-    { ...shared, grid: { show: false }, size: 30, space: 90, ...(state.axisKind === "time" ? { incrs: timeSteps() } : {}),
+    { ...shared, grid: { show: false }, size: 30, space: 90, ...(axisOf(state, spec).kind === "time" ? { incrs: timeSteps() } : {}),
       values: (_, splits) => {
-        if (state.axisKind === "event") return splits.map((s) => (Number.isInteger(s) ? fmt.count(s) : ""));
-        const [a, b] = state.span();
+        if (axisOf(state, spec).kind === "event") return splits.map((s) => (Number.isInteger(s) ? fmt.count(s) : ""));
+        const [a, b] = state.span(axisOf(state, spec));
         return splits.map(tickUnit(b - a));
       } },
     { ...shared, size: 68, gap: 6, splits: (u, _i, _min, max) => byteTicks(max, u.bbox.height / devicePixelRatio / 48),
@@ -99,7 +106,7 @@ export function makePlot(state: State, spec: PlotSpec): Plot {
 
   const draw = (): void => {
     if (!u) return;
-    const [a, b] = state.span();
+    const [a, b] = state.span(axisOf(state, spec));
     const columns = Math.max(1, Math.round(u.bbox.width / devicePixelRatio));
     u.batch(() => {
       u!.setData(spec.data(columns, a, b), false);
@@ -116,7 +123,7 @@ export function makePlot(state: State, spec: PlotSpec): Plot {
       padding: [10, 26, 0, 0],
       legend: { show: false },
       scales: { x: { time: false, auto: false }, y: { auto: false } },
-      axes: axes(state),
+      axes: axes(state, spec),
       series: [{}, ...spec.series()],
       cursor: {
         y: false, drag: { x: true, y: false, setScale: false, dist: 5 }, points: { show: false },
@@ -127,7 +134,7 @@ export function makePlot(state: State, spec: PlotSpec): Plot {
       hooks: {
         drawClear: [(p) => spec.under?.(p)],
         draw: [(p) => spec.over?.(p)],
-        setSelect: [(p) => takeSelection(state, p)],
+        setSelect: [(p) => takeSelection(state, spec, p)],
         setCursor: [(p) => hover(p, spec)],
       },
     };
@@ -151,10 +158,10 @@ function hover(u: uPlot, spec: PlotSpec): void {
   else spec.hover(u.posToVal(left, "x"), u.posToVal(top, "y"));
 }
 
-function takeSelection(state: State, u: uPlot): void {
+function takeSelection(state: State, spec: PlotSpec, u: uPlot): void {
   const { left, width } = u.select;
   if (width < 5) return;
-  state.setSpan(u.posToVal(left, "x"), u.posToVal(left + width, "x"));
+  state.setSpan(u.posToVal(left, "x"), u.posToVal(left + width, "x"), axisOf(state, spec));
   u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
 }
 
@@ -197,10 +204,10 @@ function attachPointer(state: State, u: uPlot, spec: PlotSpec): void {
 
 /** One table of keys, shown in the help too. */
 export const KEYS: { keys: string[]; text: string; act: (state: State) => void }[] = [
-  { keys: ["ArrowLeft"], text: "← → pan", act: (s) => s.pan(-0.1) },
-  { keys: ["ArrowRight"], text: "", act: (s) => s.pan(0.1) },
-  { keys: ["+", "=", "ArrowUp"], text: "+ − zoom", act: (s) => s.zoom(0.7) },
-  { keys: ["-", "ArrowDown"], text: "", act: (s) => s.zoom(1 / 0.7) },
+  { keys: ["ArrowLeft", "a"], text: "← → or a d pan", act: (s) => s.pan(-0.1) },
+  { keys: ["ArrowRight", "d"], text: "", act: (s) => s.pan(0.1) },
+  { keys: ["+", "=", "ArrowUp", "w"], text: "+ − or w s zoom", act: (s) => s.zoom(0.7) },
+  { keys: ["-", "ArrowDown", "s"], text: "", act: (s) => s.zoom(1 / 0.7) },
   { keys: ["0", "Escape", "Home"], text: "0 whole run", act: (s) => s.resetRange() },
   { keys: [","], text: ", . one event back or on", act: (s) => s.setInstant(s.instant - 1) },
   { keys: ["."], text: "", act: (s) => s.setInstant(s.instant + 1) },
@@ -214,6 +221,6 @@ function attachKeys(state: State, box: HTMLElement, spec: PlotSpec): void {
     if (!row) return;
     e.preventDefault();
     row.act(state);
-    if (e.key === "," || e.key === "." || e.key === "p") spec.hover(state.axis.x(state.instant), null);
+    if (e.key === "," || e.key === "." || e.key === "p") spec.hover(axisOf(state, spec).x(state.instant), null);
   });
 }
