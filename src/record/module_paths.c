@@ -222,14 +222,15 @@ static void visit_modules(void) {
 static int on_pending_call(void *unused) {
     SL_UNUSED(unused);
     int saved_errno = errno;
-    uint64_t begin_ns = sl_clock_mono_ns();
+    uint64_t begin_ns = sl_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     sl_py_visit visit;
     if (atomic_load(&is_on) && atomic_load(&visit_cnt) < SL_MODULE_VISITS && sl_py_enter(&visit)) {
         visit_modules();
         sl_py_leave(&visit);
     }
-    uint64_t end_ns = sl_clock_mono_ns(), pause_ns = (end_ns - begin_ns) * PAUSE_FACTOR;
-    atomic_store(&next_ask_ns, end_ns + (pause_ns > PAUSE_MIN_NS ? pause_ns : PAUSE_MIN_NS));
+    uint64_t pause_ns = (sl_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) * PAUSE_FACTOR;
+    atomic_store(&next_ask_ns,
+                 sl_clock_mono_ns() + (pause_ns > PAUSE_MIN_NS ? pause_ns : PAUSE_MIN_NS));
     atomic_store(&is_asked, false);
     errno = saved_errno;
     return 0;

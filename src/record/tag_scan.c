@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "model/tag.h"
 #include "model/train_marks.h"
 #include "record/phase_watch.h"
@@ -305,11 +305,9 @@ static void note_end(void) {
     sl_capture_end(&capture);
 }
 
-/* Of the calling thread: what the program pays, however busy the machine is. */
+/* What the program pays, however busy the machine is. */
 static uint64_t cpu_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return sl_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void sl_tag_scan_border(void) {
