@@ -55,6 +55,7 @@ static const sl_evidence *keep(const sl_tm_group *g, const sl_evidence *rows, si
 static sl_finding start_finding(const sl_tm_group *g, sl_finding_kind kind, sl_severity severity) {
     return (sl_finding){.kind = kind,
                         .severity = severity,
+                        .trace = g->trace,
                         .device = g->records[0].device_id,
                         .site = {.trace = g->trace, .origin = SL_ORIGIN_SAMPLES},
                         .first_time_us = g->records[0].timestamp_ns / 1000,

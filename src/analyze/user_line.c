@@ -119,7 +119,7 @@ static bool is_torch_tree(sl_str file) {
 /* Names in angle brackets. A notebook's cell is the user's own code. */
 static sl_owner owner_of_bracket(sl_str file) {
     if (equals(file, SL_MODULE_FRAME_FILE))
-        return SL_OWNER_NATIVE; /* a name, not a line: never the one to show */
+        return SL_OWNER_MODULE;
     if (starts_with(file, "<ipython-input"))
         return SL_OWNER_USER;
     if (equals(file, "<string>") || equals(file, "<stdin>"))
@@ -182,9 +182,11 @@ static sl_stack_class classify_stack(const sl_trace *trace, const sl_frame_class
     const uint32_t *ids = trace->stacks.frame_ids.at + span.first;
     sl_stack_class class = {0};
     sl_owner best = SL_OWNER_NATIVE;
+    size_t code_depth = 0; /* modules are no code */
     for (uint32_t i = 0; i < span.depth; i++) {
         sl_frame_class frame = frames[ids[i]];
         class.roles |= frame.roles;
+        code_depth += frame.owner != SL_OWNER_MODULE;
         if ((sl_owner)frame.owner > best) {
             best = (sl_owner)frame.owner;
             class.frame_pos = i;
@@ -193,7 +195,7 @@ static sl_stack_class classify_stack(const sl_trace *trace, const sl_frame_class
     class.is_library = best < SL_OWNER_NAMELESS && best != SL_OWNER_NATIVE_USER;
     class.origin = best > SL_OWNER_NATIVE
                        ? SL_ORIGIN_LINE
-                       : (uint8_t)origin_without_line(trace, span.depth, class.roles);
+                       : (uint8_t)origin_without_line(trace, code_depth, class.roles);
     return class;
 }
 
@@ -220,19 +222,20 @@ sl_stack_class *sl_stacks_classify(const sl_trace *trace) {
 }
 
 sl_site sl_user_site(const sl_trace *trace, uint32_t stack_id) {
-    size_t depth = sl_stack_depth(&trace->stacks, stack_id);
+    size_t depth = sl_stack_depth(&trace->stacks, stack_id), code_depth = 0;
     sl_owner best = SL_OWNER_NATIVE;
     uint8_t roles = 0;
     sl_site site = {trace, stack_id, 0, SL_ORIGIN_LINE};
     for (size_t i = 0; i < depth; i++) {
         sl_frame_class frame = classify_frame(trace, sl_stack_frame(&trace->stacks, stack_id, i));
         roles |= frame.roles;
+        code_depth += frame.owner != SL_OWNER_MODULE;
         if ((sl_owner)frame.owner > best) {
             best = (sl_owner)frame.owner;
             site.frame_pos = (uint32_t)i;
         }
     }
     if (best == SL_OWNER_NATIVE)
-        site.origin = origin_without_line(trace, depth, roles);
+        site.origin = origin_without_line(trace, code_depth, roles);
     return site;
 }

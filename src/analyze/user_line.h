@@ -17,6 +17,7 @@ typedef enum sl_role {
 
 /* Whose code a frame is; the highest one of a stack is the user's line. */
 typedef enum sl_owner {
+    SL_OWNER_MODULE,      /* no code at all: the path of the module that ran */
     SL_OWNER_NATIVE,      /* no Python: .so, .cpp, ?? */
     SL_OWNER_NATIVE_USER, /* native code of no system's and no framework's library */
     SL_OWNER_LIBRARY,

@@ -35,6 +35,30 @@ static void say_result(const char *path, uint64_t bytes) {
     printf("%s: %s (%s bytes)\n", path, sl_human_bytes(size, bytes), sl_human_count(exact, bytes));
 }
 
+/* Input that is there and cannot be understood: others than the one who typed the command will look
+ * for the page. */
+static bool is_bad_input(sl_status status) {
+    static const sl_status bad[] = {SL_E_FORMAT, SL_E_TRUNCATED, SL_E_VERSION, SL_E_REFUSED};
+    for (size_t i = 0; i < SL_COUNT_OF(bad); i++)
+        if (status == bad[i])
+            return true;
+    return false;
+}
+
+/* Puts a page that says why in the place of the page; the failure itself stays what it is. */
+static void write_failure(const sl_opts *opts, const char *reason) {
+    const char *path = sl_opts_text(opts, "output"), *title = sl_opts_text(opts, "title");
+    sl_error ignored = SL_ERROR_INIT;
+    sl_file_out out;
+    if (strcmp(path, "-") == 0 || sl_file_out_open(&out, path, &ignored) < 0)
+        return;
+    if (sl_export_html_failure(out.stream, title ? title : opts->operands.at[0], reason, &ignored) <
+        0)
+        sl_file_out_abandon(&out);
+    else
+        (void)sl_file_out_commit(&out, &ignored);
+}
+
 static sl_status write_file(const sl_opts *opts, const sl_report *report, sl_error *err) {
     const char *path = sl_opts_text(opts, "output");
     sl_html_options options = html_options(opts);
@@ -71,7 +95,12 @@ static int run(const sl_opts *opts, sl_error *err) {
         return sl_fail(err, SL_E_USAGE, "option '--diff' compares two inputs, %zu given",
                        opts->operands.cnt);
     sl_inputs inputs;
-    SL_TRY(sl_inputs_load(&inputs, opts->operands.at, opts->operands.cnt, err));
+    sl_status loaded = sl_inputs_load(&inputs, opts->operands.at, opts->operands.cnt, err);
+    if (loaded < 0) {
+        if (is_bad_input(loaded))
+            write_failure(opts, err->text);
+        return loaded;
+    }
     sl_status status = report_inputs(opts, &inputs, err);
     sl_inputs_fini(&inputs);
     return status;
@@ -91,7 +120,7 @@ static const sl_opt options[] = {
      .max = 1000000,
      .initial = "50000",
      .help = "blocks drawn one by one; all others are in every sum and in one band"},
-    {.name = "title", .type = SL_OPT_STRING, .help = "heading of the page; the first PATH else"},
+    {.name = "title", .type = SL_OPT_STRING, .help = "heading of the page; the PATHs else"},
     {.name = "diff", .type = SL_OPT_FLAG, .help = "compare two inputs: what changed from A to B"},
     {.name = "capacity",
      .type = SL_OPT_SIZE,

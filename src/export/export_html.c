@@ -154,7 +154,9 @@ static void write_json_text(FILE *to, const char *text, size_t len) {
     }
 }
 
-static sl_status write_meta(sl_page *page, FILE *to, sl_error *err) {
+typedef void (*meta_writer)(void *subject, sl_json_out *json);
+
+static sl_status write_meta(meta_writer write, void *subject, FILE *to, sl_error *err) {
     char *text = NULL;
     size_t len = 0;
     FILE *memory = open_memstream(&text, &len);
@@ -162,7 +164,7 @@ static sl_status write_meta(sl_page *page, FILE *to, sl_error *err) {
         return sl_fail_errno(err, SL_E_NOMEM, "cannot hold the page's description");
     sl_json_out json;
     sl_json_init(&json, memory, 0);
-    sl_page_meta_json(page, &json);
+    write(subject, &json);
     sl_status status = sl_json_finish(&json, err);
     if (fclose(memory) != 0 && status == SL_OK)
         status = sl_fail_errno(err, SL_E_NOMEM, "cannot hold the page's description");
@@ -205,15 +207,21 @@ static void name_findings(sl_page *page) {
         }
 }
 
+static void page_meta(void *page, sl_json_out *json) {
+    sl_page_meta_json(page, json);
+}
+
 static sl_status write_data(sl_page *page, FILE *to, sl_error *err) {
     name_findings(page);
     for (size_t i = 0; i < page->lanes.cnt; i++)
         SL_TRY(sl_page_write(&page->lanes.at[i]->columns, (int)i, to, &page->index, err));
     SL_TRY(write_names(page, to, err));
-    return write_meta(page, to, err);
+    return write_meta(page_meta, page, to, err);
 }
 
-static sl_status write_page(sl_page *page, FILE *to, sl_error *err) {
+/* The template up to the place of the data; *end is what follows it. */
+static sl_status write_head(FILE *to, const char *title_text, const char *verdict_text,
+                            const char **end, sl_error *err) {
     const char *rest = sl_html_bundle;
     static const char title_mark[] = "<!--sl:title-->", data_mark[] = "<!--sl:data-->",
                       verdict_mark[] = "<!--sl:verdict-->";
@@ -223,17 +231,44 @@ static sl_status write_page(sl_page *page, FILE *to, sl_error *err) {
     if (!data)
         return sl_fail(err, SL_E_INTERNAL, "the embedded page lacks the places for its data");
     fwrite(rest, 1, (size_t)(title - rest), to);
-    write_escaped(to, page->title);
+    write_escaped(to, title_text);
     rest = title + sizeof title_mark - 1;
     fwrite(rest, 1, (size_t)(verdict - rest), to);
-    char words[SL_WORDS_CAP];
-    sl_words_verdict(words, page->report);
-    write_escaped(to, words);
+    write_escaped(to, verdict_text);
     rest = verdict + sizeof verdict_mark - 1;
     fwrite(rest, 1, (size_t)(data - rest), to);
-    SL_TRY(write_data(page, to, err));
-    fputs(data + sizeof data_mark - 1, to);
+    *end = data + sizeof data_mark - 1;
+    return SL_OK;
+}
+
+static sl_status write_end(FILE *to, const char *rest, sl_error *err) {
+    fputs(rest, to);
     return ferror(to) ? sl_fail_errno(err, SL_E_WRITE, "cannot write the page") : SL_OK;
+}
+
+static sl_status write_page(sl_page *page, FILE *to, sl_error *err) {
+    const char *rest;
+    char words[SL_WORDS_CAP];
+    sl_words_verdict(words, page->report);
+    SL_TRY(write_head(to, page->title, words, &rest, err));
+    SL_TRY(write_data(page, to, err));
+    return write_end(to, rest, err);
+}
+
+typedef struct failure {
+    const char *title, *reason;
+} failure;
+
+static void failure_meta(void *subject, sl_json_out *json) {
+    const failure *f = subject;
+    sl_page_failure_json(f->title, f->reason, json);
+}
+
+sl_status sl_export_html_failure(FILE *to, const char *title, const char *reason, sl_error *err) {
+    const char *rest;
+    SL_TRY(write_head(to, title, reason, &rest, err));
+    SL_TRY(write_meta(failure_meta, &(failure){title, reason}, to, err));
+    return write_end(to, rest, err);
 }
 
 static void fini_page(sl_page *page) {
@@ -249,11 +284,30 @@ static void fini_page(sl_page *page) {
     sl_page_names_fini(&page->names);
 }
 
+#define TITLE_CAP 512
+
+/* What the page is of, where the caller gave no heading. A longer one is cut. */
+static const char *make_title(const sl_page *page, char text[TITLE_CAP]) {
+    const sl_report *report = page->report;
+    if (report->inputs.cnt == 0)
+        return "stormlog";
+    const char *first = report->inputs.at[0].trace->path;
+    if (report->inputs.cnt == 1)
+        return first;
+    if (page->is_diff)
+        snprintf(text, TITLE_CAP, "From %s to %s", first, report->inputs.at[1].trace->path);
+    else
+        snprintf(text, TITLE_CAP, "%zu inputs: %s to %s", report->inputs.cnt, first,
+                 report->inputs.at[report->inputs.cnt - 1].trace->path);
+    return text;
+}
+
 sl_status sl_export_html(FILE *to, const sl_report *report, const sl_html_options *options,
                          sl_error *err) {
     sl_page page = {.report = report, .title = options->title, .is_diff = options->is_diff};
+    char title[TITLE_CAP];
     if (!page.title)
-        page.title = report->inputs.cnt > 0 ? report->inputs.at[0].trace->path : "stormlog";
+        page.title = make_title(&page, title);
     sl_page_names_init(&page.names, options->lines);
     page.sources = calloc(report->inputs.cnt + 1, sizeof *page.sources);
     sl_status status = page.sources ? build_lanes(&page, options, err)

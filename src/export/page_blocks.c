@@ -109,6 +109,8 @@ static void put_block(sl_page_lane *lane, const sl_life *life) {
     sl_page_put_addr(columns, SL_PAGE_BLOCKS_ADDR_HIGH, life->addr);
     sl_page_put(columns, SL_PAGE_BLOCKS_STACK, sl_page_lane_stack(lane, life));
     sl_page_put(columns, SL_PAGE_BLOCKS_FLAGS, (is_base ? 1 : 0) | (is_kept ? 2 : 0));
+    if (lane->trace->has_tags)
+        sl_page_put(columns, SL_PAGE_BLOCKS_TAG, sl_page_lane_tag(lane, life));
 }
 
 bool sl_page_add_blocks(sl_page_lane *lane) {
@@ -120,6 +122,8 @@ bool sl_page_add_blocks(sl_page_lane *lane) {
              mark_highest(lane, marked, budget - budget / 2, by_area);
     for (size_t i = 0; ok && i < cnt; i++) {
         const sl_life *life = &lane->replay->lives.at[i];
+        if (life->requested_bytes > lane->largest_block_bytes)
+            lane->largest_block_bytes = life->requested_bytes;
         if (cnt <= budget || marked[i]) {
             put_block(lane, life);
             lane->blocks_kept++;

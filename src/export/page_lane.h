@@ -45,6 +45,7 @@ typedef struct sl_page_site_sum {
     uint64_t live_bytes, live_blocks, at_peak_bytes, peak_bytes;
     uint64_t allocs, alloc_bytes, freed;
     int64_t median_life_us;
+    uint64_t tag_bytes[SL_TAG_LIMIT]; /* allocated, or there before the trace */
 } sl_page_site_sum;
 
 typedef struct sl_page_lane {
@@ -68,10 +69,10 @@ typedef struct sl_page_lane {
 
     /* What went into the page, for its texts. */
     uint32_t bin_events;
-    uint64_t blocks_kept, largest_left_bytes;
+    uint64_t blocks_kept, largest_left_bytes, largest_block_bytes;
     uint64_t stacks_met, stacks_kept;
     uint64_t segments_kept, end_blocks;
-    sl_page_groups lines, files, streams;
+    sl_page_groups lines, files, streams, tags, modules;
     sl_replay_totals start, end;
     sl_replay_peak peak;
     uint64_t allocs, frees, blocks_total, segments_total;
@@ -82,6 +83,7 @@ typedef struct sl_page_lane {
     bool is_sampled;               /* the input holds readings of counters, not events */
     SL_VEC(const char *) counters; /* names of COUNTERS_SERIES, literals */
     sl_ledger *ledger;             /* owned; NULL, or with the moments of LEDGER_TIME */
+    bool has_modules;              /* a stack names the module that ran */
     bool has_history, reserved_known, geometry_known, identity_holds;
     int64_t identity_residue;
 } sl_page_lane;
@@ -96,6 +98,12 @@ int64_t sl_page_lane_time(const sl_page_lane *lane, uint32_t event);
 /* Index into lane->sites, and the page stack, of a block. */
 uint32_t sl_page_lane_site(const sl_page_lane *lane, const sl_life *life);
 uint32_t sl_page_lane_stack(const sl_page_lane *lane, const sl_life *life);
+
+/* What a block is for; a number of another version is unknown. */
+static inline sl_tag sl_page_lane_tag(const sl_page_lane *lane, const sl_life *life) {
+    sl_tag tag = sl_replay_tag(lane->replay, life);
+    return (unsigned)tag < SL_TAG_LIMIT ? tag : SL_TAG_UNKNOWN;
+}
 
 /* The event of highest live bytes in each of cnt equal shares of the events; cnt is lowered to the
  * number of events. False when memory ran out. */

@@ -21,6 +21,7 @@ static void input_json(const sl_report_input *input, sl_json_out *json) {
     sl_json_key_cstr(json, "kind", sl_words_source(trace->source));
     sl_json_key_u64(json, "events", input->events);
     sl_json_key_maybe_u64(json, "dropped_events", input->dropped_events);
+    sl_json_key_cstr(json, "identity", trace->identity);
     sl_json_key_bool(json, "is_live", trace->is_live);
     sl_json_key_bool(json, "has_time", trace->has_time);
     sl_json_key_bool(json, "has_stacks", trace->has_event_stacks);
@@ -87,6 +88,13 @@ static void absent_json(const sl_page_lane *lane, sl_json_out *json) {
     if (!lane->trace->has_event_stacks && !lane->is_sampled)
         sl_json_key_cstr(json, "stacks",
                          "The input's events carry no stacks, so bytes have no line.");
+    if (!lane->trace->has_tags && !lane->is_sampled)
+        sl_json_key_cstr(json, "tags",
+                         "No split by tag: the input does not say what blocks are for.");
+    if (!lane->has_modules && !lane->is_sampled)
+        sl_json_key_cstr(json, "modules",
+                         "No split by module: the input does not name the modules that ran; "
+                         "stormlog run --modules records them.");
     if (lane->segments_total == 0 && lane->device->segments.cnt == 0)
         sl_json_key_cstr(
             json, "segments",
@@ -157,6 +165,7 @@ static void lane_detail_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_key_u64(json, "blocks_total", lane->blocks_total);
     sl_json_key_u64(json, "blocks_kept", lane->blocks_kept);
     sl_json_key_u64(json, "largest_left_bytes", lane->largest_left_bytes);
+    sl_json_key_u64(json, "largest_block_bytes", lane->largest_block_bytes);
     sl_json_key_u64(json, "stacks_total", lane->stacks_met);
     sl_json_key_u64(json, "stacks_kept", lane->stacks_kept);
     sl_json_key_u64(json, "segments_total", lane->segments_total);
@@ -166,6 +175,8 @@ static void lane_detail_json(const sl_page_lane *lane, sl_json_out *json) {
     groups_json(&lane->lines, "line", json);
     groups_json(&lane->files, "file", json);
     groups_json(&lane->streams, "stream", json);
+    groups_json(&lane->tags, "tag", json);
+    groups_json(&lane->modules, "module", json);
     sl_json_end_object(json);
     sl_json_key(json, "counters");
     sl_json_begin_array(json);
@@ -238,7 +249,7 @@ static void lane_json(const sl_page *page, const sl_page_lane *lane, sl_json_out
     sl_json_end_object(json);
 }
 
-/* The lane a finding speaks of: by its site's input, else the first of its device. */
+/* The lane of a device of an input; of the first input that has it where none is named. */
 static const sl_page_lane *find_lane(const sl_page *page, const sl_trace *trace, int device) {
     for (size_t i = 0; i < page->lanes.cnt; i++)
         if (page->lanes.at[i]->device->device == device &&
@@ -287,7 +298,7 @@ static void key_lane(sl_json_out *json, const sl_page_lane *lane) {
 }
 
 static void finding_json(sl_page *page, const sl_finding *finding, sl_json_out *json) {
-    const sl_page_lane *lane = find_lane(page, finding->site.trace, finding->device);
+    const sl_page_lane *lane = find_lane(page, finding->trace, finding->device);
     int64_t first = lane ? lane->first_us : 0;
     sl_json_begin_object(json);
     sl_json_key_cstr(json, "kind", sl_finding_kind_name(finding->kind));
@@ -350,12 +361,23 @@ static void heat_json(const sl_page *page, sl_json_out *json) {
     sl_json_end_object(json);
 }
 
+static void heading_json(const char *title, sl_json_out *json) {
+    sl_json_key_cstr(json, "schema", SL_PAGE_SCHEMA);
+    sl_json_key_cstr(json, "generator", "stormlog " SL_VERSION_STRING);
+    sl_json_key_cstr(json, "title", title);
+}
+
+void sl_page_failure_json(const char *title, const char *reason, sl_json_out *json) {
+    sl_json_begin_object(json);
+    heading_json(title, json);
+    sl_json_key_cstr(json, "failure", reason);
+    sl_json_end_object(json);
+}
+
 void sl_page_meta_json(sl_page *page, sl_json_out *json) {
     const sl_report *report = page->report;
     sl_json_begin_object(json);
-    sl_json_key_cstr(json, "schema", SL_PAGE_SCHEMA);
-    sl_json_key_cstr(json, "generator", "stormlog " SL_VERSION_STRING);
-    sl_json_key_cstr(json, "title", page->title);
+    heading_json(page->title, json);
     sl_json_key_cstr(json, "mode",
                      page->is_diff            ? "diff"
                      : report->inputs.cnt > 1 ? "many"
@@ -364,6 +386,11 @@ void sl_page_meta_json(sl_page *page, sl_json_out *json) {
     char words[SL_WORDS_CAP];
     sl_words_verdict(words, report);
     sl_json_key_cstr(json, "verdict_text", words);
+    sl_json_key(json, "tag_names");
+    sl_json_begin_array(json);
+    for (unsigned tag = 0; tag < SL_TAG_LIMIT; tag++)
+        sl_json_cstr(json, sl_tag_name((sl_tag)tag));
+    sl_json_end_array(json);
     sl_json_key(json, "inputs");
     sl_json_begin_array(json);
     for (size_t i = 0; i < report->inputs.cnt; i++)

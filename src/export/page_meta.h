@@ -19,4 +19,7 @@ typedef struct sl_page {
 
 void sl_page_meta_json(sl_page *page, sl_json_out *json);
 
+/* The same for a page that says why there is none. */
+void sl_page_failure_json(const char *title, const char *reason, sl_json_out *json);
+
 #endif

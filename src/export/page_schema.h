@@ -53,6 +53,8 @@
     X(GROUPS, LINE, DELTA, "live bytes at that event: a row of columns for each user line")        \
     X(GROUPS, FILE, DELTA, "the same for each file")                                               \
     X(GROUPS, STREAM, DELTA, "the same for each stream and pool")                                  \
+    X(GROUPS, TAG, DELTA, "the same for each tag")                                                 \
+    X(GROUPS, MODULE, DELTA, "the same for each module: the innermost one of the stack")           \
     X(BLOCKS, BEGIN, DELTA, "event of the allocation, ascending; -1 before the trace")             \
     X(BLOCKS, TIME, DELTA, "time of the allocation")                                               \
     X(BLOCKS, LIFE, PLAIN, "events until the free")                                                \
@@ -63,6 +65,7 @@
     X(BLOCKS, ADDR_LOW, DELTA, "lower 32 bits of the address")                                     \
     X(BLOCKS, STACK, PLAIN, "stack of the allocation")                                             \
     X(BLOCKS, FLAGS, PLAIN, "1 live before the trace, 2 never freed")                              \
+    X(BLOCKS, TAG, PLAIN, "what it is for: a number into tag_names of the JSON part")              \
     X(MATRIX, EVENT, DELTA, "event of each checkpoint; -1 before the first event")                 \
     X(MATRIX, STACK, PLAIN, "stack of each row")                                                   \
     X(MATRIX, LIVE, DELTA, "live bytes, a row of checkpoints for each stack")                      \
@@ -78,6 +81,8 @@
     X(SITES, ALLOC_BYTES, PLAIN, "bytes allocated")                                                \
     X(SITES, FREED, PLAIN, "blocks that were freed")                                               \
     X(SITES, MEDIAN_LIFE_US, PLAIN, "median life of the freed blocks, 0 when none was freed")      \
+    X(SITES, TAG, PLAIN, "what most of its bytes are for")                                         \
+    X(SITES, TAGS, PLAIN, "all that its blocks are for: a bit for each tag")                       \
     X(SEGMENTS, BEGIN, DELTA, "event that took it, ascending; -1 before the trace")                \
     X(SEGMENTS, LIFE, PLAIN, "events until it was returned")                                       \
     X(SEGMENTS, SIZE, PLAIN, "bytes")                                                              \

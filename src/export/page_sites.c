@@ -124,6 +124,7 @@ static void sum_sites(sl_page_lane *lane) {
     for (size_t i = 0; i < lane->replay->lives.cnt; i++) {
         const sl_life *life = &lane->replay->lives.at[i];
         sl_page_site_sum *site = &lane->sites.at[sl_page_lane_site(lane, life)];
+        site->tag_bytes[sl_page_lane_tag(lane, life)] += life->requested_bytes;
         if (!(life->flags & SL_LIFE_BASE)) {
             site->allocs++;
             site->alloc_bytes += life->requested_bytes;
@@ -194,6 +195,19 @@ static bool find_medians(sl_page_lane *lane) {
     return ok;
 }
 
+static void put_tags(sl_page_lane *lane, const sl_page_site_sum *site) {
+    int64_t most = SL_TAG_UNKNOWN, all = 0;
+    for (int64_t tag = 0; tag < SL_TAG_LIMIT; tag++) {
+        if (site->tag_bytes[tag] == 0)
+            continue;
+        all |= (int64_t)1 << tag;
+        if (site->tag_bytes[tag] > site->tag_bytes[most])
+            most = tag;
+    }
+    sl_page_put(&lane->columns, SL_PAGE_SITES_TAG, most);
+    sl_page_put(&lane->columns, SL_PAGE_SITES_TAGS, all);
+}
+
 static void put_sites(sl_page_lane *lane) {
     for (size_t i = 0; i < lane->sites.cnt; i++) {
         const sl_page_site_sum *site = &lane->sites.at[i];
@@ -207,6 +221,8 @@ static void put_sites(sl_page_lane *lane) {
         for (size_t v = 0; v < SL_COUNT_OF(values); v++)
             sl_page_put(&lane->columns, (sl_page_column)(SL_PAGE_SITES_FRAME + v),
                         (int64_t)values[v]);
+        if (lane->trace->has_tags)
+            put_tags(lane, site);
     }
 }
 

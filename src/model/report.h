@@ -139,7 +139,8 @@ typedef struct sl_evidence {
 typedef struct sl_finding {
     sl_finding_kind kind;
     sl_severity severity;
-    double confidence; /* 0..1 */
+    double confidence;     /* 0..1 */
+    const sl_trace *trace; /* borrowed; the input it was found in, NULL = not in a single one */
     int device;
     sl_site site;        /* site.trace is NULL when there is no single place */
     const char *subkind; /* "graph retention", "growing buffer", … or NULL */

@@ -175,6 +175,7 @@ typedef struct sl_trace {
     struct sl_telemetry *telemetry; /* owned; the samples of a telemetry input, NULL otherwise */
     const char *path;               /* in the arena; as the user named it */
     sl_source_kind source;
+    const char *identity;     /* what ran, where and when, in words; in the arena, or NULL */
     const char *oom_message;  /* error text found in the input, in the arena, or NULL */
     bool has_requested_sizes; /* (T2) */
     bool has_time;            /* time_us is a clock, not an index */

@@ -2,8 +2,10 @@
 /* Recordings of stormlog itself -> sl_trace. Events come from the ring, the end state from the live
  * table, the reserved bytes from their curve, so that a ring that has wrapped still gives totals
  * that are right at the end. A running recording is read as it stands. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "log/log_reader.h"
 #include "read/native_name.h"
@@ -395,6 +397,27 @@ static void add_notes(slog_load *l) {
                           sl_health_meaning((sl_health_kind)i));
 }
 
+#define COMMAND_SHOWN 200
+
+/* "python3 train.py, process 3029 on trainer, rank 1, started 2026-11-15 02:41:20 UTC"; lost when
+ * memory ran out. */
+static void note_identity(slog_load *l) {
+    const sl_fmt_header *h = sl_log_header(l->log);
+    int32_t rank = (int32_t)(uint32_t)sl_log_state(l->log)->rank_word;
+    time_t start = (time_t)(h->start_wall_ns / 1000000000u);
+    struct tm utc;
+    char when[40] = "", ranks[32] = "", text[600];
+    if (gmtime_r(&start, &utc))
+        strftime(when, sizeof when, ", started %Y-%m-%d %H:%M:%S UTC", &utc);
+    if (rank >= 0)
+        snprintf(ranks, sizeof ranks, ", rank %d", rank);
+    int len = snprintf(text, sizeof text, "%.*s%sprocess %u on %.127s%s%.127s%s%s", COMMAND_SHOWN,
+                       h->cmdline, h->cmdline[0] ? ", " : "", h->pid,
+                       h->host[0] ? h->host : "an unnamed host", h->job[0] ? ", job " : "", h->job,
+                       ranks, when);
+    l->trace->identity = sl_arena_copy(&l->trace->arena, text, (size_t)len);
+}
+
 /* ---- the source ---- */
 
 static sl_status load_all(slog_load *l, sl_error *err) {
@@ -411,6 +434,7 @@ static sl_status load_all(slog_load *l, sl_error *err) {
     SL_TRY(load_marks(l, err));
     SL_TRY(load_ooms(l, err));
     add_notes(l);
+    note_identity(l);
     return SL_OK;
 }
 

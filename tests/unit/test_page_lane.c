@@ -58,6 +58,29 @@ static void push(bench *b, sl_event_kind kind, uint64_t addr, uint64_t size, uin
     assert_true(sl_events_push(&b->device->events, &event));
 }
 
+/* The same from within a module, for a purpose. */
+static void push_tagged(bench *b, uint64_t addr, uint64_t size, sl_tag tag, const char *module) {
+    uint32_t frames[2];
+    size_t depth = 0;
+    if (module) {
+        sl_frame frame = {sl_strtab_intern(&b->trace->strings, module, strlen(module)),
+                          sl_strtab_intern(&b->trace->strings, SL_MODULE_FRAME_FILE,
+                                           sizeof SL_MODULE_FRAME_FILE - 1),
+                          0};
+        frames[depth++] = sl_stacks_intern_frame(&b->trace->stacks, frame);
+    }
+    uint32_t line = stack_at(b, 1); /* grows the tables */
+    frames[depth++] = b->trace->stacks.frame_ids.at[b->trace->stacks.spans.at[line].first];
+    sl_event event = {.time_us = 1000 + (int64_t)b->device->events.cnt * 10,
+                      .addr = addr,
+                      .size_bytes = size,
+                      .stack_id = sl_stacks_intern(&b->trace->stacks, frames, depth),
+                      .kind = SL_EV_ALLOC,
+                      .tag = tag};
+    b->trace->has_tags = true;
+    assert_true(sl_events_push(&b->device->events, &event));
+}
+
 static void build(bench *b, sl_page_budget budget) {
     sl_page_names_init(&b->names, (sl_page_lines){first_frame, all_user});
     assert_true(sl_page_source_init(&b->source, &b->names, b->trace));
@@ -256,6 +279,91 @@ static void folded_stacks_keep_their_line(void **state) {
     close_bench(&b);
 }
 
+/* Value of group `label` in the last column. */
+static int64_t last_of_group(const bench *b, const sl_page_groups *groups, sl_page_column column,
+                             const char *label) {
+    size_t columns = count(b, SL_PAGE_GROUPS_EVENT);
+    for (size_t g = 0; g < groups->cnt; g++)
+        if (strcmp(groups->at[g].label, label) == 0)
+            return value_at(b, column, true, g * columns + columns - 1);
+    fail_msg("no group '%s'", label);
+    return -1;
+}
+
+static void bytes_split_by_tag_and_by_module(void **state) {
+    SL_UNUSED(state);
+    static bench b;
+    open_bench(&b);
+    push_tagged(&b, 4096, 1000, SL_TAG_PARAMETER, NULL);
+    push_tagged(&b, 8192, 300, SL_TAG_ACTIVATION, "encoder.0");
+    push_tagged(&b, 16384, 40, SL_TAG_ACTIVATION, "encoder.1");
+    push_tagged(&b, 32768, 5, SL_TAG_UNKNOWN, "encoder.1");
+    build(&b, roomy);
+    assert_int_equal(b.lane.tags.cnt, 3);
+    assert_string_equal(b.lane.tags.at[0].label, "parameter");
+    assert_string_equal(b.lane.tags.at[2].label, "unknown"); /* last, though it is tag 0 */
+    assert_int_equal(last_of_group(&b, &b.lane.tags, SL_PAGE_GROUPS_TAG, "parameter"), 1000);
+    assert_int_equal(last_of_group(&b, &b.lane.tags, SL_PAGE_GROUPS_TAG, "activation"), 340);
+    assert_int_equal(last_of_group(&b, &b.lane.tags, SL_PAGE_GROUPS_TAG, "unknown"), 5);
+    assert_int_equal(b.lane.modules.cnt, 3);
+    assert_int_equal(last_of_group(&b, &b.lane.modules, SL_PAGE_GROUPS_MODULE, "encoder.1"), 45);
+    assert_int_equal(
+        last_of_group(&b, &b.lane.modules, SL_PAGE_GROUPS_MODULE, "outside any module"), 1000);
+    assert_int_equal(value_at(&b, SL_PAGE_BLOCKS_TAG, false, 1), SL_TAG_ACTIVATION);
+    close_bench(&b);
+}
+
+/* A line is for what most of its bytes are for, and for all that its blocks are for. */
+static void a_line_knows_what_its_bytes_are_for(void **state) {
+    SL_UNUSED(state);
+    static bench b;
+    open_bench(&b);
+    push_tagged(&b, 4096, 10, SL_TAG_PARAMETER, NULL);
+    push_tagged(&b, 8192, 300, SL_TAG_GRADIENT, NULL);
+    push_tagged(&b, 16384, 5, SL_TAG_UNKNOWN, NULL);
+    build(&b, roomy);
+    assert_int_equal(count(&b, SL_PAGE_SITES_TAG), 1);
+    assert_int_equal(value_at(&b, SL_PAGE_SITES_TAG, false, 0), SL_TAG_GRADIENT);
+    assert_int_equal(value_at(&b, SL_PAGE_SITES_TAGS, false, 0),
+                     1 << SL_TAG_PARAMETER | 1 << SL_TAG_GRADIENT | 1 << SL_TAG_UNKNOWN);
+    close_bench(&b);
+}
+
+static void without_tags_and_modules_there_are_no_such_columns(void **state) {
+    SL_UNUSED(state);
+    static bench b;
+    open_bench(&b);
+    push(&b, SL_EV_ALLOC, 4096, 10, 1);
+    build(&b, roomy);
+    assert_int_equal(count(&b, SL_PAGE_GROUPS_TAG) + count(&b, SL_PAGE_GROUPS_MODULE), 0);
+    assert_int_equal(count(&b, SL_PAGE_BLOCKS_TAG) + count(&b, SL_PAGE_SITES_TAG), 0);
+    assert_int_equal(b.lane.tags.cnt + b.lane.modules.cnt, 0);
+    assert_int_equal(count(&b, SL_PAGE_GROUPS_LINE), 1);
+    close_bench(&b);
+}
+
+/* More modules than groups: the smallest share the last one, and no byte is lost. */
+static void the_largest_modules_have_a_group_each(void **state) {
+    SL_UNUSED(state);
+    static bench b;
+    open_bench(&b);
+    for (uint64_t i = 0; i < 20; i++) {
+        char module[32];
+        snprintf(module, sizeof module, "layer.%u", (unsigned)i);
+        push_tagged(&b, 4096 * (i + 1), 100 + i, SL_TAG_ACTIVATION, module);
+    }
+    build(&b, roomy);
+    assert_int_equal(b.lane.modules.cnt, SL_PAGE_GROUP_MAX);
+    assert_string_equal(b.lane.modules.at[0].label, "layer.19");
+    assert_string_equal(b.lane.modules.at[SL_PAGE_GROUP_MAX - 1].label, "everything else");
+    size_t columns = count(&b, SL_PAGE_GROUPS_EVENT);
+    int64_t sum = 0;
+    for (size_t g = 0; g < SL_PAGE_GROUP_MAX; g++)
+        sum += value_at(&b, SL_PAGE_GROUPS_MODULE, true, g * columns + columns - 1);
+    assert_int_equal(sum, b.lane.end.requested_bytes);
+    close_bench(&b);
+}
+
 static void an_empty_device_has_no_columns(void **state) {
     SL_UNUSED(state);
     static bench b;
@@ -276,6 +384,10 @@ int main(void) {
         cmocka_unit_test(checkpoints_add_up_to_the_totals),
         cmocka_unit_test(lines_know_their_own_peak_and_median_life),
         cmocka_unit_test(folded_stacks_keep_their_line),
+        cmocka_unit_test(bytes_split_by_tag_and_by_module),
+        cmocka_unit_test(a_line_knows_what_its_bytes_are_for),
+        cmocka_unit_test(without_tags_and_modules_there_are_no_such_columns),
+        cmocka_unit_test(the_largest_modules_have_a_group_each),
         cmocka_unit_test(an_empty_device_has_no_columns),
     };
     return cmocka_run_group_tests_name("page_lane", tests, NULL, NULL);

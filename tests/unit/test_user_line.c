@@ -24,10 +24,10 @@ static void test_owners(void **state) {
         {"/tmp/ipykernel_77/123.py", SL_OWNER_USER},
         {"<ipython-input-3-abc>", SL_OWNER_USER},
         {"<string>", SL_OWNER_NAMELESS},
+        {SL_MODULE_FRAME_FILE, SL_OWNER_MODULE},
         {"<stdin>", SL_OWNER_NAMELESS},
         {"<frozen importlib._bootstrap>", SL_OWNER_LIBRARY},
         {"<eval_with_key>.1", SL_OWNER_LIBRARY},
-        {"<module>", SL_OWNER_NATIVE}, /* the path of a module, SL_MODULE_FRAME_FILE */
         {"/usr/lib/python3/dist-packages/torch/nn/modules/linear.py", SL_OWNER_LIBRARY},
         {"/home/me/.pyenv/versions/3.12.1/lib/python3.12/threading.py", SL_OWNER_LIBRARY},
         {"/opt/conda/lib/python3.11/site-packages/lightning/loop.py", SL_OWNER_LIBRARY},
@@ -142,8 +142,12 @@ static void test_user_line_of_stacks(void **state) {
     static const char *const library[] = {"??", "/l/site-packages/torch/utils/data/dataloader.py",
                                           "/l/lib/python3.11/threading.py"};
     static const char *const native[] = {"libcuda.so", "main.cpp"};
+    static const char *const in_module[] = {SL_MODULE_FRAME_FILE, "libtorch.so",
+                                            "/l/site-packages/torch/nn/functional.py", "model.py"};
+    static const char *const module_alone[] = {SL_MODULE_FRAME_FILE};
     uint32_t a = push_stack(trace, deep, 5), b = push_stack(trace, nameless, 2);
     uint32_t c = push_stack(trace, library, 3), d = push_stack(trace, native, 2);
+    uint32_t e = push_stack(trace, in_module, 4), f = push_stack(trace, module_alone, 1);
     sl_stack_class *classes = sl_stacks_classify(trace);
     assert_int_equal(classes[a].frame_pos, 2);
     assert_int_equal(classes[b].frame_pos, 1);
@@ -151,6 +155,9 @@ static void test_user_line_of_stacks(void **state) {
     assert_true(classes[c].is_library && !classes[a].is_library);
     assert_int_equal(classes[d].origin, SL_ORIGIN_NATIVE);
     assert_int_equal(classes[SL_STACK_EMPTY].origin, SL_ORIGIN_BACKWARD);
+    assert_int_equal(classes[e].frame_pos, 3);
+    /* A module is no code: with it alone, the stack is as empty as without it. */
+    assert_int_equal(classes[f].origin, SL_ORIGIN_BACKWARD);
     for (uint32_t id = 0; id < trace->stacks.spans.cnt; id++) {
         sl_site site = sl_user_site(trace, id);
         assert_int_equal(site.origin, classes[id].origin);

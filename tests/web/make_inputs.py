@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the odd inputs of the page's tests as torch snapshots: make_inputs.py FOLDER."""
+"""Writes inputs of the page's tests as torch snapshots.
+
+make_inputs.py FOLDER          the odd ones
+make_inputs.py FOLDER RANKS    that many ranks of one run, of which one keeps memory from the middle on
+"""
 import pathlib
 import pickle
 import sys
@@ -58,6 +62,26 @@ def backwards():
     return snapshot([event("alloc", BASE + i * MIB, MIB, t, [frame("f", "/u/a.py", 1)]) for i, t in enumerate(times)])
 
 
+ODD_RANK = 137
+
+
+def rank(number, steps=12):
+    """A few weights, then steps of six layers up and down; the odd rank keeps one block a step."""
+    layer_bytes = 3 * MIB + number % 7 * 4096
+    events = [event("alloc", BASE + i * 4 * MIB, 4 * MIB, 1000 + i, [frame("build", "/u/model.py", 10)]) for i in range(8)]
+    now = 2000
+    for step in range(steps):
+        for layer in range(6):
+            events.append(event("alloc", BASE + (100 + layer) * 4 * MIB, layer_bytes, now, [frame("forward", "/u/model.py", 20 + layer)]))
+            now += 50
+        if number == ODD_RANK and step > steps // 2:
+            events.append(event("alloc", BASE + (1000 + step) * 4 * MIB, 4 * MIB, now, [frame("log", "/u/train.py", 77)]))
+        for layer in range(6):
+            events += freed(BASE + (100 + layer) * 4 * MIB, layer_bytes, now)
+            now += 50
+    return snapshot(events)
+
+
 INPUTS = {
     "hostile": lambda: one_block([frame(NASTY, f"/u/{COMMENT}{NASTY}", 7), frame("__proto__", "/u/constructor.py", 3)]),
     "not_utf8": lambda: one_block([frame("f\udcff\ud800", "/u/\udcfe.py", 7)]),
@@ -73,6 +97,10 @@ INPUTS = {
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
+    if len(sys.argv) > 2:
+        for number in range(int(sys.argv[2])):
+            (folder / f"rank{number:03d}.pickle").write_bytes(pickle.dumps(rank(number), protocol=4))
+        return
     for name, make in INPUTS.items():
         # A string with a lone surrogate is pickled as bytes that are not UTF-8, as a broken file name would be.
         (folder / f"{name}.pickle").write_bytes(pickle.dumps(make(), protocol=4))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the page's tests, or says in TAP why they cannot run here: run_web.py STORMLOG PART.
+"""Runs the page's tests, or says in TAP why they cannot run here: run_web.py STORMLOG PART MAKE_PAGE.
 
 Parts: sources (what is generated and checked in is fresh), unit (the model code), and one for each file of pages/.
 """
@@ -45,7 +45,7 @@ def check_sources():
 
 
 def main():
-    stormlog, part = sys.argv[1:]
+    stormlog, part, make_page = sys.argv[1:]
     reason = missing(part)
     if reason:
         print(f"1..0 # SKIP {reason}")
@@ -54,7 +54,7 @@ def main():
         return check_sources()
     here = ROOT / "tests/web"
     files = sorted((here / "unit").glob("*.test.mjs")) if part == "unit" else [here / "pages" / f"{part}.test.mjs"]
-    environment = dict(os.environ, STORMLOG=stormlog)
+    environment = dict(os.environ, STORMLOG=stormlog, STORMLOG_MAKE_PAGE=make_page)
     return subprocess.run(["node", "--test", "--test-reporter=tap", *map(str, files)], env=environment).returncode
 
 

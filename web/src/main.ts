@@ -1,6 +1,7 @@
 // Puts the page together.
 import { absent, h, replace } from "./draw/dom.ts";
-import { PageData } from "./model/data.ts";
+import { PageData, failureOf } from "./model/data.ts";
+import type { PageMeta } from "./model/meta.ts";
 import { Names } from "./model/names.ts";
 import { Lane, State } from "./state.ts";
 import { aboutView } from "./views/about.ts";
@@ -12,7 +13,7 @@ import { ranksView } from "./views/ranks.ts";
 import { segmentsView } from "./views/segments.ts";
 import { sitesView } from "./views/sites.ts";
 import { timelineView } from "./views/timeline.ts";
-import { findingsView, headerView, oomView, tilesView, verdictView } from "./views/top.ts";
+import { failureView, findingsView, headerView, oomView, tilesView, verdictView } from "./views/top.ts";
 
 interface View {
   id: string;
@@ -26,13 +27,13 @@ interface View {
 const always = (): boolean => true;
 
 const VIEWS: View[] = [
-  { id: "diff", title: "Difference", make: diffView, isShown: (s) => s.data.meta.mode === "diff" },
   { id: "blocks", title: "Blocks", make: blocksView, isShown: always, needs: "blocks" },
   { id: "flame", title: "Flame graph", make: flameView, isShown: always, needs: "blocks" },
   { id: "sites", title: "Lines", make: sitesView, isShown: always, needs: "blocks" },
   { id: "segments", title: "Segments", make: segmentsView, isShown: always, needs: "blocks" },
   { id: "ledger", title: "Ledger", make: ledgerView, isShown: always },
   { id: "ranks", title: "Ranks", make: ranksView, isShown: (s) => s.data.meta.lanes.length > 1 },
+  { id: "diff", title: "Difference", make: diffView, isShown: (s) => s.data.meta.inputs.length === 2 },
   { id: "about", title: "About the data", make: aboutView, isShown: always },
 ];
 
@@ -78,14 +79,14 @@ function tabs(state: State): { root: HTMLElement; open: (id: string) => void } {
         e.preventDefault();
         open(views[(i + step + views.length) % views.length]!.id, true);
       } } }, view.title));
-    panels.append(h("div", { role: "tabpanel", id: `panel-${view.id}`, "aria-labelledby": `tab-${view.id}`, class: "panel", tabindex: "-1" }));
+    panels.append(h("div", { role: "tabpanel", id: `panel-${view.id}`, "aria-labelledby": `tab-${view.id}`, class: "panel", tabindex: "-1", "data-title": view.title }));
   });
   state.on(["lane"], () => {
     made.clear();
     const current = list.querySelector('[aria-selected="true"]')!.id.slice(4);
     open(current);
   });
-  open(views[0]!.id);
+  open(state.data.meta.mode === "diff" ? "diff" : "blocks");
   return { root: h("div", { class: "views" }, list, panels), open: (id) => {
     if (id !== "timeline") open(id);
     const target = id === "timeline" ? document.getElementById("timeline-title") : panelOf(id);
@@ -105,7 +106,13 @@ async function start(): Promise<void> {
 }
 
 async function show(app: HTMLElement): Promise<void> {
-  const data = new PageData(sectionText("meta") ?? "{}", sectionText);
+  const metaText = sectionText("meta") ?? "{}";
+  const failure = failureOf(metaText);
+  if (failure) {
+    replace(app, ...failureView(failure));
+    return;
+  }
+  const data = new PageData(metaText, sectionText);
   const names = await data.section("names");
   if (!names) throw new Error("the file holds no names: it was cut short");
   const { meta } = data;
@@ -115,11 +122,17 @@ async function show(app: HTMLElement): Promise<void> {
     return;
   }
   const all = new Names(names);
-  const firstLane = meta.findings.find((f) => f.lane !== null)?.lane ?? busiest(meta.lanes);
-  const state = new State(data, all, await Lane.load(data, meta.mode === "diff" ? 0 : firstLane, all));
+  const state = new State(data, all, await Lane.load(data, firstLane(meta), all));
   const view = tabs(state);
   replace(app, headerView(state), h("main", {}, verdictView(state), tilesView(state), findingsView(state, { openView: view.open }), oomView(state),
     timelineView(state), view.root));
+}
+
+/** Of a comparison the later input; else what the first finding speaks of, or where most happened. */
+function firstLane(meta: PageMeta): number {
+  const after = meta.lanes.findIndex((l) => l.input === 1);
+  if (meta.mode === "diff" && after >= 0) return after;
+  return meta.findings.find((f) => f.lane !== null)?.lane ?? busiest(meta.lanes);
 }
 
 function busiest(lanes: { events: number; live_bytes: number }[]): number {

@@ -59,6 +59,10 @@ export const COLUMNS = {
     file: "delta",
     /** the same for each stream and pool */
     stream: "delta",
+    /** the same for each tag */
+    tag: "delta",
+    /** the same for each module: the innermost one of the stack */
+    module: "delta",
   },
   blocks: {
     /** event of the allocation, ascending; -1 before the trace */
@@ -81,6 +85,8 @@ export const COLUMNS = {
     stack: "plain",
     /** 1 live before the trace, 2 never freed */
     flags: "plain",
+    /** what it is for: a number into tag_names of the JSON part */
+    tag: "plain",
   },
   matrix: {
     /** event of each checkpoint; -1 before the first event */
@@ -115,6 +121,10 @@ export const COLUMNS = {
     freed: "plain",
     /** median life of the freed blocks, 0 when none was freed */
     median_life_us: "plain",
+    /** what most of its bytes are for */
+    tag: "plain",
+    /** all that its blocks are for: a bit for each tag */
+    tags: "plain",
   },
   segments: {
     /** event that took it, ascending; -1 before the trace */

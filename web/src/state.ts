@@ -68,7 +68,7 @@ export class Lane {
 
   async sites(): Promise<SiteRow[]> {
     const cols = await this.data.section("sites", this.index);
-    return cols ? siteRows(cols, this.names) : [];
+    return cols ? siteRows(cols, this.names, this.data.meta.tag_names) : [];
   }
 
   groups(): Promise<Columns<"groups"> | null> {
@@ -102,7 +102,7 @@ function emptyCurve(): Columns<"curve"> {
 function emptyBlocks(): Columns<"blocks"> {
   return {
     begin: NONE, time: NONE, life: NONE, life_us: NONE, size: NONE, slack: NONE,
-    addr_high: NONE, addr_low: NONE, stack: NONE, flags: NONE,
+    addr_high: NONE, addr_low: NONE, stack: NONE, flags: NONE, tag: NONE,
   };
 }
 

@@ -59,20 +59,48 @@ test("two ranks of telemetry stand beside each other", async () => {
   await page.close();
 });
 
+test("a bundle of a failed run: the verdict, the samples before it, words where single blocks are not known", async () => {
+  const folder = path.join(data("peer"), "oom/oom");
+  const bundle = path.join(folder, readdirSync(folder).find((n) => n.startsWith("oom_dump_")));
+  const page = await walk("bundle", [bundle]);
+  const report = analyze(bundle);
+  assert.equal(report.inputs[0].kind, "oom-bundle");
+  assert.match(await page.locator(".verdict").innerText(), /out of memory/i);
+  assert.equal(await value(page, "#tile-peak"), report.devices[0].peak_requested_bytes);
+  await page.close();
+});
+
+test("two inputs can be compared without being asked for a comparison", async () => {
+  const page = await walk("two-inputs", ["s4_fixed", "s2_retention"].map((n) => data("h200", `${n}.pickle.gz`)));
+  await page.click("#tab-diff");
+  await page.waitForSelector("#panel-diff tbody tr");
+  assert.match(await page.locator("#panel-diff tbody tr").first().innerText(), /s2_retention\.py:5/);
+  await page.close();
+});
+
 const hasTorch = spawnSync("/usr/bin/python3", ["-c", "import torch"]).status === 0;
 
 test("a recorded run", { skip: hasTorch ? false : "Debian's python3-torch is not installed" }, async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "stormlog-page-"));
   try {
-    stormlog("run", "-o", folder, "--", "/usr/bin/python3", path.join(ROOT, "tools/demo_train.py"));
+    stormlog("run", "-o", folder, "--modules", "--", "/usr/bin/python3", path.join(ROOT, "tools/demo_train.py"));
     const recording = readdirSync(folder).find((n) => n.endsWith(".slog"));
     assert.ok(recording && existsSync(path.join(folder, recording)), "nothing was recorded");
     const input = path.join(folder, recording);
     const page = await walk("recording", [input]);
+    assert.match(await page.locator("header .identity").innerText(), /^A stormlog recording: \S*python3 .*demo_train\.py, process \d+ on .+, started \d{4}-\d\d-\d\d /);
     const report = analyze(input);
     const busiest = report.devices.reduce((a, b) => (b.events > a.events ? b : a));
     assert.equal(await value(page, "#tile-peak"), busiest.peak_requested_bytes);
     assert.equal(await value(page, "#tile-live"), busiest.live_requested_bytes);
+    for (const [name, expected] of [["By tag", /parameter[\s\S]*gradient[\s\S]*activation/], ["By module", /outside any module/]]) {
+      await page.locator("section").getByText(name, { exact: true }).click();
+      await page.waitForTimeout(300);
+      assert.match(await page.locator("section .legend").first().innerText(), expected);
+      await page.screenshot({ path: path.join(OUT, `kind-recording-${name.toLowerCase().replace(" ", "-")}.png`), fullPage: true });
+    }
+    await page.click("#tab-sites");
+    assert.match(await page.locator("#panel-sites tbody").innerText(), /activation/);
     await page.close();
   } finally {
     rmSync(folder, { recursive: true, force: true });

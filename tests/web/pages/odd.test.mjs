@@ -1,7 +1,7 @@
 // Inputs that are empty, broken, huge or hostile: a page that says so, or no page at all.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, rmSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { ROOT, openBrowser, openPage } from "../browser.mjs";
@@ -87,6 +87,12 @@ test("times that go backwards are sorted, and the page says so", async () => {
 test("a block larger than any card", async () => {
   const { text } = await walk("larger_than_card");
   assert.match(text, /32\.0 TiB/);
+  assert.doesNotMatch(text, /larger than the whole device/);
+});
+
+test("a block larger than the card, where its size is known, is called what it is", async () => {
+  const { text } = await walk("larger_than_card", "--capacity", "80GiB");
+  assert.match(text, /largest block, 32\.0 TiB, is larger than the whole device \(80\.0 GiB\)/);
 });
 
 test("addresses keep all their digits", async () => {
@@ -103,12 +109,43 @@ test("100,000 distinct stacks", async () => {
   assert.match(text, /48\.8 MiB/);
 });
 
-test("half a file leaves no page behind", () => {
-  const file = path.join(OUT, "odd-half.html");
+async function failurePage(name, input, reason, ...options) {
+  const file = path.join(OUT, `odd-${name}.html`);
   rmSync(file, { force: true });
-  const run = stormlog("report", odd("half"), "-o", file);
+  const run = stormlog("report", input, "-o", file, ...options);
   assert.equal(run.status, 3);
-  assert.match(run.stderr, /ends at byte \d+/);
+  assert.match(run.stderr, reason);
+  const { page, troubles } = await openPage(browser.context, file);
+  const text = await page.locator("#app").innerText();
+  assert.match(text, /No report/i);
+  assert.match(text, reason);
+  await page.screenshot({ path: path.join(OUT, `odd-${name}.png`) });
+  assert.deepEqual(troubles, []);
+  return page;
+}
+
+test("half a file: the command fails, and the page says why there is none", async () => {
+  await failurePage("half", odd("half"), /ends at byte \d+/);
+});
+
+test("half a recording: the same", async () => {
+  const whole = spawnSync("xz", ["-dc", path.join(ROOT, "tests/data/slog/jax.slog.xz")], { maxBuffer: 1 << 30 });
+  assert.equal(whole.status, 0, String(whole.stderr));
+  const file = path.join(FOLDER, "half.slog");
+  writeFileSync(file, whole.stdout.subarray(0, whole.stdout.length / 2));
+  await failurePage("half-recording", file, /the file was cut/);
+});
+
+test("a hostile heading stays text where there is no report", async () => {
+  const page = await failurePage("half-hostile", odd("half"), /ends at byte \d+/, "--title", "</title><script>window.hacked=1</script>");
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  assert.equal(await page.title(), "</title><script>window.hacked=1</script>");
+});
+
+test("what is not there, or is no input, leaves no page behind", () => {
+  const file = path.join(OUT, "odd-none.html");
+  assert.equal(stormlog("report", odd("no_such_file"), "-o", file).status, 3);
+  assert.equal(stormlog("report", path.join(ROOT, "Makefile"), "-o", file).status, 3);
   assert.equal(existsSync(file), false);
 });
 

@@ -13,7 +13,7 @@ function makeBlocks(rows, last = 10) {
   return new Blocks({
     begin: col((r) => r[0]), time: col((r) => Math.max(0, r[0])), life: col((r) => (r[1] ?? last) - r[0]), life_us: col((r) => (r[1] ?? last) - r[0]),
     size: col((r) => r[2]), slack: col(() => 0), addr_high: col(() => 0x7f), addr_low: col((r) => r[3]), stack: col((r) => r[4] ?? 0),
-    flags: col((r) => (r[0] < 0 ? 1 : 0) | (r[1] === null ? 2 : 0)),
+    flags: col((r) => (r[0] < 0 ? 1 : 0) | (r[1] === null ? 2 : 0)), tag: f(),
   });
 }
 

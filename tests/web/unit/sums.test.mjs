@@ -5,10 +5,11 @@ import { loadModel } from "../load_model.mjs";
 const { Names } = await loadModel("model/names.ts");
 const { LiveSets } = await loadModel("model/live.ts");
 const { Blocks } = await loadModel("model/blocks.ts");
-const { buildTree, layoutTree, largestFirst } = await loadModel("model/tree.ts");
+const { buildTree, bytesThrough, findFrames, layoutTree, largestFirst } = await loadModel("model/tree.ts");
 const sites = await loadModel("model/sites.ts");
 const { diffRows } = await loadModel("model/diff.ts");
 const ranks = await loadModel("model/ranks.ts");
+const { groupFindings } = await loadModel("model/findings.ts");
 const { readMarks } = await loadModel("model/marks.ts");
 const { segmentsAtEnd, totals } = await loadModel("model/segments.ts");
 
@@ -67,6 +68,17 @@ test("the tree holds every byte once, in both orders", () => {
   assert.equal(user.children.get(4).bytes, 100);
 });
 
+test("what is searched for in the tree is counted once", () => {
+  const names = makeNames();
+  const root = buildTree(live().liveAt(2), names, { order: "callees", frames: "all", sign: 1 });
+  assert.equal(findFrames("  ", names), null);
+  assert.deepEqual([...findFrames("TRAIN.py a", names)], [0, 2, 3]);
+  assert.deepEqual([...findFrames("train.py:3 a", names)], [2]);
+  assert.equal(bytesThrough(root, findFrames("train.py", names)), 30);
+  assert.equal(bytesThrough(root, findFrames("train.py:4", names)), 20);
+  assert.equal(bytesThrough(root, findFrames("nowhere", names)), 0);
+});
+
 test("boxes of one depth fill their parent without overlap", () => {
   const root = buildTree(live().liveAt(2), makeNames(), { order: "callees", frames: "all", sign: 1 });
   const { boxes } = layoutTree(root, 1300, 0.5);
@@ -77,8 +89,8 @@ test("boxes of one depth fill their parent without overlap", () => {
 
 function makeRows() {
   const cols = { frame: f(4, 2, 3), live: f(100, 5, 20), blocks: f(1, 1, 1), peak: f(100, 10, 20), at_peak: f(100, 10, 20), allocs: f(0, 2, 1),
-    alloc_bytes: f(0, 15, 20), freed: f(0, 1, 0), median_life_us: f(0, 3, 0) };
-  return sites.siteRows(cols, makeNames());
+    alloc_bytes: f(0, 15, 20), freed: f(0, 1, 0), median_life_us: f(0, 3, 0), tag: f(), tags: f() };
+  return sites.siteRows(cols, makeNames(), []);
 }
 
 test("rows of a range take live, growth and counts from it", () => {
@@ -116,6 +128,22 @@ test("the first rank to leave the others", () => {
   assert.equal(ranks.firstGap(map([flat, f(10, 10, 20, 20, 20, 20)])), 2);
   assert.deepEqual(ranks.withoutCommonEnds(["d/rank0.slog, device 0", "d/rank1.slog, device 0"]), ["rank0", "rank1"]);
   assert.deepEqual(ranks.withoutCommonEnds(["same", "same"]), ["same", "same"]);
+});
+
+test("rows of the heat map in three orders, its colours from the lowest to the highest cell", () => {
+  const map = ranks.heatMap([{ max: f(5, 5) }, { max: f(9, 1) }, { max: f(5, 6) }, { max: f(5, 5) }], 2);
+  assert.deepEqual([map.min, map.max], [1, 9]);
+  assert.deepEqual(ranks.rowOrder(map, "named"), [0, 1, 2, 3]);
+  assert.deepEqual(ranks.rowOrder(map, "peak"), [1, 2, 0, 3]);
+  assert.deepEqual(ranks.rowOrder(map, "apart"), [1, 2, 0, 3]);
+  const empty = ranks.heatMap([null, null], 2);
+  assert.deepEqual([empty.min, empty.max], [0, 0]);
+});
+
+test("the same finding of several ranks is one card, led by the largest; within a rank nothing is merged", () => {
+  const finding = (lane, site, bytes, kind = "leak") => ({ kind, subkind: null, severity: "warning", site, lane, bytes });
+  const groups = groupFindings([finding(0, 7, 10), finding(1, 7, 90), finding(0, 8, 1), finding(0, 7, 5), finding(2, 7, 20, "gap")]);
+  assert.deepEqual(groups.map((g) => [g.lead.bytes, g.others.map((o) => o.bytes)]), [[90, [10]], [1, []], [5, []], [20, []]]);
 });
 
 test("ranges are matched by name, inner first; open ones reach the end", () => {

@@ -88,11 +88,16 @@ export function perFrame(work: () => void): () => void {
 /** Calls back with the width of an element now and whenever it changes. */
 export function onWidth(el: Element, work: (width: number) => void): void {
   let last = -1;
+  let next = -1;
+  // On the next frame: work that changes sizes while they are being reported is an error of its own.
+  const apply = perFrame(() => {
+    if (next === last) return;
+    last = next;
+    if (last > 0) work(last);
+  });
   const observer = new ResizeObserver((entries) => {
-    const width = Math.floor(entries[0]!.contentRect.width);
-    if (width === last) return;
-    last = width;
-    if (width > 0) work(width);
+    next = Math.floor(entries[0]!.contentRect.width);
+    apply();
   });
   observer.observe(el);
 }

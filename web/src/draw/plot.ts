@@ -204,10 +204,10 @@ function attachPointer(state: State, u: uPlot, spec: PlotSpec): void {
 
 /** One table of keys, shown in the help too. */
 export const KEYS: { keys: string[]; text: string; act: (state: State) => void }[] = [
-  { keys: ["ArrowLeft"], text: "← → pan", act: (s) => s.pan(-0.1) },
-  { keys: ["ArrowRight"], text: "", act: (s) => s.pan(0.1) },
-  { keys: ["+", "=", "ArrowUp"], text: "+ − zoom", act: (s) => s.zoom(0.7) },
-  { keys: ["-", "ArrowDown"], text: "", act: (s) => s.zoom(1 / 0.7) },
+  { keys: ["ArrowLeft", "a"], text: "← → or a d pan", act: (s) => s.pan(-0.1) },
+  { keys: ["ArrowRight", "d"], text: "", act: (s) => s.pan(0.1) },
+  { keys: ["+", "=", "ArrowUp", "w"], text: "+ − or w s zoom", act: (s) => s.zoom(0.7) },
+  { keys: ["-", "ArrowDown", "s"], text: "", act: (s) => s.zoom(1 / 0.7) },
   { keys: ["0", "Escape", "Home"], text: "0 whole run", act: (s) => s.resetRange() },
   { keys: [","], text: ", . one event back or on", act: (s) => s.setInstant(s.instant - 1) },
   { keys: ["."], text: "", act: (s) => s.setInstant(s.instant + 1) },

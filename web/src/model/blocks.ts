@@ -73,12 +73,17 @@ export class Blocks {
     return this.size[i]! + this.cols.slack[i]!;
   }
 
+  /** What it is for, a number into the page's tag_names; 0 (unknown) where the input does not say. */
+  tag(i: number): number {
+    return this.cols.tag[i] ?? 0;
+  }
+
   isLive(i: number, event: number): boolean {
     return this.begin[i]! <= event && event < this.end[i]!;
   }
 
-  /** Blocks whose stack, address or size answers the words; null when there is nothing to look for. */
-  search(query: string, names: Names): Uint8Array | null {
+  /** Blocks whose stack, tag, address or size answers the words; null when there is nothing to look for. */
+  search(query: string, names: Names, tagNames: string[]): Uint8Array | null {
     const words = query.trim().toLowerCase().split(/\s+/).filter((w) => w !== "");
     if (words.length === 0) return null;
     const stackHits = words.map((word) => stackMatches(word, names));
@@ -86,6 +91,7 @@ export class Blocks {
     for (let i = 0; i < this.cnt; i++) {
       const hit = words.every((word, w) =>
         stackHits[w]![this.stack[i]!] === 1 || sizeMatches(word, this.size[i]!) ||
+        (this.cols.tag.length > 0 && tagNames[this.tag(i)]!.includes(word)) ||
         (word.startsWith("0x") && this.addressOf(i).startsWith(word)));
       if (hit) found[i] = 1;
     }

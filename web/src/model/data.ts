@@ -1,9 +1,15 @@
 // Sections by name, decoded when first asked for. No DOM: the text of a section comes from a callback.
 import { COLUMNS, SCHEMA, type SectionName } from "../schema.ts";
 import { PageError, decodeColumn, fromBase64, inflate } from "./decode.ts";
-import type { PageMeta } from "./meta.ts";
+import type { FailureMeta, PageMeta } from "./meta.ts";
 
 export type Columns<S extends SectionName> = Record<keyof (typeof COLUMNS)[S], Float64Array>;
+
+/** Why this page holds no data, where it says so itself. */
+export function failureOf(metaText: string): FailureMeta | null {
+  const meta = JSON.parse(metaText) as Partial<FailureMeta>;
+  return typeof meta.failure === "string" ? (meta as FailureMeta) : null;
+}
 
 export class PageData {
   readonly meta: PageMeta;

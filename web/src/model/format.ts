@@ -61,8 +61,9 @@ export function address(high: number, low: number): string {
   return `0x${digits}`;
 }
 
+/** A sentence's first letter; a name of a file stays as it is. */
 export function capital(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
+  return /^[a-z]+(?:[ ,:]|$)/.test(text) ? text.slice(0, 1).toUpperCase() + text.slice(1) : text;
 }
 
 /** "train.py" of "/home/a/train.py". */

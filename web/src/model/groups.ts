@@ -6,7 +6,7 @@ import type { Columns } from "./data.ts";
 import type { LaneMeta } from "./meta.ts";
 import type { Names } from "./names.ts";
 
-export type GroupKind = "line" | "file" | "stream";
+export type GroupKind = keyof LaneMeta["groups"];
 
 /** One row of values for each group, one value for each column. */
 export type GroupRows = Float64Array[];
@@ -15,19 +15,35 @@ function makeRows(groups: number, columns: number): GroupRows {
   return Array.from({ length: groups }, () => new Float64Array(columns));
 }
 
-/** Group of each stack; what has no group of its own belongs to the last. */
-export function groupsOfStacks(lane: LaneMeta, names: Names, kind: "line" | "file"): Uint8Array {
+/** What a stack belongs to, in the words of the groups. */
+const KEY_OF_STACK: Record<"line" | "file" | "module", (names: Names, stack: number) => string | number> = {
+  line: (names, stack) => names.siteOf(stack),
+  file: (names, stack) => {
+    const frame = names.frame(names.siteOf(stack));
+    return frame && frame.file !== "" ? frame.file : (frame?.function ?? "");
+  },
+  module: (names, stack) => names.moduleOf(stack) ?? OUTSIDE_MODULES,
+};
+
+/** As src/export/page_groups.c calls what ran in no module. */
+const OUTSIDE_MODULES = "outside any module";
+
+/** Whether the blocks of the page alone tell how the bytes split: exact at every event. Streams are not kept with
+ * blocks, and a stack that was folded to its line has lost its module. */
+export function isExact(lane: LaneMeta, kind: GroupKind): boolean {
+  if (kind === "stream" || lane.blocks_kept !== lane.blocks_total) return false;
+  return kind !== "module" || lane.stacks_kept === lane.stacks_total;
+}
+
+/** Group of each block; what has no group of its own belongs to the last. */
+export function groupsOfBlocks(blocks: Blocks, lane: LaneMeta, names: Names, tagNames: string[], kind: Exclude<GroupKind, "stream">): Uint8Array {
   const groups = lane.groups[kind];
   const byKey = new Map<string | number, number>();
   groups.forEach((g, i) => byKey.set(kind === "line" ? (g.frame ?? -1) : g.label, i));
-  const out = new Uint8Array(names.stackCnt);
-  for (let s = 0; s < names.stackCnt; s++) {
-    const site = names.siteOf(s);
-    const frame = names.frame(site);
-    const key = kind === "line" ? site : (frame && frame.file !== "" ? frame.file : (frame?.function ?? ""));
-    out[s] = byKey.get(key) ?? groups.length - 1;
-  }
-  return out;
+  const groupOf = (key: string | number): number => byKey.get(key) ?? groups.length - 1;
+  if (kind === "tag") return Uint8Array.from({ length: blocks.cnt }, (_, b) => groupOf(tagNames[blocks.tag(b)] ?? ""));
+  const ofStack = Uint8Array.from({ length: names.stackCnt }, (_, s) => groupOf(KEY_OF_STACK[kind](names, s)));
+  return Uint8Array.from(blocks.stack, (s) => ofStack[s]!);
 }
 
 /** Exact: the state after each event of `at`, which must ascend. */
@@ -39,9 +55,9 @@ export function rowsFromBlocks(blocks: Blocks, order: Uint32Array, groupOf: Uint
   for (let x = 0; x < at.length; x++) {
     const event = at[x]!;
     for (; begin < blocks.cnt && blocks.begin[begin]! <= event; begin++)
-      now[groupOf[blocks.stack[begin]!]!]! += blocks.size[begin]!;
+      now[groupOf[begin]!]! += blocks.size[begin]!;
     for (; end < order.length && blocks.end[order[end]!]! <= event; end++)
-      now[groupOf[blocks.stack[order[end]!]!]!]! -= blocks.size[order[end]!]!;
+      now[groupOf[order[end]!]!]! -= blocks.size[order[end]!]!;
     for (let g = 0; g < groups; g++) rows[g]![x] = now[g]!;
   }
   return rows;

@@ -10,6 +10,8 @@ export interface SectionMeta {
 export interface InputMeta {
   path: string;
   kind: string;
+  /** what ran, where and when; null where the input does not say */
+  identity: string | null;
   events: number;
   dropped_events: number | null;
   is_live: boolean;
@@ -51,11 +53,13 @@ export interface LaneMeta {
   blocks_kept: number;
   /** no block that was left out is larger */
   largest_left_bytes: number;
+  largest_block_bytes: number;
   stacks_total: number;
   stacks_kept: number;
   segments_total: number;
   end_blocks_total: number;
-  groups: { line: GroupMeta[]; file: GroupMeta[]; stream: GroupMeta[] };
+  /** by tag and by module: empty where the input does not say */
+  groups: Record<"line" | "file" | "stream" | "tag" | "module", GroupMeta[]>;
   counters: string[];
   oom_events: { event: number; time_us: number; bytes: number }[];
   /** null where the card was never read */
@@ -127,6 +131,13 @@ export interface OomMeta {
   count: number;
 }
 
+/** A page of an input that could not be read: nothing else is in it. */
+export interface FailureMeta {
+  title: string;
+  generator: string;
+  failure: string;
+}
+
 export interface PageMeta {
   schema: string;
   generator: string;
@@ -134,6 +145,8 @@ export interface PageMeta {
   mode: "one" | "many" | "diff";
   verdict: "healthy" | "leak" | "oom" | "fragmentation" | "spike";
   verdict_text: string;
+  /** what blocks can be for; the first is "unknown" */
+  tag_names: string[];
   inputs: InputMeta[];
   lanes: LaneMeta[];
   findings: FindingMeta[];

@@ -9,6 +9,9 @@ export interface Frame {
   user: boolean;
 }
 
+/** The file of a frame that is no code but the path of the module that ran (src/model/stack.h). */
+const MODULE_FILE = "<module>";
+
 export class Names {
   private readonly strings: string[] = [];
   private readonly first: Float64Array;
@@ -53,6 +56,16 @@ export class Names {
     return this.cols.frame_user[frame] === 1;
   }
 
+  isModule(frame: number): boolean {
+    return this.text(this.cols.frame_file[frame] ?? 0) === MODULE_FILE;
+  }
+
+  /** The path of the innermost module of a stack; null when it runs through none. */
+  moduleOf(stack: number): string | null {
+    const frame = this.stackFrames(stack).find((f) => this.isModule(f));
+    return frame === undefined ? null : this.text(this.cols.frame_function[frame]!);
+  }
+
   /** Python source, or a name that Python gives to code without a file. */
   isPython(frame: number): boolean {
     const file = this.text(this.cols.frame_file[frame] ?? 0);
@@ -79,6 +92,7 @@ export class Names {
   label(frame: number): string {
     const f = this.frame(frame);
     if (!f) return "";
+    if (f.file === MODULE_FILE) return `module ${f.function}`;
     if (f.line > 0) return `${baseName(f.file)}:${f.line} ${f.function}`;
     return f.file === "" ? f.function : `${f.function} (${baseName(f.file)})`;
   }

@@ -4,6 +4,8 @@ import type { Columns } from "./data.ts";
 export interface HeatMap {
   bins: number;
   rows: Float64Array[];
+  /** of all cells: the ends of the colour scale */
+  min: number;
   max: number;
 }
 
@@ -17,8 +19,33 @@ export interface Divergence {
 export function heatMap(sections: (Columns<"heat"> | null)[], bins: number): HeatMap {
   const rows = sections.map((s) => s?.max ?? new Float64Array(bins));
   let max = 0;
-  for (const row of rows) for (const value of row) if (value > max) max = value;
-  return { bins, rows, max };
+  let min = Infinity;
+  for (const row of rows)
+    for (const value of row) {
+      if (value > max) max = value;
+      if (value < min) min = value;
+    }
+  return { bins, rows, min: Math.min(min, max), max };
+}
+
+export type RowOrder = "named" | "peak" | "apart";
+
+/** Rows in the order they are drawn: as named, the highest peak first, or the farthest from the median of all first. */
+export function rowOrder(map: HeatMap, order: RowOrder): number[] {
+  const rows = [...map.rows.keys()];
+  if (order === "named") return rows;
+  const value = order === "peak" ? map.rows.map((row) => row.reduce((a, b) => Math.max(a, b), 0)) : distances(map);
+  return rows.sort((a, b) => value[b]! - value[a]! || a - b);
+}
+
+/** Each row's distance from the median row, summed over the bins. */
+function distances(map: HeatMap): number[] {
+  const out = map.rows.map(() => 0);
+  for (let bin = 0; bin < map.bins; bin++) {
+    const middle = median(map.rows.map((row) => row[bin]!));
+    map.rows.forEach((row, r) => { out[r]! += Math.abs(row[bin]! - middle); });
+  }
+  return out;
 }
 
 export function median(values: number[]): number {

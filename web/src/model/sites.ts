@@ -17,10 +17,14 @@ export interface SiteRow {
   allocs: number;
   allocBytes: number;
   medianLifeUs: number | null;
+  /** what most of its bytes are for; null where the input does not say */
+  tag: string | null;
+  /** all that its blocks are for */
+  tags: string[];
 }
 
 /** Figures over the whole run. */
-export function siteRows(cols: Columns<"sites">, names: Names): SiteRow[] {
+export function siteRows(cols: Columns<"sites">, names: Names, tagNames: string[]): SiteRow[] {
   return Array.from(cols.frame, (frame, i) => ({
     frame,
     label: names.label(frame),
@@ -33,6 +37,8 @@ export function siteRows(cols: Columns<"sites">, names: Names): SiteRow[] {
     allocs: cols.allocs[i]!,
     allocBytes: cols.alloc_bytes[i]!,
     medianLifeUs: cols.freed[i]! > 0 ? cols.median_life_us[i]! : null,
+    tag: tagNames[cols.tag[i] ?? -1] ?? null,
+    tags: tagNames.filter((_, bit) => ((cols.tags[i] ?? 0) >> bit) & 1),
   }));
 }
 
@@ -56,10 +62,19 @@ export function rowsInRange(rows: SiteRow[], live: LiveSets, names: Names, range
   return rows.map((row) => ({ ...row, ...(sums.get(row.frame) ?? { live: 0, blocks: 0, growth: 0, allocs: 0, allocBytes: 0 }) }));
 }
 
-export type SiteKey = "label" | "live" | "blocks" | "peak" | "growth" | "allocs" | "allocBytes" | "medianLifeUs";
+export type SiteKey = "label" | "tag" | "live" | "blocks" | "peak" | "growth" | "allocs" | "allocBytes" | "medianLifeUs";
 
-export const SITE_COLUMNS: { key: SiteKey; title: string; help: string; show: (row: SiteRow) => string }[] = [
-  { key: "label", title: "Line", help: "the user's line that led to the allocation", show: (r) => r.label },
+export interface SiteColumn {
+  key: SiteKey;
+  title: string;
+  help: string;
+  isText?: boolean;
+  show: (row: SiteRow) => string;
+}
+
+const ALL_COLUMNS: SiteColumn[] = [
+  { key: "label", title: "Line", help: "the user's line that led to the allocation", show: (r) => r.label, isText: true },
+  { key: "tag", title: "For", help: "what most of its bytes are for, in the whole run", show: tagText, isText: true },
   { key: "live", title: "Live", help: "bytes live at the end of the range", show: (r) => fmt.bytes(r.live) },
   { key: "peak", title: "Peak", help: "highest live bytes of this line in the whole run", show: (r) => fmt.bytes(r.peak) },
   { key: "growth", title: "Growth", help: "live at the end of the range less live at its start", show: (r) => fmt.delta(r.growth) },
@@ -70,18 +85,34 @@ export const SITE_COLUMNS: { key: SiteKey; title: string; help: string; show: (r
     show: (r) => (r.medianLifeUs === null ? "none freed" : fmt.duration(r.medianLifeUs)) },
 ];
 
+/** The columns that these rows can fill. */
+export function siteColumns(rows: SiteRow[]): SiteColumn[] {
+  const hasTags = rows.some((r) => r.tag !== null);
+  return ALL_COLUMNS.filter((c) => hasTags || c.key !== "tag");
+}
+
+/** "activation", "activation, gradient", "activation and 2 more" */
+function tagText(row: SiteRow): string {
+  if (row.tag === null) return "not known";
+  const others = row.tags.filter((t) => t !== row.tag);
+  if (others.length < 2) return [row.tag, ...others].join(", ");
+  return `${row.tag} and ${others.length} more`;
+}
+
 export function sortRows(rows: SiteRow[], key: SiteKey, descending: boolean): SiteRow[] {
   const sign = descending ? -1 : 1;
   return rows.slice().sort((a, b) => {
-    if (key === "label") return sign * a.label.localeCompare(b.label);
+    if (key === "label" || key === "tag") return sign * (a[key] ?? "").localeCompare(b[key] ?? "") || b.live - a.live;
     return sign * ((a[key] ?? -1) - (b[key] ?? -1)) || a.label.localeCompare(b.label);
   });
 }
 
-export function filterRows(rows: SiteRow[], query: string, names: Names): SiteRow[] {
+/** Rows that answer all words and hold blocks of the tag; "" is any. */
+export function filterRows(rows: SiteRow[], query: string, names: Names, tag = ""): SiteRow[] {
   const words = query.trim().toLowerCase().split(/\s+/).filter((w) => w !== "");
-  if (words.length === 0) return rows;
+  if (words.length === 0 && tag === "") return rows;
   return rows.filter((row) => {
+    if (tag !== "" && !row.tags.includes(tag)) return false;
     const frame = names.frame(row.frame);
     const text = `${frame?.file ?? ""}:${frame?.line ?? 0} ${frame?.function ?? ""}`.toLowerCase();
     return words.every((w) => text.includes(w));
@@ -90,10 +121,11 @@ export function filterRows(rows: SiteRow[], query: string, names: Names): SiteRo
 
 export function asMarkdown(rows: SiteRow[]): string {
   const cell = (text: string): string => text.replace(/([\\|`*_<>[\]])/g, "\\$1").replace(/\s+/g, " ");
+  const columns = siteColumns(rows);
   const lines = [
-    `| ${SITE_COLUMNS.map((c) => c.title).join(" | ")} |`,
-    `| ${SITE_COLUMNS.map((c) => (c.key === "label" ? "---" : "---:")).join(" | ")} |`,
-    ...rows.map((row) => `| ${SITE_COLUMNS.map((c) => cell(c.show(row))).join(" | ")} |`),
+    `| ${columns.map((c) => c.title).join(" | ")} |`,
+    `| ${columns.map((c) => (c.isText ? "---" : "---:")).join(" | ")} |`,
+    ...rows.map((row) => `| ${columns.map((c) => cell(c.show(row))).join(" | ")} |`),
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -12,7 +12,13 @@ export interface TreeNode {
 }
 
 /** Which frames of a stack are shown. */
-export type FrameChoice = "all" | "python" | "user";
+export type FrameChoice = "all" | "python" | "user" | "module";
+
+const SHOWN: Record<Exclude<FrameChoice, "all">, (this: Names, frame: number) => boolean> = {
+  python(f) { return this.isPython(f); },
+  user(f) { return this.isUser(f); },
+  module(f) { return this.isModule(f); },
+};
 
 export interface TreeOptions {
   /** outermost call on top (callees below), or the allocating line on top (callers below) */
@@ -32,8 +38,7 @@ export function buildTree(sums: StackSums, names: Names, options: TreeOptions): 
     const bytes = sums.bytes[stack]! * options.sign;
     if (bytes <= 0) continue;
     let path = names.stackFrames(stack);
-    if (options.frames === "user") path = path.filter((f) => names.isUser(f));
-    else if (options.frames === "python") path = path.filter((f) => names.isPython(f));
+    if (options.frames !== "all") path = path.filter(SHOWN[options.frames].bind(names));
     if (path.length === 0) path = [names.siteOf(stack)];
     if (options.order === "callees") path.reverse();
     addPath(root, path, bytes, sums.blocks[stack]! * options.sign);
@@ -59,6 +64,27 @@ function addPath(root: TreeNode, path: number[], bytes: number, blocks: number):
 
 export function largestFirst(node: TreeNode): TreeNode[] {
   return [...node.children.values()].sort((a, b) => b.bytes - a.bytes || a.frame - b.frame);
+}
+
+/** Frames whose file, line or function answers all words; null when there is nothing to look for. */
+export function findFrames(query: string, names: Names): Set<number> | null {
+  const words = query.trim().toLowerCase().split(/\s+/).filter((w) => w !== "");
+  if (words.length === 0) return null;
+  const out = new Set<number>();
+  for (let f = 0; f < names.frameCnt; f++) {
+    const frame = names.frame(f)!;
+    const text = `${frame.file}:${frame.line} ${frame.function}`.toLowerCase();
+    if (words.every((w) => text.includes(w))) out.add(f);
+  }
+  return out;
+}
+
+/** Bytes that run through any of the frames, each counted once however often a path meets them. */
+export function bytesThrough(node: TreeNode, frames: Set<number>): number {
+  if (frames.has(node.frame)) return node.bytes;
+  let sum = 0;
+  for (const child of node.children.values()) sum += bytesThrough(child, frames);
+  return sum;
 }
 
 export interface Box {

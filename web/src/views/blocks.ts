@@ -111,13 +111,13 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
   });
 
   const find = (words: string): void => {
-    found = blocks.search(words, state.names);
+    found = blocks.search(words, state.names, state.data.meta.tag_names);
     colors = null;
     const cnt = found ? found.reduce((a, b) => a + b, 0) : 0;
     hits.textContent = found ? `${fmt.count(cnt)} blocks match` : "";
     plot.redraw();
   };
-  const field = search("Find blocks", "file, function, 0x7f…, 512, >20m", find);
+  const field = search("Find blocks", `file, function, ${lane.meta.groups.tag.length > 0 ? "tag, " : ""}0x7f…, 512, >20m`, find);
   const takeHighlight = (): void => {
     field.querySelector("input")!.value = state.highlight;
     find(state.highlight);
@@ -206,9 +206,12 @@ function blockDetail(state: State, blocks: Blocks, index: number, isPinned: bool
   const begin = b.beforeTrace ? "before the trace" : `${xText(state, axis.x(b.begin))}, event ${fmt.count(b.begin)}`;
   const end = b.neverFreed ? "never freed" : `${fmt.duration(b.lifeUs)}, ${fmt.count(b.end - b.begin)} events`;
   const row = (name: string, text: string): HTMLElement => h("div", {}, h("dt", {}, name), h("dd", {}, text));
+  const module = state.names.moduleOf(b.stack);
   return [
     h("h3", {}, state.names.label(state.names.siteOf(b.stack)), isPinned ? h("span", { class: "severity" }, "kept here") : null),
     h("dl", { class: "figures" }, row("Size", `${fmt.bytes(b.size)} (${fmt.exactBytes(b.size)})`), row("Address", b.address),
+      state.lane.meta.groups.tag.length > 0 ? row("For", state.data.meta.tag_names[blocks.tag(index)] ?? "not known") : null,
+      module === null ? null : row("Module", module),
       row("Allocated", begin), row("Life", end)),
     stackList(state.names, b.stack),
   ];

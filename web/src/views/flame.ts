@@ -1,10 +1,10 @@
 // The tree of calls that holds the bytes, as an icicle: width is bytes.
 import { inkOn, lineColors, onTheme, shade, theme } from "../draw/colors.ts";
-import { button, choice, h, onWidth, perFrame, replace } from "../draw/dom.ts";
+import { button, choice, h, onWidth, perFrame, replace, search } from "../draw/dom.ts";
 import { momentText } from "../draw/plot.ts";
 import * as fmt from "../model/format.ts";
 import type { LiveSets, StackSums } from "../model/live.ts";
-import { buildTree, largestFirst, layoutTree, type Box, type FrameChoice, type TreeNode } from "../model/tree.ts";
+import { buildTree, bytesThrough, findFrames, largestFirst, layoutTree, type Box, type FrameChoice, type TreeNode } from "../model/tree.ts";
 import type { State } from "../state.ts";
 
 type Measure = "live" | "growth" | "churn";
@@ -24,12 +24,14 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
   let selected = root;
   let boxes: Box[] = [];
   let width = 0;
+  let found: Set<number> | null = null;
 
   const canvas = h("canvas", { tabindex: "0", role: "application", "aria-roledescription": "flame graph",
     "aria-label": "Flame graph. Arrow keys walk the tree, Enter zooms in, Escape zooms out.", class: "flame" });
   const holder = h("div", {}, canvas);
   const what = h("p", { class: "sub", id: "flame-what" });
   const status = h("p", { class: "readout", role: "status" });
+  const hits = h("span", { class: "sub" });
 
   const label = (node: TreeNode): string => (node.frame < 0 ? "everything" : state.names.label(node.frame));
   const describe = (node: TreeNode): string => {
@@ -43,10 +45,15 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
     if (width === 0) return;
     const layout = layoutTree(focus, width, 0.6);
     boxes = layout.boxes;
-    drawBoxes(canvas, boxes, width, layout.depth * ROW, frameColors(state), label, (n) => n === selected);
+    drawBoxes(canvas, boxes, width, layout.depth * ROW, frameColors(state, found), label, (n) => n === selected);
     holder.setAttribute("data-hidden", String(layout.hidden));
   };
   const redraw = perFrame(draw);
+
+  const sayHits = (): void => {
+    const bytes = found ? bytesThrough(root, found) : 0;
+    hits.textContent = found ? `${fmt.bytes(bytes)} run through what was found${root.bytes > 0 ? `, ${fmt.percent(bytes / root.bytes)}` : ""}` : "";
+  };
 
   const compute = (): void => {
     sums = measure === "live" ? live.liveAt(state.instant) : measure === "growth" ? live.growth(state.range) : live.churn(state.range);
@@ -55,6 +62,7 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
     selected = root;
     what.textContent = describeMeasure(state, live, measure, sums, root.bytes);
     what.setAttribute("data-value", String(root.bytes));
+    sayHits();
     status.textContent = root.bytes === 0 ? "Nothing to show: no bytes in this measure." : describe(root);
     redraw();
   };
@@ -103,25 +111,34 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
     h("div", { class: "tools" },
       choice("Measure", measures, measure, (v) => { measure = v; compute(); }),
       choice("Order", [{ value: "callees", label: "Callers on top" }, { value: "callers", label: "Allocating line on top" }], order, (v) => { order = v; compute(); }),
-      choice("Frames", frameChoices(hasNative), frames, (v) => { frames = v; compute(); }),
+      choice("Frames", frameChoices(hasNative, state.lane.meta.groups.module.length > 0), frames, (v) => { frames = v; compute(); }),
       hasHistory ? h("div", { class: "buttons" },
         button("At the peak", () => { measure = "live"; state.setInstant(state.lane.meta.peak_event); compute(); }),
         button("Peak of the range", () => { state.setInstant(state.lane.curve.peak(state.range.from, state.range.to).event); }),
-        button("At the end", () => state.setInstant(state.lane.lastEvent))) : null),
+        button("At the end", () => state.setInstant(state.lane.lastEvent))) : null,
+      search("Find", "file, line or function", (text) => {
+        found = findFrames(text, state.names);
+        sayHits();
+        redraw();
+      }), hits),
     what, status, holder, heaviest(state, () => root, zoomTo),
   ];
 }
 
-function frameChoices(hasNative: boolean): { value: FrameChoice; label: string }[] {
-  const all: { value: FrameChoice; label: string }[] = [{ value: "all", label: "All" }, { value: "python", label: "Python" }, { value: "user", label: "User code" }];
-  return hasNative ? all : all.filter((c) => c.value !== "python");
+function frameChoices(hasNative: boolean, hasModules: boolean): { value: FrameChoice; label: string }[] {
+  const all: { value: FrameChoice; label: string; isOffered: boolean }[] = [
+    { value: "all", label: "All", isOffered: true }, { value: "python", label: "Python", isOffered: hasNative },
+    { value: "user", label: "User code", isOffered: true }, { value: "module", label: "Modules", isOffered: hasModules },
+  ];
+  return all.filter((c) => c.isOffered);
 }
 
-/** The user's own lines in the colour they have everywhere, libraries in one quiet tone, native code in another. */
-function frameColors(state: State): (frame: number) => string {
+/** What was searched for alone in colour; else the user's own lines in the colour they have everywhere, libraries in one quiet tone, native code in another. */
+function frameColors(state: State, found: Set<number> | null): (frame: number) => string {
   const t = theme();
   const line = lineColors(state.lane.meta.groups.line, t);
   return (frame) => {
+    if (found) return found.has(frame) ? t.series[1]! : t.free;
     if (state.names.isUser(frame)) return line(frame);
     const tone = state.names.isPython(frame) ? t.library : t.rest;
     return shade(tone, 0.08 * (Math.imul(frame + 7, 2654435761) >>> 30));

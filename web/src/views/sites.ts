@@ -1,7 +1,7 @@
 // The table of user lines.
-import { button, h, perFrame, replace, search } from "../draw/dom.ts";
+import { button, h, perFrame, replace, search, select } from "../draw/dom.ts";
 import * as fmt from "../model/format.ts";
-import { SITE_COLUMNS, asMarkdown, filterRows, rowsInRange, sortRows, type SiteKey, type SiteRow } from "../model/sites.ts";
+import { asMarkdown, filterRows, rowsInRange, siteColumns, sortRows, type SiteColumn, type SiteKey, type SiteRow } from "../model/sites.ts";
 import type { State } from "../state.ts";
 import { stackList } from "./stack_list.ts";
 
@@ -13,8 +13,11 @@ export async function sitesView(state: State): Promise<HTMLElement[]> {
   let key: SiteKey = "live";
   let descending = true;
   let query = state.highlight;
+  let tag = "";
   let shown = SHOWN;
   let rows: SiteRow[] = all;
+  const columns = siteColumns(all);
+  const tags = state.data.meta.tag_names.filter((name) => all.some((r) => r.tags.includes(name)));
   const head = h("tr", {});
   const body = h("tbody", {});
   const caption = h("caption", {});
@@ -25,10 +28,10 @@ export async function sitesView(state: State): Promise<HTMLElement[]> {
     rows = state.lane.meta.events > 0 ? rowsInRange(all, live, state.names, state.range) : all;
     render();
   };
-  const visible = (): SiteRow[] => sortRows(filterRows(rows, query, state.names), key, descending);
+  const visible = (): SiteRow[] => sortRows(filterRows(rows, query, state.names, tag), key, descending);
   const render = (): void => {
     const list = visible();
-    replace(head, ...SITE_COLUMNS.map((c) => header(c.key, c.title, c.help)));
+    replace(head, ...columns.map(header));
     replace(body, ...list.slice(0, shown).map((row) => rowElement(row)));
     caption.textContent = `${fmt.count(list.length)} of ${fmt.count(rows.length)} lines` +
       (state.isWhole ? ", whole run." : ", figures of the selected range; peak and life are of the whole run.") +
@@ -38,19 +41,19 @@ export async function sitesView(state: State): Promise<HTMLElement[]> {
       render();
     }) : null);
   };
-  const header = (k: SiteKey, title: string, help: string): HTMLElement =>
-    h("th", { scope: "col", "aria-sort": k === key ? (descending ? "descending" : "ascending") : "none", class: k === "label" ? "text" : "number" },
-      button(title, () => {
-        descending = k === key ? !descending : k !== "label";
-        key = k;
+  const header = (c: SiteColumn): HTMLElement =>
+    h("th", { scope: "col", "aria-sort": c.key === key ? (descending ? "descending" : "ascending") : "none", class: cellClass(c) },
+      button(c.title, () => {
+        descending = c.key === key ? !descending : !c.isText;
+        key = c.key;
         render();
-      }, { title: help, class: "sort" }));
+      }, { title: c.help, class: "sort" }));
   const rowElement = (row: SiteRow): HTMLElement => {
     const tr = h("tr", { "data-frame": row.frame });
-    tr.append(...SITE_COLUMNS.map((c) => c.key === "label"
-      ? h("th", { scope: "row", class: "text" }, button(row.label, () => toggleStacks(state, tr, row), { class: "link", "aria-expanded": "false" }),
+    tr.append(...columns.map((c) => c.key === "label"
+      ? h("th", { scope: "row", class: "text" }, button(row.label, () => toggleStacks(state, tr, row, columns.length), { class: "link", "aria-expanded": "false" }),
         row.place === "" ? null : h("span", { class: "at" }, row.place))
-      : h("td", { class: "number", "data-value": row[c.key] }, c.show(row))));
+      : h("td", { class: cellClass(c), "data-value": row[c.key], title: c.key === "tag" && row.tags.length > 1 ? row.tags.join(", ") : null }, c.show(row))));
     return tr;
   };
   const copy = async (): Promise<void> => {
@@ -70,11 +73,17 @@ export async function sitesView(state: State): Promise<HTMLElement[]> {
     render();
   });
   compute();
-  return [h("div", { class: "tools" }, field, button("Copy as Markdown", () => void copy()), said), scroll, more];
+  const byTag = tags.length === 0 ? null
+    : select("For", [{ value: "", label: "anything" }, ...tags.map((name) => ({ value: name, label: name }))], tag, (v) => { tag = v; render(); });
+  return [h("div", { class: "tools" }, field, byTag, button("Copy as Markdown", () => void copy()), said), scroll, more];
+}
+
+function cellClass(column: SiteColumn): string {
+  return column.key === "label" ? "text" : column.isText ? "word" : "number";
 }
 
 /** The stacks that lead to a line, below its row. */
-function toggleStacks(state: State, tr: HTMLElement, row: SiteRow): void {
+function toggleStacks(state: State, tr: HTMLElement, row: SiteRow, span: number): void {
   const opened = tr.nextElementSibling?.classList.contains("stacks");
   tr.querySelector("button")!.setAttribute("aria-expanded", String(!opened));
   if (opened) {
@@ -84,7 +93,7 @@ function toggleStacks(state: State, tr: HTMLElement, row: SiteRow): void {
   const stacks: number[] = [];
   for (let s = 0; s < state.names.stackCnt && stacks.length < 5; s++)
     if (state.names.siteOf(s) === row.frame && state.names.depth(s) > 0) stacks.push(s);
-  tr.after(h("tr", { class: "stacks" }, h("td", { colspan: String(SITE_COLUMNS.length) },
+  tr.after(h("tr", { class: "stacks" }, h("td", { colspan: String(span) },
     stacks.length === 0 ? "No stack was kept for this line." : `The first ${stacks.length === 1 ? "stack" : `${stacks.length} stacks`} through this line:`,
     ...stacks.map((s) => stackList(state.names, s)))));
 }

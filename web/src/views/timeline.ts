@@ -7,12 +7,16 @@ import { KEYS, makePlot, xText } from "../draw/plot.ts";
 import type { Folded } from "../model/curve.ts";
 import { USED_ON_DEVICE, readingsOf, type Readings } from "../model/readings.ts";
 import * as fmt from "../model/format.ts";
-import { groupsOfStacks, rowsFromBlocks, rowsFromColumns, type GroupKind, type GroupRows } from "../model/groups.ts";
+import { groupsOfBlocks, isExact, rowsFromBlocks, rowsFromColumns, type GroupKind, type GroupRows } from "../model/groups.ts";
 import type { Blocks } from "../model/blocks.ts";
 import type { Columns } from "../model/data.ts";
-import type { State } from "../state.ts";
+import type { GroupMeta } from "../model/meta.ts";
+import type { Lane, State } from "../state.ts";
 
 type Stacking = "none" | GroupKind;
+
+/** Of a stacked column, in the readout: more would not be read. */
+const PARTS_SHOWN = 5;
 
 export function timelineView(state: State): HTMLElement {
   const box = h("section", { class: "panel", "aria-labelledby": "timeline-title" },
@@ -38,6 +42,7 @@ function timelineBody(state: State): (HTMLElement | null)[] {
   let blocks: Blocks | null = null;
   let ends: Uint32Array | null = null;
   let columns: Columns<"groups"> | null = null;
+  let grouped: { kind: GroupKind; of: Uint8Array } | null = null;
   const readout = h("p", { class: "readout", id: "timeline-readout" });
   const rangeText = h("span", { class: "range" });
   const legend = h("ul", { class: "legend" });
@@ -47,8 +52,10 @@ function timelineBody(state: State): (HTMLElement | null)[] {
 
   const groupRows = (at: Float64Array, kind: GroupKind): GroupRows => {
     const groups = lane.meta.groups[kind].length;
-    if (blocks && ends && kind !== "stream" && lane.meta.blocks_kept === lane.meta.blocks_total)
-      return rowsFromBlocks(blocks, ends, groupsOfStacks(lane.meta, state.names, kind), groups, at);
+    if (blocks && ends && kind !== "stream" && isExact(lane.meta, kind)) {
+      if (grouped?.kind !== kind) grouped = { kind, of: groupsOfBlocks(blocks, lane.meta, state.names, state.data.meta.tag_names, kind) };
+      return rowsFromBlocks(blocks, ends, grouped.of, groups, at);
+    }
     return columns ? rowsFromColumns(columns, kind, groups, at) : [];
   };
 
@@ -68,18 +75,27 @@ function timelineBody(state: State): (HTMLElement | null)[] {
     return [folded.x.map((v) => v + half), folded.reserved ?? folded.x.map(() => NaN), used, folded.x.map(() => capacity)];
   };
 
+  /** What a pixel column is stacked of. */
+  const parts = (x: number | null): string => {
+    if (x === null || stacking === "none" || !folded) return "";
+    const [a, b] = state.span();
+    const column = Math.min(folded.x.length - 1, Math.max(0, Math.floor(((x - a) / (b - a)) * folded.x.length)));
+    const named = rows.map((row, g) => ({ bytes: row[column]!, name: groupLabel(state, lane.meta.groups[stacking as GroupKind][g]!) }));
+    return ` — ${named.filter((p) => p.bytes > 0).sort((p, q) => q.bytes - p.bytes).slice(0, PARTS_SHOWN).map((p) => `${p.name} ${fmt.bytes(p.bytes)}`).join(", ")}`;
+  };
+
   const plot = makePlot(state, {
     label: "Memory over the run. Arrow keys pan, plus and minus zoom, zero shows the whole run, comma and full stop step by one event.",
     height: 300,
     series, data,
     top: () => yTop(folded, used, lane.meta.capacity_bytes),
-    under: (u) => drawColumns(u, folded!, rows),
+    under: (u) => drawColumns(u, folded!, rows, groupColors(state, stacking)),
     over: (u) => {
       drawMarks(u, state);
       alerts.place(u, (us) => (state.axis.kind === "time" ? us / 1e6 : state.axis.eventAtTime(us)));
     },
     hover: (x) => {
-      readout.textContent = describe(state, x === null ? state.instant : state.axis.event(x), x !== null, usedReadings);
+      readout.textContent = describe(state, x === null ? state.instant : state.axis.event(x), x !== null, usedReadings) + parts(x);
     },
     click: (x) => state.setInstant(state.axis.event(x)),
   });
@@ -128,6 +144,8 @@ function timelineBody(state: State): (HTMLElement | null)[] {
   const stackings: { value: Stacking; label: string }[] = [{ value: "none", label: "Total" }];
   if (lane.meta.groups.line.length > 0) stackings.push({ value: "line", label: "By line" });
   if (lane.meta.groups.file.length > 1) stackings.push({ value: "file", label: "By file" });
+  if (lane.meta.groups.tag.length > 0) stackings.push({ value: "tag", label: "By tag" });
+  if (lane.meta.groups.module.length > 0) stackings.push({ value: "module", label: "By module" });
   if (lane.meta.groups.stream.length > 1) stackings.push({ value: "stream", label: "By stream" });
   const tools = h("div", { class: "tools" },
     choice("Show", stackings, stacking, (v) => void setStacking(v)),
@@ -138,9 +156,11 @@ function timelineBody(state: State): (HTMLElement | null)[] {
       button("+", () => state.zoom(0.5), { "aria-label": "Zoom in" }),
       button("−", () => state.zoom(2), { "aria-label": "Zoom out" }),
       button("Whole run", () => state.resetRange())));
+  const missing = missingSplits(lane);
   const help = h("p", { class: "hint" },
     `Drag to select a range, it drives every view below; Shift-drag pans, Ctrl-wheel zooms, a click fixes the moment. Keys: ${KEYS.filter((k) => k.text).map((k) => k.text).join(" · ")}.`);
-  return [tools, legend, plot.root, readout, h("p", { class: "sub" }, rangeText, " ", detailNote(state)), markList(state), help];
+  const odd = contradiction(lane);
+  return [odd === null ? null : h("p", { class: "remark" }, odd), tools, legend, plot.root, readout, h("p", { class: "sub" }, rangeText, " ", detailNote(state)), markList(state), missing === null ? null : h("p", { class: "sub" }, missing), help];
 }
 
 /**
@@ -148,7 +168,7 @@ function timelineBody(state: State): (HTMLElement | null)[] {
  * of the highest value on top of each other. Bars instead of lines: a curve that swings within every pixel costs
  * ten times as much to stroke, and its strokes would say no more.
  */
-function drawColumns(u: uPlot, folded: Folded, rows: GroupRows): void {
+function drawColumns(u: uPlot, folded: Folded, rows: GroupRows, colors: string[]): void {
   const t = theme();
   const ctx = u.ctx;
   const { left, top, width, height } = u.bbox;
@@ -156,7 +176,6 @@ function drawColumns(u: uPlot, folded: Folded, rows: GroupRows): void {
   const n = folded.max.length;
   const least = Math.max(1, Math.round(1.5 * devicePixelRatio));
   const edges = Int32Array.from({ length: n + 1 }, (_, i) => Math.round(left + (width * i) / n));
-  const colors = rows.map((_, g) => t.series[g] ?? t.rest);
   const bottom = top + height;
   for (let i = 0; i < n; i++) {
     const w = edges[i + 1]! - edges[i]!;
@@ -203,13 +222,16 @@ function describe(state: State, event: number, isHover: boolean, used: Readings 
   const when = lane.hasTime ? `${fmt.duration(state.axis.timeOf(event))} after the start` : "";
   const word = lane.meta.is_sampled ? "sample" : "event";
   const which = point.from === point.to ? `${word} ${fmt.count(event)}` : `${word}s ${fmt.count(point.from)} to ${fmt.count(point.to)}`;
+  const isPeak = event === lane.meta.peak_event && lane.meta.peak_bytes !== null;
+  // Blocks whose free is missing end with the last event: there the peak is not what the event leaves behind.
+  if (isPeak && lane.meta.bin_events === 1) point.min = point.max = lane.meta.peak_bytes!;
   const live = point.min === point.max
     ? `live ${fmt.bytes(point.max)} (${fmt.exactBytes(point.max)})`
     : `live ${fmt.bytes(point.min)} to ${fmt.bytes(point.max)} (at most ${fmt.exactBytes(point.max)})`;
   const reserved = point.reserved === null ? "" : `, reserved ${fmt.bytes(point.reserved)}`;
   const onDevice = used?.at(state.axis.timeOf(event)) ?? null;
   const inUse = onDevice === null ? "" : `, ${USED_ON_DEVICE} ${fmt.bytes(onDevice)}`;
-  const lead = isHover ? "" : event === lane.meta.peak_event ? "Peak: " : "Chosen moment: ";
+  const lead = isHover ? "" : isPeak ? "Peak: " : "Chosen moment: ";
   return `${lead}${[when, which].filter((s) => s !== "").join(", ")}: ${live}${reserved}${inUse}`;
 }
 
@@ -227,6 +249,32 @@ export function chip(color: string): HTMLElement {
   return el;
 }
 
+function groupLabel(state: State, group: GroupMeta): string {
+  return group.frame !== null ? state.names.label(group.frame) : fmt.shortPath(group.label);
+}
+
+/** A tag has one colour in every input; other groups are coloured by their rank. */
+function groupColors(state: State, stacking: Stacking): string[] {
+  if (stacking === "none") return [];
+  const t = theme();
+  const { tag_names } = state.data.meta;
+  const rank = (label: string, i: number): number => (stacking === "tag" ? tag_names.indexOf(label) - 1 : i); // "unknown" has none
+  return state.lane.meta.groups[stacking].map((g, i) => t.series[rank(g.label, i)] ?? t.rest);
+}
+
+/** What cannot be, and yet stands in the input. */
+function contradiction(lane: Lane): string | null {
+  const { largest_block_bytes: largest, capacity_bytes: capacity } = lane.meta;
+  if (capacity === null || largest <= capacity) return null;
+  return `The largest block, ${fmt.bytes(largest)}, is larger than the whole device (${fmt.bytes(capacity)}): either figure is wrong, or the block did not lie on this device.`;
+}
+
+/** Why the run cannot be split in a way that others can. */
+function missingSplits(lane: Lane): string | null {
+  const why = [lane.meta.absent["tags"], lane.meta.absent["modules"]].filter((t) => t !== undefined);
+  return why.length === 0 ? null : why.join(" ");
+}
+
 function legendItems(state: State, stacking: Stacking): HTMLElement[] {
   const t = theme();
   const lane = state.lane;
@@ -235,7 +283,7 @@ function legendItems(state: State, stacking: Stacking): HTMLElement[] {
   if (stacking === "none") out.push(item(t.live, "live (highest and lowest in each pixel)"));
   else
     lane.meta.groups[stacking].forEach((g, i) =>
-      out.push(item(t.series[i] ?? t.rest, g.frame !== null ? state.names.label(g.frame) : fmt.shortPath(g.label))));
+      out.push(item(groupColors(state, stacking)[i]!, groupLabel(state, g))));
   if (lane.curve.hasReserved) out.push(item(t.reserved, "reserved by the allocator", "line"));
   if (lane.meta.counters.includes(USED_ON_DEVICE)) out.push(item(t.used, USED_ON_DEVICE, "line"));
   if (lane.meta.capacity_bytes !== null) out.push(item(t.limit, `limit ${fmt.bytes(lane.meta.capacity_bytes)}`, "line"));

@@ -2,8 +2,9 @@
 import { chip } from "./timeline.ts";
 import { theme } from "../draw/colors.ts";
 import { button, h, select } from "../draw/dom.ts";
+import { groupFindings, type FindingGroup } from "../model/findings.ts";
 import * as fmt from "../model/format.ts";
-import type { FindingMeta, PageMeta } from "../model/meta.ts";
+import type { FailureMeta, FindingMeta, InputMeta, PageMeta } from "../model/meta.ts";
 import type { State } from "../state.ts";
 
 const VERDICTS: Record<PageMeta["verdict"], { word: string; tone: string }> = {
@@ -19,19 +20,52 @@ const KINDS: Record<string, string> = {
   "pending-free": "Waiting to be freed", "inefficient": "Inefficient", "retry": "Retry", "history": "Missing history",
 };
 
+const INPUTS: Record<string, string> = {
+  "slog": "a stormlog recording",
+  "torch-snapshot": "a PyTorch memory snapshot",
+  "telemetry": "telemetry records",
+  "oom-bundle": "an out-of-memory bundle",
+};
+
+export function kindText(input: InputMeta): string {
+  return INPUTS[input.kind] ?? input.kind;
+}
+
 export interface Navigation {
   openView: (id: string) => void;
 }
 
 export function headerView(state: State): HTMLElement {
   const { meta } = state.data;
-  return h("header", { class: "top" },
-    h("div", { class: "brand" }, h("span", { class: "mark", "aria-hidden": "true" }), "stormlog"),
-    h("h1", {}, meta.title),
-    meta.lanes.length > 1
-      ? select("Showing", meta.lanes.map((_, i) => ({ value: String(i), label: laneName(meta, i) })), String(state.lane.index),
-        (v) => void state.setLane(Number(v)))
-      : null);
+  const identity = h("p", { class: "identity" });
+  const identify = (): void => {
+    const input = meta.inputs[state.lane.meta.input]!;
+    identity.textContent = fmt.capital([kindText(input), input.identity].filter((t) => t).join(": "));
+  };
+  identify();
+  state.on(["lane"], identify);
+  const header = h("header", { class: "top" }, brandView(), h("h1", {}, meta.title), identity);
+  if (meta.lanes.length < 2) return header;
+  const field = select("Showing", meta.lanes.map((_, i) => ({ value: String(i), label: laneName(meta, i) })), String(state.lane.index),
+    (v) => void state.setLane(Number(v)));
+  // Findings and the heat map choose lanes too.
+  state.on(["lane"], () => { field.querySelector("select")!.value = String(state.lane.index); });
+  header.append(field);
+  return header;
+}
+
+/** The page of an input that could not be read. */
+export function failureView(meta: FailureMeta): HTMLElement[] {
+  return [
+    h("header", { class: "top" }, brandView(), h("h1", {}, meta.title)),
+    h("main", {}, h("section", { class: "verdict critical", "aria-labelledby": "verdict-word" },
+      h("h2", { id: "verdict-word" }, "No report"), h("p", {}, fmt.capital(meta.failure))),
+    h("p", { class: "sub" }, `Nothing of the input is shown, because a part of it would look like the whole. Made by ${meta.generator}.`)),
+  ];
+}
+
+function brandView(): HTMLElement {
+  return h("div", { class: "brand" }, h("span", { class: "mark", "aria-hidden": "true" }), "stormlog");
 }
 
 export function laneName(meta: PageMeta, index: number): string {
@@ -60,9 +94,34 @@ function splitVerdict(meta: PageMeta): { word: string; tone: string; text: strin
 export function findingsView(state: State, nav: Navigation): HTMLElement | null {
   const { meta } = state.data;
   if (meta.findings.length === 0) return null;
+  const groups = groupFindings(meta.findings);
+  const cards = h("div", { class: "cards" });
+  const more = h("div", { class: "buttons" });
+  const show = (cnt: number): void => {
+    cards.append(...groups.slice(cards.childElementCount, cnt).map((g) => card(state, g, nav)));
+    const left = groups.length - cards.childElementCount;
+    more.replaceChildren(...(left > 0 ? [button(`Show ${fmt.plural(left, "more card")}`, () => show(groups.length))] : []));
+  };
+  show(CARDS_SHOWN);
+  const together = groups.length < meta.findings.length ? `; those that say the same of several ranks stand together` : "";
   return h("section", { class: "findings", "aria-labelledby": "findings-title" },
-    h("h2", { id: "findings-title" }, meta.findings.length === 1 ? "One finding" : `${meta.findings.length} findings`),
-    h("div", { class: "cards" }, ...meta.findings.map((f) => card(state, f, nav))));
+    h("h2", { id: "findings-title" }, meta.findings.length === 1 ? "One finding" : `${fmt.count(meta.findings.length)} findings${together}`),
+    cards, more);
+}
+
+const CARDS_SHOWN = 12;
+const OTHERS_SHOWN = 50;
+
+/** Where else the same was found. */
+function others(state: State, group: FindingGroup, nav: Navigation): HTMLElement | null {
+  if (group.others.length === 0) return null;
+  const { meta } = state.data;
+  const list = group.others.slice().sort((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0));
+  const left = list.length - OTHERS_SHOWN;
+  return h("details", {}, h("summary", {}, `The same on ${fmt.plural(list.length, "other rank")}`),
+    h("ul", {}, ...list.slice(0, OTHERS_SHOWN).map((f) => h("li", {},
+      button(laneName(meta, f.lane!), () => void goTo(state, f, nav, "timeline"), { class: "link" }), `: ${f.title}`)),
+      left > 0 ? h("li", {}, `and ${fmt.count(left)} more`) : null));
 }
 
 function figures(f: FindingMeta): HTMLElement[] {
@@ -77,17 +136,20 @@ function figures(f: FindingMeta): HTMLElement[] {
   return rows.map(([name, text, value]) => h("div", {}, h("dt", {}, name), h("dd", { "data-value": value }, text)));
 }
 
-function card(state: State, f: FindingMeta, nav: Navigation): HTMLElement {
+function card(state: State, group: FindingGroup, nav: Navigation): HTMLElement {
+  const f = group.lead;
   const place = f.site === null ? null : state.names.frame(f.site);
   const words = place ? (place.file === "" ? place.function : `${place.file}${place.line > 0 ? `:${place.line}` : ""}`) : null;
-  return h("article", { class: `card ${f.severity}`, "data-kind": f.kind },
+  return h("article", { class: `card ${f.severity}`, "data-kind": f.kind, "data-count": 1 + group.others.length },
     h("p", { class: "kind" }, [KINDS[f.kind] ?? f.kind, f.subkind].filter((t) => t).join(": "), h("span", { class: "severity" }, f.severity)),
     h("h3", {}, fmt.capital(f.title)),
+    f.lane !== null && state.data.meta.lanes.length > 1 ? h("p", { class: "sub" }, laneName(state.data.meta, f.lane)) : null,
     words ? h("p", { class: "place" }, h("code", {}, words), place && place.file !== "" && place.function ? ` in ${place.function}` : null) : null,
     h("dl", { class: "figures" }, ...figures(f)),
     f.explanation ? h("p", {}, f.explanation) : null,
     f.advice ? h("p", { class: "advice" }, h("strong", {}, "What to do: "), f.advice) : null,
     evidence(f),
+    others(state, group, nav),
     h("div", { class: "buttons" },
       button("Show when", () => void goTo(state, f, nav, "timeline")),
       f.site === null ? null : button("Show its blocks", () => void goTo(state, f, nav, "blocks")),

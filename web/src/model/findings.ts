@@ -1,0 +1,24 @@
+// Findings that say the same of several ranks are one card: a page of 512 ranks must not begin with 512 cards.
+import type { FindingMeta } from "./meta.ts";
+
+export interface FindingGroup {
+  /** the one with the most bytes */
+  lead: FindingMeta;
+  others: FindingMeta[];
+}
+
+/** Same kind, same line, another lane. In the order of the first of each. */
+export function groupFindings(findings: FindingMeta[]): FindingGroup[] {
+  const groups = new Map<string, FindingMeta[]>();
+  findings.forEach((f, i) => {
+    const key = JSON.stringify([f.kind, f.subkind, f.severity, f.site]);
+    const known = groups.get(key);
+    if (!known) groups.set(key, [f]);
+    else if (f.lane === null || known.some((k) => k.lane === f.lane)) groups.set(`${key}#${i}`, [f]);
+    else known.push(f);
+  });
+  return [...groups.values()].map((all) => {
+    const lead = all.reduce((a, b) => ((b.bytes ?? 0) > (a.bytes ?? 0) ? b : a));
+    return { lead, others: all.filter((f) => f !== lead) };
+  });
+}
