@@ -204,7 +204,7 @@ static void ledger_json(const sl_page_lane *lane, sl_json_out *json) {
         sl_json_begin_object(json);
         sl_json_key_cstr(json, "kind", sl_ledger_kind_name(row->kind));
         sl_json_key_cstr(json, "name", sl_ledger_label(label, row));
-        sl_json_key_cstr(json, "meaning", sl_ledger_kind_meaning(row->kind));
+        sl_json_key_cstr(json, "meaning", sl_ledger_meaning(row));
         sl_json_end_object(json);
     }
     sl_json_end_array(json);

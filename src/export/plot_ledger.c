@@ -114,20 +114,29 @@ static void add_layer(ledger *book, const char *name, sl_paint paint) {
     to->paint = paint;
 }
 
-/* Tensors and libraries have a colour each, everything else the same one in every picture. */
+/* A tag's colour is its own in every picture; what has none is in the colour of "everything else". */
+static sl_paint tensor_paint(const sl_plot_theme_colors *theme, const sl_ledger_row *row) {
+    static const uint8_t by_tag[SL_TAG_LIMIT] = {
+        [SL_TAG_PARAMETER] = 0, [SL_TAG_GRADIENT] = 3,   [SL_TAG_OPTIMIZER_STATE] = 4,
+        [SL_TAG_INPUT] = 8,     [SL_TAG_ACTIVATION] = 6, [SL_TAG_OTHER] = 7};
+    if (row->has_tag && row->tag == SL_TAG_UNKNOWN)
+        return (sl_paint){theme->muted, 0.9};
+    return (sl_paint){theme->series[by_tag[row->tag]], 0.9};
+}
+
+/* Libraries have a colour each, everything else the same one in every picture. */
 static sl_paint row_paint(const ledger *book, size_t row) {
     const sl_plot_theme_colors *theme = book->plot->theme;
-    static const uint8_t tags[] = {0, 3, 4, 5, 6, 8, 9}, libraries[] = {1, 2, 6, 8, 5, 4, 3};
+    static const uint8_t libraries[] = {1, 2, 8, 4, 3, 6};
     const sl_ledger_rows *rows = &book->recorded->rows;
     size_t first = row;
     while (first > 0 && rows->at[first - 1].kind == rows->at[row].kind)
         first--;
-    size_t nth = row - first;
     switch (rows->at[row].kind) {
-    case SL_LEDGER_TENSORS: return (sl_paint){theme->series[tags[nth % SL_COUNT_OF(tags)]], 0.9};
+    case SL_LEDGER_TENSORS: return tensor_paint(theme, &rows->at[row]);
     case SL_LEDGER_CACHE: return (sl_paint){theme->series[7], 0.6};
     case SL_LEDGER_LIBRARY:
-        return (sl_paint){theme->series[libraries[nth % SL_COUNT_OF(libraries)]], 0.9};
+        return (sl_paint){theme->series[libraries[(row - first) % SL_COUNT_OF(libraries)]], 0.9};
     case SL_LEDGER_CONTEXT: return (sl_paint){theme->series[9], 0.75};
     case SL_LEDGER_OTHERS: return (sl_paint){theme->series[5], 0.9};
     case SL_LEDGER_DRIVER: return (sl_paint){theme->other, 0.8};

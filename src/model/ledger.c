@@ -18,8 +18,8 @@ const char *sl_ledger_kind_name(sl_ledger_kind kind) {
     return kinds[kind].name;
 }
 
-const char *sl_ledger_kind_meaning(sl_ledger_kind kind) {
-    return kinds[kind].meaning;
+const char *sl_ledger_meaning(const sl_ledger_row *row) {
+    return row->has_tag ? sl_tag_meaning(row->tag) : kinds[row->kind].meaning;
 }
 
 const char *sl_ledger_label(char buf[SL_LEDGER_LABEL_CAP], const sl_ledger_row *row) {

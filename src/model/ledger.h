@@ -45,7 +45,8 @@ typedef struct sl_ledger_row {
 typedef SL_VEC(sl_ledger_row) sl_ledger_rows;
 
 const char *sl_ledger_kind_name(sl_ledger_kind kind);
-const char *sl_ledger_kind_meaning(sl_ledger_kind kind);
+/* What a row holds, in words. */
+const char *sl_ledger_meaning(const sl_ledger_row *row);
 
 #define SL_LEDGER_LABEL_CAP 96
 /* "tensors: parameter", "libnccl", "rest". Returns buf. */

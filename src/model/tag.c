@@ -13,6 +13,15 @@ const char *sl_tag_name(sl_tag tag) {
     return names[(unsigned)tag < SL_TAG_LIMIT ? tag : SL_TAG_UNKNOWN];
 }
 
+const char *sl_tag_meaning(sl_tag tag) {
+    static const char *const meanings[SL_TAG_LIMIT] = {
+#define SL_TAG_ROW(name, text, meaning) meaning,
+        SL_TAG_MAP(SL_TAG_ROW)
+#undef SL_TAG_ROW
+    };
+    return meanings[(unsigned)tag < SL_TAG_LIMIT ? tag : SL_TAG_UNKNOWN];
+}
+
 sl_tag sl_tag_find(const char *name, size_t len) {
     for (unsigned tag = 1; tag < SL_TAG_LIMIT; tag++)
         if (strlen(names[tag]) == len && memcmp(names[tag], name, len) == 0)

@@ -30,6 +30,9 @@ typedef enum sl_tag {
 /* The outside name; "unknown" for a number this version does not know. */
 const char *sl_tag_name(sl_tag tag);
 
+/* What the name means, in words. */
+const char *sl_tag_meaning(sl_tag tag);
+
 /* The tag of an outside name, SL_TAG_UNKNOWN when there is none. */
 sl_tag sl_tag_find(const char *name, size_t len);
 

@@ -13,6 +13,7 @@ static void bytes_have_three_digits(void **state) {
                 {1024, "1.00 KiB"},
                 {1536, "1.50 KiB"},
                 {10 * 1024 + 512, "10.5 KiB"},
+                {547328, "534 KiB"}, /* 534.5: to the even one, as the page does */
                 {1048575, "1.00 MiB"},
                 {19306483860u, "18.0 GiB"},
                 {UINT64_MAX, "16.0 EiB"}};

@@ -8,7 +8,7 @@ const rows = (work, cases) => { for (const [input, text] of cases) assert.equal(
 
 test("bytes as the command line prints them", () =>
   rows(fmt.bytes, [[0, "0 B"], [1023, "1023 B"], [1024, "1.00 KiB"], [20000000, "19.1 MiB"], [1048051, "1023 KiB"], [1048100, "1.00 MiB"],
-    [161061273600, "150 GiB"], [-512, "-512 B"], [null, "not known"]]));
+    [161061273600, "150 GiB"], [-512, "-512 B"], [547328, "534 KiB"], [548352, "536 KiB"], [1152, "1.12 KiB"], [null, "not known"]]));
 
 test("differences carry a sign", () => rows(fmt.delta, [[0, "0 B"], [2048, "+2.00 KiB"], [-2048, "-2.00 KiB"]]));
 

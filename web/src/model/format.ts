@@ -2,9 +2,16 @@
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
+/** As C's printf rounds: exactly between two numbers, to the even one. toFixed takes the larger. */
+function fixed(value: number, decimals: number): string {
+  const units = value * 10 ** decimals;
+  const below = Math.floor(units);
+  return (units - below === 0.5 && below % 2 === 0 ? below / 10 ** decimals : value).toFixed(decimals);
+}
+
 function scaled(value: number, unit: string): string {
   const decimals = value >= 100 ? 0 : value >= 10 ? 1 : 2;
-  return `${value.toFixed(decimals)} ${unit}`;
+  return `${fixed(value, decimals)} ${unit}`;
 }
 
 export function bytes(n: number | null): string {

@@ -16,7 +16,7 @@ export async function ledgerView(state: State): Promise<HTMLElement[]> {
   return [absent(state.lane.meta.absent["ledger"] ?? "This input holds no readings of counters.")];
 }
 
-const TAG_COLORS = [0, 4, 2, 8, 9, 6, 7];
+const TAG_COLORS = [0, 2, 4, 8, 9, 5, 10];
 const LIBRARY_COLORS = [1, 3, 10, 5, 8, 9];
 
 /** Tensors and libraries have a colour each, everything else the same one in every page. */
