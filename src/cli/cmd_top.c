@@ -12,6 +12,7 @@
 #include "base/term.h"
 #include "cli/cli.h"
 #include "cli/cmd_list.h"
+#include "cli/recordings.h"
 #include "cli/run_folder.h"
 #include "cli/top_frame.h"
 #include "cli/top_json.h"
@@ -35,11 +36,6 @@ static sl_status add_path(path_list *list, const char *folder, const char *name,
     return SL_OK;
 }
 
-static bool is_recording(const char *name) {
-    size_t len = strlen(name);
-    return len > 5 && strcmp(name + len - 5, ".slog") == 0;
-}
-
 /* The recordings of a folder; of one process when pid_part ("-4711.") is given. */
 static sl_status list_folder(path_list *list, const char *folder, const char *pid_part,
                              sl_error *err) {
@@ -48,7 +44,7 @@ static sl_status list_folder(path_list *list, const char *folder, const char *pi
     if (!dir)
         return sl_fail_errno(err, SL_E_OPEN, "cannot open '%s'", folder);
     for (struct dirent *entry; status == SL_OK && (entry = readdir(dir));)
-        if (is_recording(entry->d_name) && (!pid_part || strstr(entry->d_name, pid_part)))
+        if (sl_recordings_is_name(entry->d_name) && (!pid_part || strstr(entry->d_name, pid_part)))
             status = add_path(list, folder, entry->d_name, err);
     closedir(dir);
     if (status == SL_OK && list->cnt == 0)

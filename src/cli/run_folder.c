@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/recordings.h"
+
 #define LATEST SL_RUNS_FOLDER "/latest"
 
 static size_t count_recordings(const char *path) {
@@ -17,10 +19,8 @@ static size_t count_recordings(const char *path) {
     size_t cnt = 0;
     if (!dir)
         return 0;
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        size_t len = strlen(entry->d_name);
-        cnt += len > 5 && strcmp(entry->d_name + len - 5, ".slog") == 0;
-    }
+    for (struct dirent *entry; (entry = readdir(dir));)
+        cnt += sl_recordings_is_name(entry->d_name);
     closedir(dir);
     return cnt;
 }

@@ -8,6 +8,7 @@
 
 #include "analyze/analysis.h"
 #include "cli/inputs.h"
+#include "cli/recordings.h"
 
 /* Which of two verdicts to show: the more severe one, and of two equal ones the larger peak. */
 typedef struct weight {
@@ -50,8 +51,7 @@ static bool judge(const char *path, sl_run_verdict *verdict, weight *heaviest) {
 
 static bool is_new_recording(const sl_run_folder *folder, const char *path) {
     struct stat info;
-    size_t len = strlen(path);
-    return len > 5 && strcmp(path + len - 5, ".slog") == 0 && stat(path, &info) == 0 &&
+    return sl_recordings_is_name(path) && stat(path, &info) == 0 &&
            info.st_mtime >= folder->started;
 }
 

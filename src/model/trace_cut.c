@@ -12,17 +12,6 @@ static int compare_addr(const void *a, const void *b) {
     return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* What a block is for stands at its allocation, or, when that is gone, in the old end state. */
-static uint8_t tag_of(const sl_device_trace *device, const sl_life *life) {
-    if (life->begin_event != SL_EVENT_BEFORE)
-        return device->events.tag[life->begin_event];
-    const sl_block key = {.addr = life->addr};
-    const sl_block *old = device->blocks.cnt ? bsearch(&key, device->blocks.at, device->blocks.cnt,
-                                                       sizeof key, compare_addr)
-                                             : NULL;
-    return old ? old->tag : SL_TAG_UNKNOWN;
-}
-
 static bool take_blocks(const sl_replay *replay, uint32_t last, block_vec *blocks) {
     sl_life_ids ids = {0};
     bool has_room = sl_replay_live_at(replay, last, &ids) && sl_vec_reserve(blocks, ids.cnt);
@@ -37,7 +26,7 @@ static bool take_blocks(const sl_replay *replay, uint32_t last, block_vec *block
                        .stack_id = life->stack_id,
                        .segment_idx = SL_IDX_NONE,
                        .state = is_dropped ? SL_BLOCK_PENDING_FREE : SL_BLOCK_ALLOCATED,
-                       .tag = tag_of(replay->device, life)};
+                       .tag = (uint8_t)sl_replay_tag(replay, life)};
     }
     sl_vec_free(&ids);
     if (blocks->cnt > 1)

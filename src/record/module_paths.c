@@ -39,6 +39,14 @@ static atomic_bool is_asked;          /* a visit is on its way */
 static _Atomic(uint64_t) next_ask_ns; /* not before */
 static int (*add_pending_call)(int (*)(void *), void *);
 
+static void clear_table(void) {
+    for (size_t i = 0; i < SLOT_CNT; i++) {
+        atomic_store_explicit(&slots[i].module, 0, memory_order_relaxed);
+        atomic_store_explicit(&slots[i].value, 0, memory_order_relaxed);
+    }
+    used_cnt = 0;
+}
+
 void sl_module_paths_start(bool wants_paths) {
     atomic_store(&is_on, false);
     if (!wants_paths)
@@ -51,8 +59,7 @@ void sl_module_paths_start(bool wants_paths) {
             return;
         slots = at;
     }
-    memset((void *)slots, 0, SLOT_CNT * sizeof *slots);
-    used_cnt = 0;
+    clear_table();
     atomic_store(&visit_cnt, 0);
     atomic_store(&is_asked, false);
     atomic_store(&next_ask_ns, 0);
@@ -77,10 +84,13 @@ static uint64_t find_value(const void *module) {
     for (size_t i = 0; i < PROBE_MAX; i++) {
         path_slot *slot = &slots[(hash_of(module) + i) % SLOT_CNT];
         uint64_t found = atomic_load_explicit(&slot->module, memory_order_acquire);
-        if (found == (uint64_t)(uintptr_t)module)
-            return atomic_load_explicit(&slot->value, memory_order_acquire);
         if (found == 0)
             return 0;
+        if (found != (uint64_t)(uintptr_t)module)
+            continue;
+        uint64_t value = atomic_load_explicit(&slot->value, memory_order_acquire);
+        /* Emptied and taken by another module in between: its value is not ours. */
+        return atomic_load_explicit(&slot->module, memory_order_relaxed) == found ? value : 0;
     }
     return 0;
 }
@@ -198,6 +208,8 @@ static void visit_modules(void) {
     const void *root = NULL;
     path_text path = {.len = 0};
     sl_pystack_each(find_outermost, &root);
+    if (used_cnt > SL_MODULE_CAP / 2)
+        clear_table(); /* of modules that may be long gone; a reader meanwhile misses */
     sl_pyobject *ref = root ? sl_py_weak_ref((sl_pyobject *)(uintptr_t)root) : NULL;
     if (!ref)
         return;
@@ -227,7 +239,7 @@ static int on_pending_call(void *unused) {
 
 /* Takes Python's small lock around its list of calls, once for each visit. */
 static __attribute__((noinline)) void ask(void) {
-    if (used_cnt >= SL_MODULE_CAP || atomic_load(&visit_cnt) >= SL_MODULE_VISITS ||
+    if (atomic_load(&visit_cnt) >= SL_MODULE_VISITS ||
         sl_clock_mono_ns() < atomic_load(&next_ask_ns) || atomic_exchange(&is_asked, true))
         return;
     if (add_pending_call(on_pending_call, NULL) != 0)
