@@ -21,11 +21,13 @@ ALLOWED_FOLDERS = {
     "read": ["base", "model", "log"],
     "analyze": ["base", "model"],
     "export": ["base", "model"],
+    "page": ["base", "model", "export"],
+    "plot": ["base", "model", "export"],
     "record": ["base", "model", "log", "counters"],
-    "api": ["base", "model", "log", "counters", "read", "analyze", "export"],
-    "cli": ["base", "model", "log", "counters", "read", "analyze", "export", "api", "record"],
-    "tui": ["base", "model", "log", "counters", "read", "analyze", "export", "api", "record"],
-    "pyext": ["base", "model", "log", "counters", "read", "analyze", "export", "api", "record"],
+    "api": ["base", "model", "log", "counters", "read", "analyze", "export", "page", "plot"],
+    "cli": ["base", "model", "log", "counters", "read", "analyze", "export", "page", "plot", "api", "record"],
+    "tui": ["base", "model", "log", "counters", "read", "analyze", "export", "page", "plot", "api", "record"],
+    "pyext": ["base", "model", "log", "counters", "read", "analyze", "export", "page", "plot", "api", "record"],
 }
 
 # Single headers granted beyond that: the command line starts the full-screen program through one function.
@@ -49,8 +51,8 @@ FORBIDDEN_HEADERS = {
 OWNED_HEADERS = [
     (r"Python\.h", r"pyext/.*"),
     (r"(ncursesw/)?n?curses\.h", r"tui/tui_term\.c"),
-    (r"(zlib|zstd)\.h", r"(base|log|read|export)/.*"),
-    (r"cairo/.*|cairo.*\.h", r"export/.*"),
+    (r"(zlib|zstd)\.h", r"(base|log|read|export|page)/.*"),
+    (r"cairo/.*|cairo.*\.h", r"plot/.*"),
     (r"curl/.*|microhttpd\.h", r"cli/.*"),
 ]
 

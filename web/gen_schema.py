@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes web/src/schema.ts from src/export/page_schema.h. --check compares instead of writing."""
+"""Writes web/src/schema.ts from src/page/page_schema.h. --check compares instead of writing."""
 import pathlib
 import re
 import sys
 
 WEB = pathlib.Path(__file__).resolve().parent
-HEADER = WEB.parent / "src/export/page_schema.h"
+HEADER = WEB.parent / "src/page/page_schema.h"
 TARGET = WEB / "src/schema.ts"
 
 
@@ -17,7 +17,7 @@ def generate(header: str) -> str:
     for section, column, encoding, meaning in rows:
         sections.setdefault(section.lower(), []).append((column.lower(), encoding.lower(), meaning))
     lines = [
-        "// Generated from src/export/page_schema.h by web/gen_schema.py; change that file instead.",
+        "// Generated from src/page/page_schema.h by web/gen_schema.py; change that file instead.",
         f'export const SCHEMA = "{version}";',
         "",
         'export type Encoding = "plain" | "delta" | "bytes";',
@@ -39,7 +39,7 @@ def main() -> int:
     if sys.argv[1:] == ["--check"]:
         if TARGET.read_text() == text:
             return 0
-        print("web/src/schema.ts differs from src/export/page_schema.h: run web/gen_schema.py", file=sys.stderr)
+        print("web/src/schema.ts differs from src/page/page_schema.h: run web/gen_schema.py", file=sys.stderr)
         return 1
     TARGET.write_text(text)
     return 0

@@ -12,8 +12,8 @@
 
 #include "analyze/analysis.h"
 #include "analyze/user_line.h"
-#include "export/export_html.h"
 #include "export/exporter.h"
+#include "page/page_html.h"
 
 #define LAYERS      48
 #define STACK_DEPTH 24

@@ -9,7 +9,7 @@
 #include "cli/inputs.h"
 #include "cli/run_views.h"
 #include "cli/shared_options.h"
-#include "export/plot.h"
+#include "plot/plot.h"
 
 #define TOP_DEFAULT 8
 

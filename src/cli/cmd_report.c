@@ -10,7 +10,7 @@
 #include "cli/cmd_list.h"
 #include "cli/inputs.h"
 #include "cli/shared_options.h"
-#include "export/export_html.h"
+#include "page/page_html.h"
 
 static bool is_user_frame(const sl_trace *trace, sl_frame frame) {
     sl_frame_class class = sl_frame_classify(sl_strtab_get(&trace->strings, frame.file),

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/file_atomic.h"
-#include "export/chart.h"
+#include "plot/chart.h"
 #include "pyext/py_convert.h"
 
 typedef struct chart_object {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "export/chart.h"
+#include "plot/chart.h"
 
 #include <math.h>
 #include <stdlib.h>

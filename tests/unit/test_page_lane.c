@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "export/page_lane.h"
+#include "page/page_lane.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// Generated from src/export/page_schema.h by web/gen_schema.py; change that file instead.
+// Generated from src/page/page_schema.h by web/gen_schema.py; change that file instead.
 export const SCHEMA = "stormlog.page/1";
 
 export type Encoding = "plain" | "delta" | "bytes";

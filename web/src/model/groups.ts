@@ -25,7 +25,7 @@ const KEY_OF_STACK: Record<"line" | "file" | "module", (names: Names, stack: num
   module: (names, stack) => names.moduleOf(stack) ?? OUTSIDE_MODULES,
 };
 
-/** As src/export/page_groups.c calls what ran in no module. */
+/** As src/page/page_groups.c calls what ran in no module. */
 const OUTSIDE_MODULES = "outside any module";
 
 /** Whether the blocks of the page alone tell how the bytes split: exact at every event. Streams are not kept with

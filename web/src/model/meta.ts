@@ -1,4 +1,4 @@
-// The shape of the JSON part of a page, as src/export/page_meta.c writes it.
+// The shape of the JSON part of a page, as src/page/page_meta.c writes it.
 
 export interface SectionMeta {
   deflate: boolean;

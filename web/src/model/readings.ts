@@ -2,7 +2,7 @@
 import { lowerBound } from "./axis.ts";
 import type { Columns } from "./data.ts";
 
-/** The name that src/export/page_samples.c gives to the device's own figure. */
+/** The name that src/page/page_samples.c gives to the device's own figure. */
 export const USED_ON_DEVICE = "used on the device";
 
 export class Readings {

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The report as one HTML file: the built page (web/dist/report.html, embedded by the build) with
+ * the data of these inputs in it. It opens from disk and asks nobody for anything. */
+#ifndef SL_PAGE_HTML_H
+#define SL_PAGE_HTML_H
+
+#include <stdio.h>
+
+#include "page/page_names.h"
+
+typedef struct sl_html_options {
+    const char *title; /* NULL = the inputs' paths */
+    bool has_device;
+    int device;          /* only this one */
+    uint32_t block_cnt;  /* blocks drawn one by one, 0 = 50,000 over all lanes */
+    bool is_diff;        /* the first two inputs are before and after */
+    sl_page_lines lines; /* from the analyses; both must be set */
+} sl_html_options;
+
+/* Writes the page of a report and of the traces it was made from. */
+sl_status sl_export_html(FILE *to, const sl_report *report, const sl_html_options *options,
+                         sl_error *err);
+
+/* Writes a page that says why there is none: whoever opens it did not see the command fail. */
+sl_status sl_export_html_failure(FILE *to, const char *title, const char *reason, sl_error *err);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The JSON part of a page: verdict, findings, inputs, lanes, and where the columns lie. Its shape is
+ * web/src/model/meta.ts. */
+#ifndef SL_PAGE_META_H
+#define SL_PAGE_META_H
+
+#include "page/page_lane.h"
+
+typedef struct sl_page {
+    const sl_report *report; /* borrowed */
+    const char *title;       /* borrowed */
+    bool is_diff;
+    sl_page_names names;
+    sl_page_source *sources;      /* owned; by input */
+    SL_VEC(sl_page_lane *) lanes; /* owned */
+    sl_page_heat heat;
+    sl_page_index index;
+} sl_page;
+
+void sl_page_meta_json(sl_page *page, sl_json_out *json);
+
+/* The same for a page that says why there is none. */
+void sl_page_failure_json(const char *title, const char *reason, sl_json_out *json);
+
+#endif

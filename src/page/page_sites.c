@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* Which user lines and which stacks there are, what they held, and which stacks are kept whole. */
+#include <stdlib.h>
+
+#include "page/page_lane.h"
+
+/* What one stack of the trace did in this lane. */
+typedef struct stack_sum {
+    uint32_t id;
+    bool is_met;
+    uint64_t live_bytes, at_peak_bytes, alloc_bytes;
+} stack_sum;
+
+static bool is_before(const sl_life *life) {
+    return (life->flags & SL_LIFE_BASE) && life->stack_id == SL_STACK_EMPTY;
+}
+
+uint32_t sl_page_lane_site(const sl_page_lane *lane, const sl_life *life) {
+    return is_before(life) ? lane->site_before : lane->site_of_stack[life->stack_id];
+}
+
+uint32_t sl_page_lane_stack(const sl_page_lane *lane, const sl_life *life) {
+    return is_before(life) ? lane->stack_before : lane->page_stack[life->stack_id];
+}
+
+static bool is_live_after(const sl_life *life, uint32_t event) {
+    bool began = life->begin_event == SL_EVENT_BEFORE ||
+                 (event != SL_EVENT_BEFORE && life->begin_event <= event);
+    bool ended =
+        life->end_event != SL_EVENT_NEVER && event != SL_EVENT_BEFORE && life->end_event <= event;
+    return began && !ended;
+}
+
+/* Index of the site of a page frame; few of them stand for many stacks, so this is met once a stack. */
+static uint32_t add_site(sl_page_lane *lane, uint32_t *site_of_frame, uint32_t frame) {
+    if (site_of_frame[frame] == SL_IDX_NONE) {
+        if (!sl_vec_push(&lane->sites, ((sl_page_site_sum){.frame = frame})))
+            return SL_IDX_NONE;
+        site_of_frame[frame] = (uint32_t)(lane->sites.cnt - 1);
+    }
+    return site_of_frame[frame];
+}
+
+static bool find_sites(sl_page_lane *lane, const stack_sum *sums, size_t stack_cnt) {
+    sl_page_names *names = lane->source->names;
+    uint32_t before = sl_page_words(
+        names, sl_site_label((sl_site){.trace = lane->trace, .origin = SL_ORIGIN_BEFORE}));
+    for (uint32_t i = 0; i < stack_cnt; i++)
+        if (sums[i].is_met)
+            (void)sl_page_site(lane->source, i);
+    size_t frame_cnt = names->stacks.frames.cnt;
+    uint32_t *site_of_frame = malloc((frame_cnt + 1) * sizeof *site_of_frame);
+    if (!site_of_frame || names->has_failed) {
+        free(site_of_frame);
+        return false;
+    }
+    for (size_t i = 0; i <= frame_cnt; i++)
+        site_of_frame[i] = SL_IDX_NONE;
+    bool ok = true;
+    for (uint32_t i = 0; i < stack_cnt && ok; i++) {
+        lane->site_of_stack[i] = SL_IDX_NONE;
+        if (!sums[i].is_met)
+            continue;
+        lane->site_of_stack[i] = add_site(lane, site_of_frame, sl_page_site(lane->source, i));
+        ok = lane->site_of_stack[i] != SL_IDX_NONE;
+    }
+    lane->site_before = add_site(lane, site_of_frame, before);
+    lane->stack_before = sl_page_folded(names, before);
+    free(site_of_frame);
+    return ok && lane->site_before != SL_IDX_NONE;
+}
+
+static void sum_stacks(const sl_page_lane *lane, stack_sum *sums) {
+    for (size_t i = 0; i < lane->replay->lives.cnt; i++) {
+        const sl_life *life = &lane->replay->lives.at[i];
+        if (is_before(life))
+            continue;
+        stack_sum *sum = &sums[life->stack_id];
+        sum->is_met = true;
+        sum->alloc_bytes += life->requested_bytes;
+        if (life->end_event == SL_EVENT_NEVER)
+            sum->live_bytes += life->requested_bytes;
+        if (is_live_after(life, lane->peak.event))
+            sum->at_peak_bytes += life->requested_bytes;
+    }
+}
+
+/* Live bytes count for more than bytes that came and went. */
+static uint64_t weight(const stack_sum *sum) {
+    return sum->live_bytes + sum->at_peak_bytes + sum->alloc_bytes / 16;
+}
+
+static int compare_weights(const void *a, const void *b) {
+    uint64_t x = weight(a), y = weight(b);
+    if (x != y)
+        return x > y ? -1 : 1;
+    return ((const stack_sum *)a)->id < ((const stack_sum *)b)->id ? -1 : 1;
+}
+
+/* The heaviest stacks are kept whole, the others keep their line as long as there is room for lines,
+ * and the last ones share one name. Sorts the sums. */
+static void choose_stacks(sl_page_lane *lane, stack_sum *sums, size_t stack_cnt) {
+    qsort(sums, stack_cnt, sizeof *sums, compare_weights);
+    sl_page_names *names = lane->source->names;
+    uint32_t other = sl_page_folded(names, sl_page_words(names, "(other lines)"));
+    size_t folded = 0;
+    for (size_t i = 0; i < stack_cnt; i++) {
+        if (!sums[i].is_met)
+            continue;
+        uint32_t id = sums[i].id;
+        lane->stacks_met++;
+        if (lane->stacks_kept < lane->budget.stacks) {
+            lane->page_stack[id] = sl_page_stack(lane->source, id);
+            lane->stacks_kept++;
+        } else if (folded++ < 2 * (size_t)lane->budget.stacks) {
+            lane->page_stack[id] = sl_page_folded(names, sl_page_site(lane->source, id));
+        } else {
+            lane->page_stack[id] = other;
+        }
+    }
+}
+
+static void sum_sites(sl_page_lane *lane) {
+    for (size_t i = 0; i < lane->replay->lives.cnt; i++) {
+        const sl_life *life = &lane->replay->lives.at[i];
+        sl_page_site_sum *site = &lane->sites.at[sl_page_lane_site(lane, life)];
+        site->tag_bytes[sl_page_lane_tag(lane, life)] += life->requested_bytes;
+        if (!(life->flags & SL_LIFE_BASE)) {
+            site->allocs++;
+            site->alloc_bytes += life->requested_bytes;
+        }
+        if (life->end_event == SL_EVENT_NEVER) {
+            site->live_bytes += life->requested_bytes;
+            site->live_blocks++;
+        } else {
+            site->freed++;
+        }
+        if (is_live_after(life, lane->peak.event))
+            site->at_peak_bytes += life->requested_bytes;
+    }
+}
+
+/* Each line's own highest point, over all events. */
+static bool find_peaks(sl_page_lane *lane) {
+    uint64_t *live = calloc(lane->sites.cnt, sizeof *live);
+    if (!live)
+        return false;
+    for (size_t i = 0; i < lane->replay->base_cnt; i++) {
+        const sl_life *life = &lane->replay->lives.at[i];
+        live[sl_page_lane_site(lane, life)] += life->requested_bytes;
+    }
+    for (size_t i = 0; i < lane->sites.cnt; i++)
+        lane->sites.at[i].peak_bytes = live[i];
+    sl_page_walk_rewind(&lane->walk);
+    for (sl_page_change change; sl_page_walk_next(&lane->walk, &change);) {
+        const sl_life *life = &lane->replay->lives.at[change.life];
+        uint32_t site = sl_page_lane_site(lane, life);
+        live[site] += change.is_begin ? life->requested_bytes : 0 - life->requested_bytes;
+        if (live[site] > lane->sites.at[site].peak_bytes)
+            lane->sites.at[site].peak_bytes = live[site];
+    }
+    free(live);
+    return true;
+}
+
+static int compare_times(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Lives of freed blocks, grouped by site in one array, then the middle of each group. */
+static bool find_medians(sl_page_lane *lane) {
+    const sl_replay *replay = lane->replay;
+    size_t *next = calloc(lane->sites.cnt + 1, sizeof *next);
+    int64_t *times = malloc((replay->lives.cnt + 1) * sizeof *times);
+    bool ok = next && times;
+    for (size_t i = 0; ok && i < lane->sites.cnt; i++)
+        next[i + 1] = next[i] + lane->sites.at[i].freed;
+    for (size_t i = 0; ok && i < replay->lives.cnt; i++) {
+        const sl_life *life = &replay->lives.at[i];
+        if (life->end_event != SL_EVENT_NEVER)
+            times[next[sl_page_lane_site(lane, life)]++] =
+                sl_replay_time(replay, life->end_event) - sl_replay_time(replay, life->begin_event);
+    }
+    for (size_t i = 0; ok && i < lane->sites.cnt; i++) {
+        sl_page_site_sum *site = &lane->sites.at[i];
+        if (site->freed == 0)
+            continue;
+        int64_t *first = times + next[i] - site->freed;
+        qsort(first, site->freed, sizeof *first, compare_times);
+        site->median_life_us = first[site->freed / 2];
+    }
+    free(next);
+    free(times);
+    return ok;
+}
+
+static void put_tags(sl_page_lane *lane, const sl_page_site_sum *site) {
+    int64_t most = SL_TAG_UNKNOWN, all = 0;
+    for (int64_t tag = 0; tag < SL_TAG_LIMIT; tag++) {
+        if (site->tag_bytes[tag] == 0)
+            continue;
+        all |= (int64_t)1 << tag;
+        if (site->tag_bytes[tag] > site->tag_bytes[most])
+            most = tag;
+    }
+    sl_page_put(&lane->columns, SL_PAGE_SITES_TAG, most);
+    sl_page_put(&lane->columns, SL_PAGE_SITES_TAGS, all);
+}
+
+static void put_sites(sl_page_lane *lane) {
+    for (size_t i = 0; i < lane->sites.cnt; i++) {
+        const sl_page_site_sum *site = &lane->sites.at[i];
+        if (site->allocs + site->freed + site->live_blocks == 0)
+            continue;
+        const uint64_t values[] = {
+            site->frame,       site->live_bytes,    site->live_blocks,
+            site->peak_bytes,  site->at_peak_bytes, site->allocs,
+            site->alloc_bytes, site->freed,         (uint64_t)site->median_life_us,
+        };
+        for (size_t v = 0; v < SL_COUNT_OF(values); v++)
+            sl_page_put(&lane->columns, (sl_page_column)(SL_PAGE_SITES_FRAME + v),
+                        (int64_t)values[v]);
+        if (lane->trace->has_tags)
+            put_tags(lane, site);
+    }
+}
+
+bool sl_page_add_sites(sl_page_lane *lane) {
+    size_t stack_cnt = lane->trace->stacks.spans.cnt;
+    stack_sum *sums = calloc(stack_cnt, sizeof *sums);
+    lane->site_of_stack = malloc(stack_cnt * sizeof *lane->site_of_stack);
+    lane->page_stack = calloc(stack_cnt, sizeof *lane->page_stack);
+    bool ok = sums && lane->site_of_stack && lane->page_stack;
+    if (ok) {
+        for (uint32_t i = 0; i < stack_cnt; i++)
+            sums[i].id = i;
+        sum_stacks(lane, sums);
+        ok = find_sites(lane, sums, stack_cnt);
+    }
+    if (ok) {
+        choose_stacks(lane, sums, stack_cnt);
+        sum_sites(lane);
+        ok = find_peaks(lane) && find_medians(lane);
+    }
+    if (ok)
+        put_sites(lane);
+    free(sums);
+    return ok;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "plot/plot.h"
+
+#include "sl_config.h"
+#if HAVE_CAIRO
+#include "plot/plot_frame.h"
+#endif
+
+static const struct {
+    const char *name;
+    size_t input_min, input_max;
+} kinds[] = {
+#define KIND_ROW(name, text, min, max, help, draw) {text, min, max},
+    SL_PLOT_KIND_MAP(KIND_ROW)
+#undef KIND_ROW
+};
+
+sl_status sl_plot_check_inputs(sl_plot_kind kind, size_t cnt, sl_error *err) {
+    if (cnt < kinds[kind].input_min)
+        return sl_fail(err, SL_E_USAGE, "a picture of kind '%s' compares several inputs; found %zu",
+                       kinds[kind].name, cnt);
+    if (kinds[kind].input_max && cnt > kinds[kind].input_max)
+        return sl_fail(err, SL_E_USAGE,
+                       "a picture of kind '%s' shows one input, found %zu; --kind ranks compares "
+                       "several",
+                       kinds[kind].name, cnt);
+    return SL_OK;
+}
+
+#if HAVE_CAIRO
+static sl_status (*const draw_fns[])(sl_plot *plot, sl_error *err) = {
+#define KIND_DRAW(name, text, min, max, help, draw) draw,
+    SL_PLOT_KIND_MAP(KIND_DRAW)
+#undef KIND_DRAW
+};
+
+sl_status sl_plot_check_build(sl_error *err) {
+    SL_UNUSED(err);
+    return SL_OK;
+}
+
+static bool needs_stacks(sl_plot_kind kind) {
+    return kind == SL_PLOT_SITES || kind == SL_PLOT_FLAME;
+}
+
+static sl_status check_content(const sl_plot_input *input, sl_plot_kind kind, sl_error *err) {
+    if (input->replay->lives.cnt == 0 && !input->trace->telemetry)
+        return sl_fail(err, SL_E_FORMAT, "'%s' holds no allocations, so there is nothing to draw",
+                       input->trace->path);
+    if (input->trace->telemetry && needs_stacks(kind))
+        return sl_fail(err, SL_E_FORMAT,
+                       "'%s' holds samples of counters, which know no line of code; --kind "
+                       "timeline and ledger show them",
+                       input->trace->path);
+    return SL_OK;
+}
+
+sl_status sl_plot_write(const sl_plot_options *options, const sl_report *report,
+                        const sl_plot_input *inputs, size_t cnt, FILE *to, sl_error *err) {
+    sl_plot plot = {.options = options,
+                    .report = report,
+                    .inputs = inputs,
+                    .input_cnt = cnt,
+                    .theme = sl_plot_theme(options->is_dark)};
+    for (size_t i = 0; i < cnt; i++)
+        SL_TRY(check_content(&inputs[i], options->kind, err));
+    SL_TRY(sl_canvas_open(&plot.canvas, options->width, options->height, options->is_svg, to, err));
+    sl_status status = draw_fns[options->kind](&plot, err);
+    sl_status closed = sl_canvas_close(plot.canvas, status < 0 ? NULL : err);
+    return status < 0 ? status : closed;
+}
+#else
+sl_status sl_plot_check_build(sl_error *err) {
+    return sl_fail(err, SL_E_UNSUPPORTED,
+                   "this build has no cairo, which draws the pictures; install libcairo2-dev and "
+                   "build again, or use 'stormlog export'");
+}
+
+sl_status sl_plot_write(const sl_plot_options *options, const sl_report *report,
+                        const sl_plot_input *inputs, size_t cnt, FILE *to, sl_error *err) {
+    SL_UNUSED(options);
+    SL_UNUSED(report);
+    SL_UNUSED(inputs);
+    SL_UNUSED(cnt);
+    SL_UNUSED(to);
+    return sl_plot_check_build(err);
+}
+#endif
