@@ -152,13 +152,20 @@ static const char *explain_spike(sl_an *an, const oom_facts *facts) {
         sl_an_bytes(an, an->usual_peak_bytes));
 }
 
+static bool knows_reserved(const sl_an *an, const oom_facts *facts) {
+    return an->replay->reserved_known || facts->text.reserved_bytes.known;
+}
+
 static const char *explain_capacity(sl_an *an, const oom_facts *facts) {
+    const char *reserved =
+        knows_reserved(an, facts)
+            ? sl_an_text(an, ", %s reserved", sl_an_bytes(an, facts->totals.reserved_bytes))
+            : "";
     return sl_an_text(an,
-                      "What the program holds (%s allocated, %s reserved) and the request together "
-                      "do not fit%s. Nothing leaks or is unusually large: it simply needs more "
-                      "memory than there is.",
-                      sl_an_bytes(an, facts->totals.allocated_bytes),
-                      sl_an_bytes(an, facts->totals.reserved_bytes),
+                      "What the program holds (%s allocated%s) and the request together do not "
+                      "fit%s. No leak and no unusual step explains it: it simply needs more memory "
+                      "than there is.",
+                      sl_an_bytes(an, facts->totals.allocated_bytes), reserved,
                       an->is_building ? ", already while the model is being built" : "");
 }
 
@@ -256,7 +263,8 @@ static bool report_oom(sl_an *an, const oom_facts *facts) {
     sl_evidence evidence[] = {
         {"request", (double)facts->request_bytes, "bytes", NAN, NULL},
         {"allocated", (double)facts->totals.allocated_bytes, "bytes", NAN, NULL},
-        {"reserved", (double)facts->totals.reserved_bytes, "bytes", NAN, NULL},
+        {"reserved", knows_reserved(an, facts) ? (double)facts->totals.reserved_bytes : NAN,
+         "bytes", NAN, NULL},
         {"unused in the pool of the request", (double)facts->unused, "bytes",
          (double)facts->request_bytes, ">="},
         {"largest free block there", (double)facts->largest, "bytes", (double)facts->request_bytes,

@@ -175,7 +175,7 @@ void sl_words_moment(char buf[SL_WORDS_CAP], const sl_trace *trace, int device, 
 /* A number in the unit its evidence names. */
 static void put_quantity(char buf[SL_HUMAN_CAP], double value, const char *unit) {
     if (!(fabs(value) < 0x1p62))
-        snprintf(buf, SL_HUMAN_CAP, "not a number");
+        snprintf(buf, SL_HUMAN_CAP, "unknown");
     else if (strcmp(unit, "bytes") == 0)
         sl_human_bytes_delta(buf, (int64_t)value);
     else if (strcmp(unit, "us") == 0)

@@ -75,6 +75,11 @@ extern const sl_kind_row sl_kind_rows[SL_EV_LIMIT];
 #define SL_CURVE_BIN_NS UINT64_C(100000000)
 #define SL_CURVE_FACTOR 4
 
+/* The largest size there is room for instead of one that is larger: never its low bits. */
+static inline uint64_t sl_clamp48(uint64_t value) {
+    return value <= SL_SIZE_MASK ? value : SL_SIZE_MASK;
+}
+
 /* Words of a chunk (L3). */
 static inline uint64_t sl_chunk_ticket(uint64_t word) {
     return word >> 16;

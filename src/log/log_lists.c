@@ -49,7 +49,7 @@ static void add_mark(sl_log *log, sl_event_kind kind, uint64_t number, uint32_t 
     sl_log_event event = {.kind = (uint8_t)kind,
                           .device = -1,
                           .addr = kind == SL_EV_STEP ? number : name,
-                          .size = mark.value & SL_SIZE_MASK};
+                          .size = sl_clamp48(mark.value)};
     if (mark.value == SL_LOG_UNKNOWN)
         event.size = 0;
     add_record(log, SL_SECTION_MARKS, &mark, (uint8_t)kind);
@@ -78,7 +78,7 @@ void sl_log_alert_add(sl_log *log, const sl_log_alert *alert) {
     sl_log_event event = {.kind = SL_EV_ALERT,
                           .device = (int8_t)alert->device,
                           .addr = alert->rule,
-                          .size = alert->value & SL_SIZE_MASK};
+                          .size = sl_clamp48(alert->value)};
     add_record(log, SL_SECTION_ALERTS, &record, SL_EV_ALERT);
     sl__ring_append(log, &event, time_ns, 0);
 }
@@ -126,7 +126,7 @@ void sl_log_oom_add(sl_log *log, const sl_log_oom *from) {
                           .device = (int8_t)from->device,
                           .stack = from->stack,
                           .addr = from->device_free == SL_LOG_UNKNOWN ? 0 : from->device_free,
-                          .size = from->requested & SL_SIZE_MASK};
+                          .size = sl_clamp48(from->requested)};
     collect_holders(log, from->device, &oom);
     add_record(log, SL_SECTION_OOMS, &oom, SL_EV_OOM);
     sl__ring_append(log, &event, oom.time_ns, 0);

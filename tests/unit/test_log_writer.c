@@ -297,6 +297,24 @@ static void ended_threads_give_their_place_back(void **state) {
     sl_log_reader_close(r);
 }
 
+/* Its low 48 bits would be 0. */
+static void a_request_beyond_the_largest_size_is_not_cut_to_its_low_bits(void **state) {
+    SL_UNUSED(state);
+    sl_log_options o = small();
+    sl_log *log = create(&o);
+    sl_log_oom_add(log, &(sl_log_oom){.device = -1, .requested = UINT64_C(1) << 48});
+    sl_log_close(log);
+    sl_log_reader *r = open_log();
+    sl_log_cursor *cursor;
+    sl_log_record record;
+    assert_int_equal(sl_log_cursor_new(r, &cursor, NULL), SL_OK);
+    assert_int_equal(sl_log_cursor_next(cursor, &record, NULL), 1);
+    assert_int_equal(record.kind, SL_EV_OOM);
+    assert_int_equal(record.size, (UINT64_C(1) << 48) - 1);
+    sl_log_cursor_free(cursor);
+    sl_log_reader_close(r);
+}
+
 static void lists_keep_the_newest(void **state) {
     SL_UNUSED(state);
     sl_log_options o = small();
@@ -404,6 +422,7 @@ int main(void) {
         cmocka_unit_test(the_child_of_a_fork_lets_go),
         cmocka_unit_test(ended_threads_give_their_place_back),
         cmocka_unit_test(lists_keep_the_newest),
+        cmocka_unit_test(a_request_beyond_the_largest_size_is_not_cut_to_its_low_bits),
         cmocka_unit_test(a_reader_follows_and_notices_being_lapped),
         cmocka_unit_test(identity_is_kept_and_cut),
     };
