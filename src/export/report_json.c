@@ -3,6 +3,7 @@
 #include "base/json_out.h"
 #include "export/ledger_out.h"
 #include "export/report_format.h"
+#include "export/report_parts.h"
 #include "export/report_words.h"
 #include "export/site_json.h"
 #include "export/split_out.h"
@@ -27,14 +28,6 @@ static void key_holdings(sl_json_out *json, const char *key, const sl_holdings *
     sl_json_end_array(json);
 }
 
-static void write_notes(sl_json_out *json, const sl_trace *trace) {
-    sl_json_key(json, "notes");
-    sl_json_begin_array(json);
-    for (size_t i = 0; i < trace->notes.cnt; i++)
-        sl_json_cstr(json, trace->notes.at[i].text);
-    sl_json_end_array(json);
-}
-
 static void write_inputs(sl_json_out *json, const sl_report *report) {
     sl_json_key(json, "inputs");
     sl_json_begin_array(json);
@@ -48,22 +41,10 @@ static void write_inputs(sl_json_out *json, const sl_report *report) {
         sl_json_key_maybe_u64(json, "dropped_events", input->dropped_events);
         sl_json_key(json, "has_clock");
         sl_json_bool(json, input->trace->has_time);
-        write_notes(json, input->trace);
+        sl_key_notes_json(json, input->trace);
         sl_json_end_object(json);
     }
     sl_json_end_array(json);
-}
-
-static void write_fragmentation(sl_json_out *json, const sl_fragmentation *frag) {
-    sl_json_key(json, "fragmentation");
-    sl_json_begin_object(json);
-    sl_json_key_maybe_u64(json, "inactive_bytes", frag->inactive_bytes);
-    sl_json_key_maybe_u64(json, "largest_free_bytes", frag->largest_free_bytes);
-    sl_json_key_maybe_f64(json, "ratio", frag->ratio);
-    sl_json_key_maybe_u64(json, "private_pool_bytes", frag->private_pool_bytes);
-    sl_json_key_maybe_u64(json, "rounding_bytes", frag->rounding_bytes);
-    sl_json_key_maybe_u64(json, "releasable_bytes", frag->releasable_bytes);
-    sl_json_end_object(json);
 }
 
 /* Known only where there is a history. */
@@ -119,7 +100,8 @@ static void write_device(sl_json_out *json, const sl_report *report, const sl_de
     key_holdings(json, "top_peak", &device->top_peak, top);
     sl_split_json(json, "live_by_tag", "tag", &device->live_by_tag);
     sl_split_json(json, "peak_by_tag", "tag", &device->peak_by_tag);
-    write_fragmentation(json, &device->fragmentation);
+    sl_json_key(json, "fragmentation");
+    sl_fragmentation_json(json, &device->fragmentation);
     sl_json_key(json, "ledger");
     sl_ledger_json(json, &device->ledger, 0);
     sl_json_key(json, "ledger_fullest");
@@ -162,46 +144,12 @@ static void write_oom(sl_json_out *json, const sl_oom_report *oom, size_t top) {
     sl_json_end_object(json);
 }
 
-static void write_evidence(sl_json_out *json, const sl_finding *finding) {
-    sl_json_key(json, "evidence");
-    sl_json_begin_array(json);
-    for (size_t i = 0; i < finding->evidence_cnt; i++) {
-        const sl_evidence *evidence = &finding->evidence[i];
-        sl_json_begin_object(json);
-        sl_json_key_cstr(json, "name", evidence->name);
-        sl_json_key(json, "value");
-        sl_json_f64(json, evidence->value);
-        sl_json_key_cstr(json, "unit", evidence->unit);
-        sl_json_key_cstr(json, "relation", evidence->relation);
-        sl_json_key(json, "threshold");
-        sl_json_f64(json, evidence->threshold);
-        sl_json_end_object(json);
-    }
-    sl_json_end_array(json);
-}
-
 static void write_finding(sl_json_out *json, const sl_report *report, const sl_finding *finding) {
     sl_json_begin_object(json);
     key_input(json, report, finding->site.trace);
-    sl_json_key_cstr(json, "kind", sl_finding_kind_name(finding->kind));
-    sl_json_key_cstr(json, "subkind", finding->subkind);
-    sl_json_key_cstr(json, "severity", sl_severity_name(finding->severity));
-    sl_json_key(json, "confidence");
-    sl_json_f64(json, finding->confidence);
-    sl_json_key_i64(json, "device", finding->device);
+    sl_finding_kind_json(json, finding);
     key_site(json, "site", finding->site);
-    sl_json_key_maybe_u64(json, "bytes", finding->bytes);
-    sl_json_key_maybe_u64(json, "blocks", finding->blocks);
-    sl_json_key_maybe_f64(json, "bytes_per_second", finding->bytes_per_second);
-    sl_json_key_maybe_f64(json, "bytes_per_step", finding->bytes_per_step);
-    sl_json_key_maybe_f64(json, "r_squared", finding->r_squared);
-    sl_json_key_maybe_f64(json, "growth_share", finding->growth_share);
-    sl_json_key_i64(json, "first_time_us", finding->first_time_us);
-    sl_json_key_i64(json, "last_time_us", finding->last_time_us);
-    sl_json_key_cstr(json, "title", finding->title);
-    sl_json_key_cstr(json, "explanation", finding->explanation);
-    sl_json_key_cstr(json, "advice", finding->advice);
-    write_evidence(json, finding);
+    sl_finding_figures_json(json, finding, 0);
     sl_json_end_object(json);
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "export/ledger_out.h"
+#include "export/report_parts.h"
 #include "stormlog/version.h"
 
 static void settings_json(const sl_trace *trace, sl_json_out *json) {
@@ -27,11 +28,7 @@ static void input_json(const sl_report_input *input, sl_json_out *json) {
     sl_json_key_bool(json, "has_stacks", trace->has_event_stacks);
     sl_json_key_bool(json, "has_requested_sizes", trace->has_requested_sizes);
     settings_json(trace, json);
-    sl_json_key(json, "notes");
-    sl_json_begin_array(json);
-    for (size_t i = 0; i < trace->notes.cnt; i++)
-        sl_json_cstr(json, trace->notes.at[i].text);
-    sl_json_end_array(json);
+    sl_key_notes_json(json, trace);
     sl_json_end_object(json);
 }
 
@@ -126,15 +123,7 @@ static void fragmentation_json(const sl_device_report *device, sl_json_out *json
         sl_json_null(json);
         return;
     }
-    const sl_fragmentation *f = &device->fragmentation;
-    sl_json_begin_object(json);
-    sl_json_key_maybe_u64(json, "inactive_bytes", f->inactive_bytes);
-    sl_json_key_maybe_u64(json, "largest_free_bytes", f->largest_free_bytes);
-    sl_json_key_maybe_u64(json, "private_pool_bytes", f->private_pool_bytes);
-    sl_json_key_maybe_u64(json, "rounding_bytes", f->rounding_bytes);
-    sl_json_key_maybe_u64(json, "releasable_bytes", f->releasable_bytes);
-    sl_json_key_maybe_f64(json, "ratio", f->ratio);
-    sl_json_end_object(json);
+    sl_fragmentation_json(json, &device->fragmentation);
 }
 
 static void lane_totals_json(const sl_page_lane *lane, sl_json_out *json) {
@@ -273,22 +262,6 @@ static void site_json(const sl_page_lane *lane, sl_site site, sl_json_out *json)
     sl_json_u64(json, sl_page_site_frame(lane->source, site));
 }
 
-static void evidence_json(const sl_finding *finding, sl_json_out *json) {
-    sl_json_key(json, "evidence");
-    sl_json_begin_array(json);
-    for (size_t i = 0; i < finding->evidence_cnt; i++) {
-        const sl_evidence *evidence = &finding->evidence[i];
-        sl_json_begin_object(json);
-        sl_json_key_cstr(json, "name", evidence->name);
-        sl_json_key_f64(json, "value", evidence->value);
-        sl_json_key_cstr(json, "unit", evidence->unit);
-        sl_json_key_f64(json, "threshold", evidence->threshold);
-        sl_json_key_cstr(json, "relation", evidence->relation);
-        sl_json_end_object(json);
-    }
-    sl_json_end_array(json);
-}
-
 static void key_lane(sl_json_out *json, const sl_page_lane *lane) {
     sl_json_key(json, "lane");
     if (lane)
@@ -301,25 +274,10 @@ static void finding_json(sl_page *page, const sl_finding *finding, sl_json_out *
     const sl_page_lane *lane = find_lane(page, finding->trace, finding->device);
     int64_t first = lane ? lane->first_us : 0;
     sl_json_begin_object(json);
-    sl_json_key_cstr(json, "kind", sl_finding_kind_name(finding->kind));
-    sl_json_key_cstr(json, "severity", sl_severity_name(finding->severity));
-    sl_json_key_f64(json, "confidence", finding->confidence);
+    sl_finding_kind_json(json, finding);
     key_lane(json, lane);
-    sl_json_key_i64(json, "device", finding->device);
     site_json(lane, finding->site, json);
-    sl_json_key_cstr(json, "subkind", finding->subkind);
-    sl_json_key_maybe_u64(json, "bytes", finding->bytes);
-    sl_json_key_maybe_u64(json, "blocks", finding->blocks);
-    sl_json_key_maybe_f64(json, "bytes_per_second", finding->bytes_per_second);
-    sl_json_key_maybe_f64(json, "bytes_per_step", finding->bytes_per_step);
-    sl_json_key_maybe_f64(json, "r_squared", finding->r_squared);
-    sl_json_key_maybe_f64(json, "growth_share", finding->growth_share);
-    sl_json_key_i64(json, "first_time_us", finding->first_time_us - first);
-    sl_json_key_i64(json, "last_time_us", finding->last_time_us - first);
-    sl_json_key_cstr(json, "title", finding->title);
-    sl_json_key_cstr(json, "explanation", finding->explanation);
-    sl_json_key_cstr(json, "advice", finding->advice);
-    evidence_json(finding, json);
+    sl_finding_figures_json(json, finding, first);
     sl_json_end_object(json);
 }
 

@@ -63,20 +63,38 @@ static sl_status begin_array(trace_in *in, const sl_json_token *token) {
     return token->type == SL_JSON_BEGIN_ARRAY ? SL_OK : fail_type(in, token, "an array");
 }
 
+/* 1: the next element of an array, which must be of this type; 0: its end. */
+static int next_element(trace_in *in, sl_json_type type, const char *what, sl_json_token *token) {
+    SL_TRY(sl_json_next(&in->json, token, in->err));
+    if (token->type == SL_JSON_END_ARRAY)
+        return 0;
+    if (token->type != type)
+        return fail_type(in, token, what);
+    in->position = token->position;
+    return 1;
+}
+
+/* Calls take for each element, which it reads to its end. */
+static sl_status each_element(trace_in *in, const sl_json_token *first, sl_json_type type,
+                              const char *what, take_value take) {
+    sl_json_token token;
+    int more;
+    SL_TRY(begin_array(in, first));
+    while ((more = next_element(in, type, what, &token)) > 0)
+        SL_TRY(take(in, &token));
+    return (sl_status)more;
+}
+
 static sl_status read_table(trace_in *in, const sl_json_token *first, size_t width, take_row take) {
     sl_json_token token;
     uint64_t row[SL_TRACE_ROW_MAX];
+    int more;
     SL_TRY(begin_array(in, first));
-    for (;;) {
-        SL_TRY(sl_json_next(&in->json, &token, in->err));
-        if (token.type == SL_JSON_END_ARRAY)
-            return SL_OK;
-        if (token.type != SL_JSON_BEGIN_ARRAY)
-            return fail_type(in, &token, "a row");
-        in->position = token.position;
+    while ((more = next_element(in, SL_JSON_BEGIN_ARRAY, "a row", &token)) > 0) {
         SL_TRY(read_row(in, row, width));
         SL_TRY(take(in, row));
     }
+    return (sl_status)more;
 }
 
 static sl_status get_id(trace_in *in, const id_list *list, const char *what, uint64_t number,
@@ -189,34 +207,30 @@ static sl_status take_block(trace_in *in, const uint64_t *row) {
 
 /* ---- lists without rows of a fixed width ---- */
 
-static sl_status take_strings(trace_in *in, const sl_json_token *first) {
-    sl_json_token token;
-    SL_TRY(begin_array(in, first));
-    for (;;) {
-        SL_TRY(sl_json_next(&in->json, &token, in->err));
-        if (token.type == SL_JSON_END_ARRAY)
-            return SL_OK;
-        if (token.type != SL_JSON_STRING)
-            return fail_type(in, &token, "a string");
-        SL_TRY(keep_id(in, &in->strings,
-                       sl_strtab_intern(&in->trace->strings, token.text.ptr, token.text.len)));
-    }
+static sl_status take_string(trace_in *in, const sl_json_token *token) {
+    return keep_id(in, &in->strings,
+                   sl_strtab_intern(&in->trace->strings, token->text.ptr, token->text.len));
 }
 
-static sl_status read_stack(trace_in *in) {
-    id_list ids = {0};
-    sl_json_token token = {.type = SL_JSON_INT};
-    sl_status status = SL_OK;
-    while (status == SL_OK) {
+static sl_status take_strings(trace_in *in, const sl_json_token *first) {
+    return each_element(in, first, SL_JSON_STRING, "a string", take_string);
+}
+
+static sl_status read_frames(trace_in *in, id_list *ids) {
+    sl_json_token token;
+    int more;
+    while ((more = next_element(in, SL_JSON_INT, "the number of a frame", &token)) > 0) {
         uint32_t id = 0;
-        status = sl_json_next(&in->json, &token, in->err);
-        if (status < 0 || token.type == SL_JSON_END_ARRAY)
-            break;
-        status = token.type == SL_JSON_INT ? get_id(in, &in->frames, "frame", token.u, &id)
-                                           : fail_type(in, &token, "the number of a frame");
-        if (status == SL_OK)
-            status = keep_id(in, &ids, id);
+        SL_TRY(get_id(in, &in->frames, "frame", token.u, &id));
+        SL_TRY(keep_id(in, ids, id));
     }
+    return (sl_status)more;
+}
+
+static sl_status take_stack(trace_in *in, const sl_json_token *token) {
+    id_list ids = {0};
+    SL_UNUSED(token);
+    sl_status status = read_frames(in, &ids);
     if (status == SL_OK)
         status = keep_id(in, &in->stacks, sl_stacks_intern(&in->trace->stacks, ids.at, ids.cnt));
     sl_vec_free(&ids);
@@ -224,30 +238,16 @@ static sl_status read_stack(trace_in *in) {
 }
 
 static sl_status take_stacks(trace_in *in, const sl_json_token *first) {
-    sl_json_token token;
-    SL_TRY(begin_array(in, first));
-    for (;;) {
-        SL_TRY(sl_json_next(&in->json, &token, in->err));
-        if (token.type == SL_JSON_END_ARRAY)
-            return SL_OK;
-        if (token.type != SL_JSON_BEGIN_ARRAY)
-            return fail_type(in, &token, "a stack");
-        in->position = token.position;
-        SL_TRY(read_stack(in));
-    }
+    return each_element(in, first, SL_JSON_BEGIN_ARRAY, "a stack", take_stack);
+}
+
+static sl_status take_note(trace_in *in, const sl_json_token *token) {
+    sl_trace_note(in->trace, "%.*s", (int)token->text.len, token->text.ptr);
+    return SL_OK;
 }
 
 static sl_status take_notes(trace_in *in, const sl_json_token *first) {
-    sl_json_token token;
-    SL_TRY(begin_array(in, first));
-    for (;;) {
-        SL_TRY(sl_json_next(&in->json, &token, in->err));
-        if (token.type == SL_JSON_END_ARRAY)
-            return SL_OK;
-        if (token.type != SL_JSON_STRING)
-            return fail_type(in, &token, "a note");
-        sl_trace_note(in->trace, "%.*s", (int)token.text.len, token.text.ptr);
-    }
+    return each_element(in, first, SL_JSON_STRING, "a note", take_note);
 }
 
 /* ---- single values ---- */
@@ -398,11 +398,12 @@ static sl_status take_series_unit(trace_in *in, const sl_json_token *token) {
     return get_string(in, number, &in->series->unit);
 }
 
-static sl_status read_counter(trace_in *in) {
+static sl_status take_counter(trace_in *in, const sl_json_token *token) {
     static const member members[] = {{"device", 0, NULL, take_series_device},
                                      {"name", 0, NULL, take_series_name},
                                      {"unit", 0, NULL, take_series_unit},
                                      {"readings", SL_TRACE_READING_WIDTH, take_reading, NULL}};
+    SL_UNUSED(token);
     if (!sl_vec_push(&in->trace->counters, ((sl_counter_series){.device = SL_DEVICE_HOST})))
         return no_memory(in);
     in->series = &in->trace->counters.at[in->trace->counters.cnt - 1];
@@ -451,7 +452,7 @@ static sl_status check_device(trace_in *in) {
     return sl_events_sort(&device->events) >= 0 ? SL_OK : no_memory(in);
 }
 
-static sl_status read_device(trace_in *in) {
+static sl_status take_device(trace_in *in, const sl_json_token *begin) {
     static const member members[] = {{"capacity_bytes", 0, NULL, take_capacity},
                                      {"has_end_state", 0, NULL, take_has_end_state},
                                      {"dropped_events", 0, NULL, take_dropped},
@@ -459,6 +460,7 @@ static sl_status read_device(trace_in *in) {
                                      {"segments", SL_TRACE_SEGMENTS_WIDTH, take_segment, NULL},
                                      {"blocks", SL_TRACE_BLOCKS_WIDTH, take_block, NULL}};
     sl_json_token token;
+    SL_UNUSED(begin);
     in->device = NULL;
     SL_TRY(sl_json_next(&in->json, &token, in->err));
     if (token.type != SL_JSON_KEY || token.text.len != 6 ||
@@ -471,27 +473,12 @@ static sl_status read_device(trace_in *in) {
     return check_device(in);
 }
 
-static sl_status read_objects(trace_in *in, const sl_json_token *first,
-                              sl_status (*read)(trace_in *)) {
-    sl_json_token token;
-    SL_TRY(begin_array(in, first));
-    for (;;) {
-        SL_TRY(sl_json_next(&in->json, &token, in->err));
-        if (token.type == SL_JSON_END_ARRAY)
-            return SL_OK;
-        if (token.type != SL_JSON_BEGIN_OBJECT)
-            return fail_type(in, &token, "an object");
-        in->position = token.position;
-        SL_TRY(read(in));
-    }
+static sl_status take_counters(trace_in *in, const sl_json_token *first) {
+    return each_element(in, first, SL_JSON_BEGIN_OBJECT, "an object", take_counter);
 }
 
-static sl_status take_counters(trace_in *in, const sl_json_token *token) {
-    return read_objects(in, token, read_counter);
-}
-
-static sl_status take_devices(trace_in *in, const sl_json_token *token) {
-    return read_objects(in, token, read_device);
+static sl_status take_devices(trace_in *in, const sl_json_token *first) {
+    return each_element(in, first, SL_JSON_BEGIN_OBJECT, "an object", take_device);
 }
 
 /* ---- the source ---- */
