@@ -155,6 +155,14 @@ static const role_rule role_rules[] = {
     {"torch/cuda/memory.py", "empty_cache", SL_ROLE_EMPTY_CACHE},
 };
 
+/* Recordings have qualified names from Python 3.11 on ("Linear.__init__"), snapshots plain ones. */
+static bool is_function(sl_str function, const char *name) {
+    const char *dot = function.len ? memrchr(function.ptr, '.', function.len) : NULL;
+    if (dot)
+        function = (sl_str){dot + 1, (size_t)(function.ptr + function.len - dot - 1)};
+    return equals(function, name);
+}
+
 sl_frame_class sl_frame_classify(sl_str file, sl_str function) {
     sl_frame_class class = {(uint8_t)owner_of(file, function), 0};
     if (class.owner <= SL_OWNER_NATIVE_USER) {
@@ -164,7 +172,7 @@ sl_frame_class sl_frame_classify(sl_str file, sl_str function) {
     for (size_t i = 0; i < SL_COUNT_OF(role_rules); i++) {
         const role_rule *rule = &role_rules[i];
         if (contains(file, rule->file_part) &&
-            (!rule->function || equals(function, rule->function)))
+            (!rule->function || is_function(function, rule->function)))
             class.roles |= (uint8_t)rule->role;
     }
     return class;
@@ -179,12 +187,11 @@ static sl_origin origin_without_line(const sl_trace *trace, size_t depth, uint8_
 static sl_stack_class classify_stack(const sl_trace *trace, const sl_frame_class *frames,
                                      uint32_t stack_id) {
     sl_stack_span span = trace->stacks.spans.at[stack_id];
-    const uint32_t *ids = trace->stacks.frame_ids.at + span.first;
     sl_stack_class class = {0};
     sl_owner best = SL_OWNER_NATIVE;
     size_t code_depth = 0; /* modules are no code */
     for (uint32_t i = 0; i < span.depth; i++) {
-        sl_frame_class frame = frames[ids[i]];
+        sl_frame_class frame = frames[trace->stacks.frame_ids.at[span.first + i]];
         class.roles |= frame.roles;
         code_depth += frame.owner != SL_OWNER_MODULE;
         if ((sl_owner)frame.owner > best) {

@@ -113,6 +113,10 @@ static void test_roles(void **state) {
     assert_int_equal(sl_frame_classify(str(linear), str("forward")).roles, SL_ROLE_NN);
     assert_int_equal(sl_frame_classify(str(linear), str("__init__")).roles,
                      SL_ROLE_NN | SL_ROLE_PARAM);
+    assert_int_equal(sl_frame_classify(str(linear), str("Linear.__init__")).roles,
+                     SL_ROLE_NN | SL_ROLE_PARAM);
+    assert_int_equal(sl_frame_classify(str(linear), str("Linear.__init__.<locals>.f")).roles,
+                     SL_ROLE_NN);
     assert_int_equal(
         sl_frame_classify(str("/x/site-packages/torch/optim/adam.py"), str("_init_group")).roles,
         SL_ROLE_OPTIM);
