@@ -88,7 +88,7 @@ test("tags and modules: stacked, in the table, in the hover, in the flame graph"
   await page.waitForSelector("#flame-what[data-value]");
   await page.getByText("Modules", { exact: true }).click();
   await page.getByText("The heaviest path as a list").click();
-  assert.match(await page.locator("#panel-flame details ol").innerText(), /^module encoder\.layers\.\d+ /);
+  await page.waitForFunction(() => /^module encoder\.layers\.\d+ /.test(document.querySelector("#panel-flame details ol")?.innerText ?? ""));
   await walkViews(page, "synthetic-tags");
   await page.close();
   assert.deepEqual(troubles, []);
