@@ -416,6 +416,13 @@ bool sl_pyframe_describe(const sl_pyframe *frame, sl_pyframe_text *text) {
            text_of(load_ptr(code + layout->code_filename), text->file_buf, &text->file);
 }
 
+bool sl_pyframe_is_shim(const sl_pyframe_text *text) {
+    static const sl_str name = SL_STR("__init__"); /* also in place of a file */
+    return text->file.len == name.len && text->function.len == name.len &&
+           memcmp(text->file.ptr, name.ptr, name.len) == 0 &&
+           memcmp(text->function.ptr, name.ptr, name.len) == 0;
+}
+
 /* --- Start ----------------------------------------------------------------------------------- */
 
 /* Minor version of Python 3, 0 when it is another one. */

@@ -91,4 +91,8 @@ uint64_t sl_pyframe_key(const sl_pyframe *frame);
  * it should be. */
 bool sl_pyframe_describe(const sl_pyframe *frame, sl_pyframe_text *text);
 
+/* Whether it is the frame that Python puts around an __init__ which it enters without leaving its
+ * loop (seen in 3.13, after a few calls). It is nobody's code, and tracebacks leave it out. */
+bool sl_pyframe_is_shim(const sl_pyframe_text *text);
+
 #endif

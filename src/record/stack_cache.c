@@ -12,6 +12,9 @@ static sl_key_cache frames = SL_KEY_CACHE_INIT(1u << 15); /* 1 MiB */
 /* Values: VALUE_SET | flags << 32 | id. */
 #define VALUE_SET (UINT64_C(1) << 63)
 
+/* Of a frame's flags: it is left out of stacks. */
+#define FRAME_IS_SHIM (1u << 30)
+
 static inline bool find(const sl_key_cache *cache, uint64_t key, sl_stack_ref *ref) {
     sl_key_cache_hit hit = sl_key_cache_find(cache, key);
     if (SL_UNLIKELY(!hit.value))
@@ -41,6 +44,8 @@ static sl_stack_ref intern_frame(sl_log *log, const sl_pyframe *frame) {
         text.file = SL_STR("");
         text.line = 0;
     }
+    if (sl_pyframe_is_shim(&text))
+        return (sl_stack_ref){0, FRAME_IS_SHIM, NULL};
     sl_log_frame row = {
         .function = sl_log_string(log, text.function.ptr, text.function.len),
         .file = sl_log_string(log, text.file.ptr, text.file.len),
@@ -81,6 +86,8 @@ static __attribute__((noinline)) sl_stack_ref intern_stack(sl_log *log, const sl
     sl_stack_ref ref = {stack->is_cut ? cut_mark(log) : 0, 0, NULL};
     for (uint32_t i = stack->depth; i-- > 0;) {
         sl_stack_ref frame = find_frame(log, &stack->frames[i]);
+        if (SL_UNLIKELY(frame.flags & FRAME_IS_SHIM))
+            continue;
         if ((frame.flags & ~ref.flags) & SL_FRAME_OPTIMIZER)
             ref.flags |= sl_phase_site(ref.id) << SL_STACK_SITE_SHIFT;
         ref.id = sl_log_stack_child(log, ref.id, frame.id);

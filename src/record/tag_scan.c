@@ -61,6 +61,8 @@ static bool find_owner(const sl_pyframe *frame, const void *first_slot, void *fo
     const void **found = found_ptr;
     if (!sl_pyframe_describe(frame, &text))
         return false;
+    if (sl_pyframe_is_shim(&text))
+        return true;
     uint32_t marks = sl_frame_marks_find(text.function, text.file);
     if (marks & SL_FRAME_OPTIMIZER)
         *found = sl_pyframe_first_argument(first_slot);

@@ -63,6 +63,17 @@ class Thing:
         report()
 
 
+class Made:
+    def __init__(self):
+        report()
+
+
+def make_many():
+    """From 3.12 on Python soon enters __init__ without leaving its own loop, with a frame of its own around it."""
+    for _ in range(200):
+        Made()
+
+
 def generator():
     report()
     yield 1
@@ -115,6 +126,7 @@ def main():
     Thing.static()
     with thing:
         report()
+    make_many()
     list(generator())
     sorted([3, 1, 2], key=lambda _: report() or 0)
     [report() for _ in range(2)]
