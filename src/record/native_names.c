@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record/elf_view.h"
@@ -160,27 +161,21 @@ static int visit_for_view(const sl_elf_view *view, void *search_ptr) {
 }
 
 static char program[4096];
-static atomic_int program_state; /* object_state */
+
+void sl_native_names_start(void) {
+    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[len > 0 ? len : 0] = '\0';
+}
 
 /* The program itself has no path in the linker's list. */
 static const char *path_of(const struct link_map *map) {
-    int expected = OBJECT_FREE;
-    if (map->l_name && map->l_name[0])
-        return map->l_name;
-    if (atomic_compare_exchange_strong(&program_state, &expected, OBJECT_IN_WORK)) {
-        ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
-        program[len > 0 ? len : 0] = '\0';
-        atomic_store(&program_state, OBJECT_READY);
-    }
-    return atomic_load(&program_state) == OBJECT_READY ? program : "";
+    return map->l_name && map->l_name[0] ? map->l_name : program;
 }
 
 void sl_native_names_after_fork_child(void) {
     for (size_t i = 0; i < OBJECT_MAX; i++)
         if (atomic_load(&objects[i].identity) && atomic_load(&objects[i].state) != OBJECT_READY)
             atomic_store(&objects[i].identity, 0);
-    if (atomic_load(&program_state) == OBJECT_IN_WORK)
-        atomic_store(&program_state, OBJECT_FREE);
 }
 
 static void fill_object(named_object *object, const sl_native_code *code) {
@@ -198,9 +193,23 @@ static void fill_object(named_object *object, const sl_native_code *code) {
         build_index(object);
 }
 
-/* The row of a library, filled now if it is new. NULL while another thread fills it, and when all rows
- * are taken. */
-static const named_object *find_object(const sl_native_code *code) {
+#define WAIT_STEPS   1000
+#define WAIT_STEP_NS 100000
+
+/* A name that is not there is not there for good: the frame stands in every later stack. */
+static bool wait_for(const named_object *object) {
+    const struct timespec step = {0, WAIT_STEP_NS};
+    for (int i = 0; i < WAIT_STEPS; i++) {
+        if (atomic_load_explicit(&object->state, memory_order_acquire) == OBJECT_READY)
+            return true;
+        nanosleep(&step, NULL);
+    }
+    return false;
+}
+
+/* The row of a library, filled now if it is new. NULL when all rows are taken, and when another thread is
+ * filling it and does not come to an end: then *is_pending. */
+static const named_object *find_object(const sl_native_code *code, bool *is_pending) {
     for (size_t i = 0; i < OBJECT_MAX; i++) {
         named_object *object = &objects[(code->object + i) % OBJECT_MAX];
         uint64_t found = 0;
@@ -210,10 +219,10 @@ static const named_object *find_object(const sl_native_code *code) {
             atomic_store_explicit(&object->state, OBJECT_READY, memory_order_release);
             return object;
         }
-        if (found == code->object)
-            return atomic_load_explicit(&object->state, memory_order_acquire) == OBJECT_READY
-                       ? object
-                       : NULL;
+        if (found == code->object) {
+            *is_pending = !wait_for(object);
+            return *is_pending ? NULL : object;
+        }
     }
     return NULL;
 }
@@ -237,7 +246,7 @@ static const Elf64_Sym *find_symbol(const named_object *object, uintptr_t functi
 
 sl_native_name sl_native_name_find(const sl_native_code *code) {
     sl_native_name name = {.file = path_of(code->map), .off = code->at - code->map->l_addr};
-    const named_object *object = code->function ? find_object(code) : NULL;
+    const named_object *object = code->function ? find_object(code, &name.is_pending) : NULL;
     const Elf64_Sym *symbol = object ? find_symbol(object, code->function) : NULL;
     if (!symbol)
         return name;

@@ -5,7 +5,8 @@
  *
  * The first address of a library costs open, fstat, some pread, mmap and close; later ones no system
  * call. Fixed memory but for the symbol tables' own pages and an index of 4 bytes a symbol, which is
- * bounded. Any thread, no lock. */
+ * bounded. Any thread, no lock; a thread that needs a library whose symbols another one is reading waits
+ * for it, for a tenth of a second at most. */
 #ifndef SL_NATIVE_NAMES_H
 #define SL_NATIVE_NAMES_H
 
@@ -25,7 +26,11 @@ typedef struct sl_native_name {
     const char *file; /* valid as long as the library is loaded */
     sl_str symbol;    /* empty when the library does not name its functions */
     uint64_t off;     /* of the address: from the symbol, else from the start of the library */
+    bool is_pending;  /* another thread is reading the library's symbols: ask again later */
 } sl_native_name;
+
+/* Before the first name is asked for, and not on the event path. */
+void sl_native_names_start(void);
 
 /* In the child of a fork: what another thread was reading is read anew. */
 void sl_native_names_after_fork_child(void);

@@ -84,6 +84,7 @@ sl_native_state sl_native_attach(void) {
     if (find_object &&
         (!sl_key_cache_init(&rules) || !sl_key_cache_init(&frames) || !sl_key_cache_init(&stacks)))
         reason = "there is no memory for it";
+    sl_native_names_start();
     range_search own = find_range(sl_hooks);
     recorder = own.is_program ? (code_range){0, 0} : own.found; /* tests are linked to it */
     interpreter = find_range(sl_elf_find_original("PyGILState_GetThisThreadState", sl_hooks)).found;
@@ -266,11 +267,13 @@ static size_t put_offset(char *to, uint64_t off) {
     return 3 + digits;
 }
 
-static uint32_t intern_frame(sl_log *log, const object_cursor *cursor, uintptr_t at) {
+static uint32_t intern_frame(sl_log *log, const object_cursor *cursor, uintptr_t at,
+                             bool *is_pending) {
     sl_native_code code = {.object = cursor->identity, .map = cursor->map, .at = at};
     char text[TEXT_CAP];
     sl_cfi_find(&cursor->object, at - 1, &code.function);
     sl_native_name name = sl_native_name_find(&code);
+    *is_pending |= name.is_pending;
     size_t room = TEXT_CAP - OFF_CAP, len = name.symbol.len < room ? name.symbol.len : room;
     if (len)
         memcpy(text, name.symbol.ptr, len);
@@ -283,15 +286,15 @@ static uint32_t intern_frame(sl_log *log, const object_cursor *cursor, uintptr_t
     return sl_log_frame_id(log, &row);
 }
 
-static uint32_t find_frame(sl_log *log, object_cursor *cursor, uintptr_t at) {
+static uint32_t find_frame(sl_log *log, object_cursor *cursor, uintptr_t at, bool *is_pending) {
     if (!find_code(cursor, at - 1)) /* it was there a moment ago */
         return 0;
     uint64_t key = key_of(cursor, at);
     uint32_t id = (uint32_t)sl_key_cache_find(&frames, key).value;
     if (id)
         return id;
-    id = intern_frame(log, cursor, at);
-    if (id)
+    id = intern_frame(log, cursor, at, is_pending);
+    if (id && !*is_pending)
         sl_key_cache_add(&frames, key, id);
     return id;
 }
@@ -312,11 +315,11 @@ static uint32_t add_end_mark(sl_log *log, uint32_t base, sl_native_end end) {
 }
 
 static __attribute__((noinline)) uint32_t intern_stack(sl_log *log, const sl_native_stack *stack,
-                                                       uint32_t base) {
+                                                       uint32_t base, bool *is_pending) {
     object_cursor cursor = {{0, 0, NULL}, NULL, 0};
     uint32_t id = add_end_mark(log, base, stack->end);
     for (uint32_t i = stack->depth; i-- > 0;) {
-        uint32_t frame = find_frame(log, &cursor, stack->at[i]);
+        uint32_t frame = find_frame(log, &cursor, stack->at[i], is_pending);
         if (frame)
             id = sl_log_stack_child(log, id, frame);
     }
@@ -331,8 +334,9 @@ uint32_t sl_native_walk_and_add(sl_log *log, uint32_t base) {
     uint64_t known = sl_key_cache_find(&stacks, key).value;
     if (SL_LIKELY(known))
         return (uint32_t)known;
-    uint32_t id = intern_stack(log, &stack, base);
-    if (id)
+    bool is_pending = false;
+    uint32_t id = intern_stack(log, &stack, base, &is_pending);
+    if (id && !is_pending) /* with a frame that has no name yet it is made again the next time */
         sl_key_cache_add(&stacks, key, id);
     return id;
 }
