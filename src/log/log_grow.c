@@ -9,19 +9,22 @@
 #include "log/log_writer_impl.h"
 
 /* A section starts with this many bytes and doubles, by at most GROW_MAX_BYTES at a time. */
-#define FIRST_BYTES      (256u << 10)
-#define GROW_MAX_BYTES   (16u << 20)
+#define FIRST_BYTES       (256u << 10)
+#define GROW_MAX_BYTES    (16u << 20)
 /* 8 MiB hold a quarter of a million events: seconds of the busiest program until maintain runs. */
-#define FIRST_RING_BYTES (8u << 20)
+#define FIRST_RING_BYTES  (8u << 20)
+/* A program's first step brings most of its stacks and sites at once, and on a busy machine maintain may
+ * come a tenth of a second late. */
+#define FIRST_STACK_BYTES (1u << 20)
 /* Curves that are kept in hand: a device brings ten counters at once, and the host has its own. A
  * counter that finds no room loses the readings until the next maintain. */
-#define CURVES_AHEAD     16
+#define CURVES_AHEAD      16
 /* The first levels of the live table are there from the start (248 Ki blocks). Beyond them, a level
  * being used asks for the next one. */
-#define FIRST_LEVELS     5
-#define LEVELS_AHEAD     2
+#define FIRST_LEVELS      5
+#define LEVELS_AHEAD      2
 /* A section that found no space asks again after this time. */
-#define RETRY_NS         UINT64_C(5000000000)
+#define RETRY_NS          UINT64_C(5000000000)
 
 static uint64_t min_u64(uint64_t a, uint64_t b) {
     return a < b ? a : b;
@@ -31,6 +34,8 @@ uint64_t sl__log_first_records(const sl_fmt_section *s) {
     switch (s->kind) {
     case SL_SECTION_LIVE: return s->level < FIRST_LEVELS ? s->cap : 0;
     case SL_SECTION_RING: return min_u64(s->cap, FIRST_RING_BYTES / s->record_bytes);
+    case SL_SECTION_STACKS:
+    case SL_SECTION_SITES: return min_u64(s->cap, FIRST_STACK_BYTES / s->record_bytes);
     case SL_SECTION_CURVES: return min_u64(s->cap, CURVES_AHEAD);
     default: return min_u64(s->cap, FIRST_BYTES / s->record_bytes);
     }

@@ -89,6 +89,17 @@ uint32_t sl_log_frame_id(sl_log *log, const sl_log_frame *frame) {
     return sl_intern(log, &log->frames, hash, &ops, frame);
 }
 
+uint32_t sl_log_frame_of(sl_log *log, sl_str function, sl_str file, uint32_t line, uint32_t kind) {
+    sl_log_frame frame = {
+        .function = sl_log_string(log, function.ptr, function.len),
+        .file = sl_log_string(log, file.ptr, file.len),
+        .line = line,
+        .kind = kind,
+    };
+    bool is_whole = (frame.function || !function.len) && (frame.file || !file.len);
+    return is_whole ? sl_log_frame_id(log, &frame) : 0;
+}
+
 static uint64_t *stack_at(const sl_log *log, uint32_t id) {
     return (uint64_t *)(void *)log->at[SL_SECTION_STACKS] + id;
 }
@@ -111,7 +122,7 @@ uint32_t sl_log_stack_child(sl_log *log, uint32_t parent, uint32_t frame) {
     static const sl_intern_ops ops = {is_same_stack, make_stack, NULL};
     uint64_t node = parent | (uint64_t)frame << 32;
     if (frame == 0)
-        return parent;
+        return 0;
     return sl_intern(log, &log->stacks, sl_hash_mix(node), &ops, &node);
 }
 

@@ -96,8 +96,12 @@ typedef struct sl_log_frame {
 
 uint32_t sl_log_frame_id(sl_log *log, const sl_log_frame *frame);
 
+/* The frame with these texts; 0 also when one of them found no room: a frame that lost its name is none. */
+uint32_t sl_log_frame_of(sl_log *log, sl_str function, sl_str file, uint32_t line, uint32_t kind);
+
 /* The stack "frame, called from `parent`"; parent 0 is the bottom. Build a stack from the
- * outermost frame inwards; keep ids of prefixes, they stay valid as long as the log. */
+ * outermost frame inwards; keep ids of prefixes, they stay valid as long as the log. At the first 0 stop:
+ * what comes after it would be a stack without its outer frames. Frame 0, one without room, gives 0. */
 uint32_t sl_log_stack_child(sl_log *log, uint32_t parent, uint32_t frame);
 
 /* A small number for a name that is attached to many events: calling library, tag, phase. At most

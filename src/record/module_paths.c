@@ -131,14 +131,11 @@ typedef struct path_text {
 } path_text;
 
 static uint32_t make_frame(sl_str path) {
-    sl_str file = SL_STR(SL_MODULE_FRAME_FILE);
     sl_capture capture;
     if (!sl_capture_begin(&capture))
         return 0;
-    sl_log_frame row = {.function = sl_log_string(capture.log, path.ptr, path.len),
-                        .file = sl_log_string(capture.log, file.ptr, file.len),
-                        .kind = SL_FRAME_PSEUDO};
-    uint32_t frame = sl_log_frame_id(capture.log, &row);
+    uint32_t frame =
+        sl_log_frame_of(capture.log, path, SL_STR(SL_MODULE_FRAME_FILE), 0, SL_FRAME_PSEUDO);
     sl_capture_end(&capture);
     return frame;
 }

@@ -278,12 +278,8 @@ static uint32_t intern_frame(sl_log *log, const object_cursor *cursor, uintptr_t
     if (len)
         memcpy(text, name.symbol.ptr, len);
     len += put_offset(text + len, name.off);
-    sl_log_frame row = {
-        .function = sl_log_string(log, text, len),
-        .file = sl_log_string(log, name.file, strlen(name.file)),
-        .kind = SL_FRAME_NATIVE,
-    };
-    return sl_log_frame_id(log, &row);
+    return sl_log_frame_of(log, (sl_str){text, len}, (sl_str){name.file, strlen(name.file)}, 0,
+                           SL_FRAME_NATIVE);
 }
 
 static uint32_t find_frame(sl_log *log, object_cursor *cursor, uintptr_t at, bool *is_pending) {
@@ -301,29 +297,29 @@ static uint32_t find_frame(sl_log *log, object_cursor *cursor, uintptr_t at, boo
 
 /* What stands at the outer end of native frames that do not go all the way. */
 static uint32_t add_end_mark(sl_log *log, uint32_t base, sl_native_end end) {
-    static const char *const texts[] = {
-        [SL_NATIVE_TOO_DEEP] = "<more native frames>",
-        [SL_NATIVE_NO_OBJECT] = "<code of no library>",
-        [SL_NATIVE_NO_RULE] = "<code without call frame information>",
-        [SL_NATIVE_NO_STACK] = "<native stack of unknown extent>",
+    static const sl_str texts[] = {
+        [SL_NATIVE_TOO_DEEP] = SL_STR("<more native frames>"),
+        [SL_NATIVE_NO_OBJECT] = SL_STR("<code of no library>"),
+        [SL_NATIVE_NO_RULE] = SL_STR("<code without call frame information>"),
+        [SL_NATIVE_NO_STACK] = SL_STR("<native stack of unknown extent>"),
     };
-    if (end == SL_NATIVE_COMPLETE)
-        return base;
-    sl_log_frame row = {.function = sl_log_string(log, texts[end], strlen(texts[end])),
-                        .kind = SL_FRAME_PSEUDO};
-    return sl_log_stack_child(log, base, sl_log_frame_id(log, &row));
+    uint32_t frame = sl_log_frame_of(log, texts[end], SL_STR(""), 0, SL_FRAME_PSEUDO);
+    return sl_log_stack_child(log, base, frame);
 }
 
+/* When a frame finds no room the Python stack alone is the answer, until the next time. */
 static __attribute__((noinline)) uint32_t intern_stack(sl_log *log, const sl_native_stack *stack,
                                                        uint32_t base, bool *is_pending) {
     object_cursor cursor = {{0, 0, NULL}, NULL, 0};
-    uint32_t id = add_end_mark(log, base, stack->end);
-    for (uint32_t i = stack->depth; i-- > 0;) {
-        uint32_t frame = find_frame(log, &cursor, stack->at[i], is_pending);
-        if (frame)
-            id = sl_log_stack_child(log, id, frame);
+    bool is_complete = stack->end == SL_NATIVE_COMPLETE;
+    uint32_t id = is_complete ? base : add_end_mark(log, base, stack->end);
+    bool is_lost = !is_complete && !id;
+    for (uint32_t i = stack->depth; i-- > 0 && !is_lost;) {
+        id = sl_log_stack_child(log, id, find_frame(log, &cursor, stack->at[i], is_pending));
+        is_lost = !id;
     }
-    return id;
+    *is_pending |= is_lost;
+    return is_lost ? base : id;
 }
 
 uint32_t sl_native_walk_and_add(sl_log *log, uint32_t base) {

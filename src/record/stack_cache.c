@@ -46,16 +46,11 @@ static sl_stack_ref intern_frame(sl_log *log, const sl_pyframe *frame) {
     }
     if (sl_pyframe_is_shim(&text))
         return (sl_stack_ref){0, FRAME_IS_SHIM, NULL};
-    sl_log_frame row = {
-        .function = sl_log_string(log, text.function.ptr, text.function.len),
-        .file = sl_log_string(log, text.file.ptr, text.file.len),
-        .line = text.line,
-        .kind = SL_FRAME_PYTHON,
-    };
     uint32_t marks = sl_frame_marks_find(text.function, text.file);
     if (marks & SL_FRAME_MODULE)
         sl_pystack_add_module_code(frame);
-    return (sl_stack_ref){sl_log_frame_id(log, &row), marks & SL_STACK_FLAGS, NULL};
+    uint32_t id = sl_log_frame_of(log, text.function, text.file, text.line, SL_FRAME_PYTHON);
+    return (sl_stack_ref){id, marks & SL_STACK_FLAGS, NULL};
 }
 
 static sl_stack_ref find_frame(sl_log *log, const sl_pyframe *frame) {
@@ -64,38 +59,53 @@ static sl_stack_ref find_frame(sl_log *log, const sl_pyframe *frame) {
     if (find(&frames, key, &ref))
         return ref;
     ref = intern_frame(log, frame);
-    sl_key_cache_add(&frames, key, value_of(ref));
+    if (SL_LIKELY(ref.id || ref.flags & FRAME_IS_SHIM)) /* else there is no room for it yet */
+        sl_key_cache_add(&frames, key, value_of(ref));
     return ref;
 }
 
-/* The stack "a frame that is no code, on top of `parent`". */
-static uint32_t pseudo_child(sl_log *log, uint32_t parent, sl_str text) {
-    sl_log_frame row = {.function = sl_log_string(log, text.ptr, text.len),
-                        .kind = SL_FRAME_PSEUDO};
-    return sl_log_stack_child(log, parent, sl_log_frame_id(log, &row));
+/* A frame that is no code. */
+static uint32_t pseudo_frame(sl_log *log, sl_str text) {
+    return sl_log_frame_of(log, text, SL_STR(""), 0, SL_FRAME_PSEUDO);
 }
 
-/* Stands at the bottom of a stack whose outermost frames were left out. */
-static uint32_t cut_mark(sl_log *log) {
-    return pseudo_child(log, 0, SL_STR("<more frames>"));
+/* A stack in the making, from its outermost frame inwards. */
+typedef struct growing_stack {
+    uint32_t id;
+    bool
+        is_lost; /* a frame found no room: half a stack would be counted where it does not belong */
+} growing_stack;
+
+static void push(sl_log *log, growing_stack *stack, uint32_t frame) {
+    if (stack->is_lost)
+        return;
+    stack->id = sl_log_stack_child(log, stack->id, frame);
+    stack->is_lost = !stack->id;
 }
 
-/* `module_frame` (0 = none) goes right inside the call of the innermost module. */
+/* `module_frame` (0 = none) goes right inside the call of the innermost module. A stack without room is
+ * none, counted by the log and tried again the next time; what it says about the moment is known all
+ * the same. */
 static __attribute__((noinline)) sl_stack_ref intern_stack(sl_log *log, const sl_pystack *stack,
                                                            uint32_t module_frame) {
-    sl_stack_ref ref = {stack->is_cut ? cut_mark(log) : 0, 0, NULL};
+    uint32_t flags = 0;
+    growing_stack grown = {0, false};
+    if (stack->is_cut) /* its outermost frames were left out */
+        push(log, &grown, pseudo_frame(log, SL_STR("<more frames>")));
     for (uint32_t i = stack->depth; i-- > 0;) {
         sl_stack_ref frame = find_frame(log, &stack->frames[i]);
         if (SL_UNLIKELY(frame.flags & FRAME_IS_SHIM))
             continue;
-        if ((frame.flags & ~ref.flags) & SL_FRAME_OPTIMIZER)
-            ref.flags |= sl_phase_site(ref.id) << SL_STACK_SITE_SHIFT;
-        ref.id = sl_log_stack_child(log, ref.id, frame.id);
-        ref.flags |= frame.flags;
+        if ((frame.flags & ~flags) & SL_FRAME_OPTIMIZER && !grown.is_lost)
+            flags |= sl_phase_site(grown.id) << SL_STACK_SITE_SHIFT;
+        flags |= frame.flags;
+        push(log, &grown, frame.id);
         if (module_frame && i == stack->module_pos)
-            ref.id = sl_log_stack_child(log, ref.id, module_frame);
+            push(log, &grown, module_frame);
     }
-    sl_key_cache_add(&stacks, stack->key, value_of(ref));
+    sl_stack_ref ref = {grown.id, flags, NULL};
+    if (SL_LIKELY(!grown.is_lost))
+        sl_key_cache_add(&stacks, stack->key, value_of(ref));
     return ref;
 }
 
@@ -133,7 +143,8 @@ SL_HOT sl_stack_ref sl_stack_cache_get_backward(sl_log *log, uint32_t forward,
     sl_stack_ref ref = {0, 0, NULL};
     if (SL_LIKELY(find(&stacks, key, &ref)))
         return ref;
-    ref = (sl_stack_ref){pseudo_child(log, forward, backward_texts[match]), 0, NULL};
-    sl_key_cache_add(&stacks, key, value_of(ref));
+    ref.id = sl_log_stack_child(log, forward, pseudo_frame(log, backward_texts[match]));
+    if (SL_LIKELY(ref.id)) /* else there is no room for it yet */
+        sl_key_cache_add(&stacks, key, value_of(ref));
     return ref;
 }

@@ -46,6 +46,7 @@ class Totals:
     world_size: int
     job: str
     health: dict
+    common_bytes: int = 0  # allocated at site 0, which everything without room shares
     sites: list = field(default_factory=list)
     ooms: list = field(default_factory=list)
     steps: list = field(default_factory=list)
@@ -190,6 +191,7 @@ def load(path):
                     rank=signed(rank_word & 0xffffffff, 32), local_rank=signed(rank_word >> 32, 32),
                     world_size=signed(world, 64), job=reader.text(120 + 32 * 32, 128), health=health)
     totals.sites = list(read_sites(reader))
+    totals.common_bytes = reader.unpack("<Q", reader.sections["sites"][0] + 16)[0]
     totals.ooms = list(read_ooms(reader))
     read_counters(reader, totals)
     read_marks(reader, totals)

@@ -99,6 +99,16 @@ static void names_that_find_no_room_are_counted(void **state) {
         last = sl_log_string(log, name,
                              (size_t)snprintf(name, sizeof name, "a rather long name %d", i));
     assert_int_equal(last, 0);
+    /* A frame that would lose a name is none, and neither is a stack with it; one without a name is. */
+    sl_str known = SL_STR("a rather long name 0"),
+           too_long = SL_STR("a rather long name for a frame");
+    assert_int_equal(sl_log_frame_of(log, known, too_long, 1, SL_FRAME_PYTHON), 0);
+    assert_int_equal(sl_log_frame_of(log, too_long, known, 1, SL_FRAME_PYTHON), 0);
+    uint32_t frame = sl_log_frame_of(log, known, SL_STR(""), 1, SL_FRAME_PYTHON);
+    uint32_t stack = sl_log_stack_child(log, 0, frame);
+    assert_int_not_equal(frame, 0);
+    assert_int_not_equal(stack, 0);
+    assert_int_equal(sl_log_stack_child(log, stack, 0), 0);
     sl_log_close(log);
     sl_log_reader *r = open_log();
     assert_true(sl_log_state(r)->health[SL_HEALTH_STRING_OVERFLOW] > 0);
