@@ -211,8 +211,8 @@ typedef struct sl_fmt_site {
     uint8_t domain;                  /* 0 = not complete */
     uint64_t alloc_cnt, alloc_bytes; /* (live) all-time */
     uint64_t free_cnt, free_bytes;   /* (live) all-time */
-    uint64_t live_bytes;             /* (live) alloc_bytes - free_bytes */
-    uint64_t peak_bytes;             /* (live) largest live_bytes ever */
+    uint64_t unused;                 /* the first files have their difference here */
+    uint64_t peak_bytes;             /* (live) largest alloc_bytes - free_bytes ever */
     uint64_t first_ns;
 } sl_fmt_site;
 

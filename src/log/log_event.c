@@ -50,9 +50,14 @@ static SL_HOT uint32_t find_site(sl_log *log, const sl_log_event *event, uint8_t
     return id;
 }
 
-static void raise_peak(sl_fmt_site *site, uint64_t live) {
+/* The frees are read after the addition: whoever adds last has all bytes and at most all frees, so the
+ * peak is never below what lives in the end. What other threads free in between may be more than the
+ * whole of what this one has seen allocated; a difference below 0 is no peak. */
+static SL_HOT void add_bytes(sl_fmt_site *site, uint64_t size) {
+    uint64_t allocated = sl_add(&site->alloc_bytes, size) + size;
+    uint64_t live = allocated - sl_get_acquire(&site->free_bytes);
     uint64_t peak = sl_get(&site->peak_bytes);
-    while (live > peak && !sl_swap(&site->peak_bytes, &peak, live))
+    while ((int64_t)live > (int64_t)peak && !sl_swap(&site->peak_bytes, &peak, live))
         continue;
 }
 
@@ -135,8 +140,6 @@ static SL_HOT void free_block(change *c, sl_live_ref ref) {
     sl_add(&site->free_cnt, 1);
     phase(c, SL_FREE_BYTES);
     sl_add(&site->free_bytes, size);
-    phase(c, SL_FREE_LIVE);
-    sl_add(&site->live_bytes, 0 - size);
     phase(c, SL_FREE_TABLE);
     sl__live_remove(ref);
     publish(c, SL_FREE_RING);
@@ -196,9 +199,7 @@ static SL_HOT void alloc_block(change *c, const sl_log_event *event, uint8_t dom
     phase(c, SL_ALLOC_CNT);
     sl_add(&site->alloc_cnt, 1);
     phase(c, SL_ALLOC_BYTES);
-    sl_add(&site->alloc_bytes, c->size);
-    phase(c, SL_ALLOC_LIVE);
-    raise_peak(site, sl_add(&site->live_bytes, c->size) + c->size);
+    add_bytes(site, c->size);
     publish(c, SL_ALLOC_RING);
     if (SL_UNLIKELY(domain == SL_DOMAIN_DRIVER))
         sl__library_change(c->log, site, c->size, c->time_ns);

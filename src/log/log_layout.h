@@ -21,8 +21,8 @@
  * (L7) Events of one address and domain do not overlap in time (the caller's duty). So one
  *      (domain, device, address) has at most one slot in the live table, and only its events
  *      touch that slot.
- * (L8) For each site alloc_bytes - free_bytes = live_bytes = bytes of its slots in the live table,
- *      and the same for the counts, once every intent has been carried through (L9).
+ * (L8) For each site alloc_bytes - free_bytes = bytes of its slots in the live table, and the same
+ *      for the counts, once every intent has been carried through (L9).
  * (L9) Before a thread changes totals and live table it writes the event into its intent, and the
  *      phase before each step, so at most the step named by the phase is in doubt. A reader
  *      carries every intent of a dead writer through: the event counts as having happened.
@@ -40,21 +40,20 @@
 #include "model/event.h"
 #include "stormlog/format.h"
 
-/* Steps of an intent in the order in which they are done (L9). */
+/* Steps of an intent in the order in which they are done (L9). The numbers left out were those of a
+ * third word, alloc_bytes - free_bytes, that the first files kept. */
 enum sl_alloc_phase {
     SL_ALLOC_TABLE = 1,
-    SL_ALLOC_CNT,
-    SL_ALLOC_BYTES,
-    SL_ALLOC_LIVE,
-    SL_ALLOC_RING,
+    SL_ALLOC_CNT = 2,
+    SL_ALLOC_BYTES = 3, /* and the peak */
+    SL_ALLOC_RING = 5,
 };
 
 enum sl_free_phase {
     SL_FREE_CNT = 1,
-    SL_FREE_BYTES,
-    SL_FREE_LIVE,
-    SL_FREE_TABLE,
-    SL_FREE_RING,
+    SL_FREE_BYTES = 2,
+    SL_FREE_TABLE = 4,
+    SL_FREE_RING = 5,
 };
 
 typedef enum sl_effect { SL_EFFECT_NONE, SL_EFFECT_ALLOC, SL_EFFECT_FREE } sl_effect;

@@ -103,7 +103,8 @@ static void collect_holders(const sl_log *log, int32_t device, sl_fmt_oom *oom) 
     for (uint32_t i = 1; i < cnt; i++) {
         const sl_fmt_site *site = sl__site(log, i);
         uint64_t word = sl_get_acquire((const uint64_t *)(const void *)site);
-        uint64_t live = sl_get(&site->live_bytes);
+        uint64_t freed = sl_get_acquire(&site->free_bytes);
+        uint64_t live = sl_get(&site->alloc_bytes) - freed;
         if ((int8_t)(word >> 48) != device || word >> 56 != SL_DOMAIN_BLOCK || live == 0)
             continue;
         oom->site_cnt++;

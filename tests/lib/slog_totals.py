@@ -134,7 +134,9 @@ def read_sites(reader):
     for _, row in reader.used_rows("sites", "<IHbB7Q"):
         stack, label, device, domain, *numbers = row
         if domain in (BLOCK, SEGMENT, DRIVER):
-            yield Site(device, domain, label_text(reader, label), reader.stack(stack), *numbers[:6])
+            allocs, allocated, frees, freed, _, peak = numbers[:6]
+            yield Site(device, domain, label_text(reader, label), reader.stack(stack), allocs, allocated, frees, freed,
+                       allocated - freed, peak)
 
 
 def label_text(reader, number):
