@@ -140,7 +140,10 @@ static inline void note_module(sl_pystack *stack, const char *frame, uint32_t de
     stack->module_pos = depth;
 }
 
-/* Inlined twice, so that a walk that does not look for modules pays nothing for those that do. */
+/* Inlined twice, so that a walk that does not look for modules pays nothing for those that do.
+ *
+ * The key is a polynomial over the frames' keys, which are spread over 64 bits already: from frame to frame
+ * only a shift and two additions wait for each other, not a multiplication to 128 bits. */
 static inline __attribute__((always_inline)) void walk(sl_pystack *stack, bool watches_modules) {
     uint64_t key = 0;
     stack->module = NULL;
@@ -157,11 +160,11 @@ static inline __attribute__((always_inline)) void walk(sl_pystack *stack, bool w
         if (watches_modules && is_module_code(code))
             note_module(stack, frame, depth);
         stack->frames[depth++] = (sl_pyframe){code, (uint32_t)instr_off};
-        key = sl_key_mix(key ^ key_of(code, (uint32_t)instr_off), SL_KEY_B);
+        key = key * 9 + key_of(code, (uint32_t)instr_off);
     }
     stack->depth = depth;
     stack->is_cut = frame != NULL;
-    stack->key = key | (depth > 0);
+    stack->key = sl_key_mix(key ^ SL_KEY_A, SL_KEY_B) | (depth > 0);
 }
 
 void sl_pystack_each(sl_pyframe_visit visit, void *arg) {
