@@ -133,14 +133,17 @@ static const char *per_unit(sl_an *an, const sl_leak_scan *scan, const sl_leak *
                       scan->window.has_steps ? "step" : "1/20 of the trace");
 }
 
+static sl_severity judge(const sl_an *an, const sl_leak *leak) {
+    double live = (double)sl_an_device(an)->live_requested_bytes;
+    bool is_critical = leak->bytes >= SL_T_LEAK_CRITICAL_BYTES &&
+                       (double)leak->bytes >= SL_T_LEAK_CRITICAL_SHARE * live;
+    return is_critical ? SL_SEV_CRITICAL : SL_SEV_WARNING;
+}
+
 bool sl_leak_report(sl_an *an, const sl_leak_scan *scan, const sl_leak *leak) {
     sl_evidence evidence[8];
     size_t evidence_cnt = collect_evidence(scan, leak, evidence);
-    uint64_t live = sl_an_device(an)->live_requested_bytes;
-    bool is_critical = (double)leak->bytes >= SL_T_LEAK_CRITICAL_SHARE * (double)live;
-    sl_finding *f =
-        sl_an_finding(an, SL_FINDING_LEAK, is_critical ? SL_SEV_CRITICAL : SL_SEV_WARNING, evidence,
-                      evidence_cnt);
+    sl_finding *f = sl_an_finding(an, SL_FINDING_LEAK, judge(an, leak), evidence, evidence_cnt);
     if (!f)
         return false;
     const leak_words *w = &words[leak->kind];

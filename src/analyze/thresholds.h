@@ -89,8 +89,10 @@
 #define SL_T_GRAPH_CALLS_ALL         5u
 /* Blocks at the end against half-way: a buffer that is replaced by a larger one keeps its count. */
 #define SL_T_BUFFER_MAX_BLOCK_GROWTH 1.25
-/* Leaked share of what is live at the end from which on a leak is critical rather than a warning. */
+/* From this share of what is live at the end on a leak is critical rather than a warning, if it is this
+ * large: some bytes a step are worth knowing, not waking somebody for. */
 #define SL_T_LEAK_CRITICAL_SHARE     0.1
+#define SL_T_LEAK_CRITICAL_BYTES     (UINT64_C(1) << 20)
 
 /* ---- out of memory (an_oom.c) ---- */
 

@@ -93,6 +93,23 @@ static void test_numbers(void **state) {
     check_numbers(SYNTH_QUEUE, "tensor retention", 128 * 1024, 100);
 }
 
+/* The same run with all sizes 4,096 times smaller leaks the same share, and nobody has to get up for it. */
+static void test_small_leaks_are_not_critical(void **state) {
+    (void)state;
+    static const sl_severity wanted[] = {SL_SEV_CRITICAL, SL_SEV_WARNING};
+    for (int is_small = 0; is_small < 2; is_small++) {
+        sl_trace *trace = synth_run(SYNTH_EVERY_STEP, 100, 3, true);
+        const sl_events *events = &trace->devices.at[0]->events;
+        for (size_t i = 0; i < events->cnt && is_small; i++)
+            events->size_bytes[i] = (events->size_bytes[i] + 4095) / 4096;
+        sl_report *report = report_of(trace, NULL);
+        assert_non_null(find_leak(report));
+        assert_int_equal(find_leak(report)->severity, wanted[is_small]);
+        sl_report_free(report);
+        sl_trace_free(trace);
+    }
+}
+
 static void test_graph_is_one_finding(void **state) {
     (void)state;
     sl_trace *trace = synth_run(SYNTH_GRAPH, 60, 1, true);
@@ -236,6 +253,7 @@ int main(void) {
         cmocka_unit_test(test_healthy_habits_stay_healthy),
         cmocka_unit_test(test_leaks_are_found_at_their_line),
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_small_leaks_are_not_critical),
         cmocka_unit_test(test_graph_is_one_finding),
         cmocka_unit_test(test_marked_steps),
         cmocka_unit_test(test_filter_hides_other_sites),
