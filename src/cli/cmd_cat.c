@@ -11,6 +11,7 @@
 #include "cli/cmd_list.h"
 #include "cli/recordings.h"
 #include "log/log_reader.h"
+#include "read/native_name.h"
 
 typedef struct cat {
     sl_log_reader *log;
@@ -34,6 +35,9 @@ static void print_text(sl_str text) {
 static void print_frame(const cat *c, const sl_fmt_frame *frame) {
     sl_str file = sl_log_get_string(c->log, frame->file);
     sl_str function = sl_log_get_string(c->log, frame->function);
+    char name[SL_NATIVE_NAME_CAP];
+    if (frame->kind == SL_FRAME_NATIVE) /* in words; JSON has the symbol as the library does */
+        function = sl_native_name(function, name);
     print_text(file.len ? file : SL_STR("?"));
     if (frame->line)
         printf(":%" PRIu32, frame->line);

@@ -159,6 +159,9 @@ def _(folder):
     text = analyze(path)
     tap.contains(text, "train.py:4 in make")
     tap.true("+0x" not in text, text)
+    events = tap.run([stormlog, "cat", "--stacks", path]).stdout
+    tap.contains(events, " at::_ops::ones::call+0x")
+    tap.equal([line for line in events.splitlines() if " _ZN2at" in line][:1], [], "names as only a linker reads them")
 
 
 tap.main()
