@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Precision and recall of the findings over labelled runs. Argument: the bench_findings program.
+"""Precision and recall of the findings over labelled runs. Arguments: the bench_findings program, stormlog.
 
 Real runs: tests/data/h200 and tests/data/corpus, each with NAME.truth.json. Made-up runs: every habit of tests/lib/synth.h with
-several seeds. A leak counts as found when the verdict names it and one finding stands on an accepted line.
+several seeds. A leak counts as found when the verdict names it and one finding stands on an accepted line. The real runs once more
+as telemetry, which has neither stacks nor steps: there a leak counts as found when there is a finding of one.
 """
 import glob
 import json
 import os
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SEEDS = 24
@@ -72,7 +74,8 @@ def judge_numbers(truth, report):
     return problems
 
 
-def score_real(program):
+def labelled_runs():
+    """(snapshot, truth) of each."""
     cases = []
     for folder in ("h200", "corpus"):
         for path in sorted(glob.glob(f"{ROOT}/tests/data/{folder}/*.truth.json")):
@@ -81,25 +84,41 @@ def score_real(program):
                          if os.path.exists(p)), None)
             if data and truth["verdict"] != "special":
                 cases.append((data, truth))
-    if not cases:
-        print("no labelled snapshots in tests/data: skipped")
-        return
+    return cases
+
+
+def wants_leak(truth):
+    return truth["verdict"] == "leak" or truth.get("oom_cause") == "leak"
+
+
+def score_real(program, cases):
     # The error's text goes with an out-of-memory case, as a user would have it.
     reports = run(program, *[d + ("=" + t["message"] if t.get("message") else "") for d, t in cases])
     tp = fp = fn = tn = exact = 0
     for (path, truth), report in zip(cases, reports):
         problems = judge_real(truth, report)
-        wants_leak = truth["verdict"] == "leak" or truth.get("oom_cause") == "leak"
-        has_leak = any(f["kind"] == "leak" for f in report["findings"])
-        tp += wants_leak and has_leak
-        fn += wants_leak and not has_leak
-        fp += not wants_leak and has_leak
-        tn += not wants_leak and not has_leak
+        is_leak, has_leak = wants_leak(truth), any(f["kind"] == "leak" for f in report["findings"])
+        tp += is_leak and has_leak
+        fn += is_leak and not has_leak
+        fp += not is_leak and has_leak
+        tn += not is_leak and not has_leak
         exact += not problems
         for problem in problems:
             print(f"  {os.path.basename(path).split('.')[0]}: {problem}")
     show("recorded on the H200", tp, fp, fn, tn)
     print(f"  verdict, line, kind, bytes per step, cause and totals all right: {exact} of {len(cases)}")
+
+
+def score_telemetry(stormlog, cases):
+    found = {True: [], False: []}  # by what the truth says: whether a leak was found
+    with tempfile.TemporaryDirectory() as folder:
+        records = os.path.join(folder, "telemetry.jsonl")
+        for path, truth in cases:
+            subprocess.run([stormlog, "export", "--to", "telemetry-jsonl", "-o", records, path], capture_output=True, check=True)
+            text = subprocess.run([stormlog, "analyze", "--format", "json", records], capture_output=True, check=True).stdout
+            found[wants_leak(truth)].append(any(f["kind"] == "leak" for f in json.loads(text)["findings"]))
+            os.unlink(records)
+    show("the same runs, exported as telemetry", sum(found[True]), sum(found[False]), found[True].count(False), found[False].count(False))
 
 
 def score_synthetic(program):
@@ -127,8 +146,13 @@ def show(title, tp, fp, fn, tn):
 
 
 def main():
-    program = sys.argv[1]
-    score_real(program)
+    program, stormlog = sys.argv[1:3]
+    cases = labelled_runs()
+    if cases:
+        score_real(program, cases)
+        score_telemetry(stormlog, cases)
+    else:
+        print("no labelled snapshots in tests/data: skipped")
     score_synthetic(program)
     for events in (100_000, 1_000_000):
         sys.stdout.write(subprocess.run([program, "--speed", str(events)], capture_output=True, text=True, check=True).stdout)
