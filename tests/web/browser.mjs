@@ -46,7 +46,7 @@ export async function openPage(context, file) {
   page.on("pageerror", (e) => troubles.push(`exception: ${e.message}`));
   page.on("request", (r) => { if (r.url() !== url && !r.url().startsWith("data:,")) troubles.push(`request: ${r.url()}`); });
   await page.goto(url);
-  await page.waitForSelector("html[data-ready]", { timeout: 20000 });
+  await page.waitForSelector("html[data-ready]", { timeout: 60000 }); // a busy machine takes its time
   return { page, troubles };
 }
 

@@ -95,8 +95,7 @@ test("a recorded run", { skip: hasTorch ? false : "Debian's python3-torch is not
     assert.equal(await value(page, "#tile-live"), busiest.live_requested_bytes);
     for (const [name, expected] of [["By tag", /parameter[\s\S]*gradient[\s\S]*activation/], ["By module", /outside any module/]]) {
       await page.locator("section").getByText(name, { exact: true }).click();
-      await page.waitForTimeout(300);
-      assert.match(await page.locator("section .legend").first().innerText(), expected);
+      await page.locator("section .legend").first().filter({ hasText: expected }).waitFor();
       await page.screenshot({ path: path.join(OUT, `kind-recording-${name.toLowerCase().replace(" ", "-")}.png`), fullPage: true });
     }
     await page.click("#tab-sites");
