@@ -69,11 +69,11 @@ static uint32_t pseudo_frame(sl_log *log, sl_str text) {
     return sl_log_frame_of(log, text, SL_STR(""), 0, SL_FRAME_PSEUDO);
 }
 
-/* A stack in the making, from its outermost frame inwards. */
+/* A stack in the making, from its outermost frame inwards. It is lost once a frame finds no room: half a
+ * stack would be counted where it does not belong. */
 typedef struct growing_stack {
     uint32_t id;
-    bool
-        is_lost; /* a frame found no room: half a stack would be counted where it does not belong */
+    bool is_lost;
 } growing_stack;
 
 static void push(sl_log *log, growing_stack *stack, uint32_t frame) {
