@@ -11,7 +11,8 @@ python=${STORMLOG_TORCH_PYTHON:-$(command -v /usr/bin/python3 || command -v pyth
 "$python" "$here/events.py" "$build" "${BENCH_RUNS:-7}" "${BENCH_EVENTS:-2000000}"
 echo
 if "$python" -c 'import torch' 2>/dev/null; then
-    "$python" "$here/steps.py" "$build" "${BENCH_ROUNDS:-200}" "${BENCH_STEPS:-3}" "${BENCH_START_ROUNDS:-20}"
+    "$python" "$here/steps.py" "$build" "${BENCH_ROUNDS:-200}" "${BENCH_STEPS:-3}" "${BENCH_START_ROUNDS:-20}" \
+        "${BENCH_LARGE_ROUNDS:-40}"
     echo
     "$python" "$here/tags.py" "$build/stormlog"
 else

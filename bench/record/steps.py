@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Slowdown of a training step that is bound by the CPU.
+"""Slowdown of a training step: of one that is bound by the CPU, which is the worst case, and on a GPU of one that keeps it busy.
 
 All ways of one process take turns in blocks of a few steps: the recorder's functions are taken out of torch's import slots
 and put back by slot_switch.c, torch's own history is turned on and off by torch. The order is drawn anew in every round. A
@@ -9,10 +9,11 @@ first is the error of the method. On a machine that others use that error is sev
 report is what can be relied on: it does not see what the recorder's use of the caches costs the program, and nothing else
 disturbs it.
 
-Three processes are measured one after the other: one under `stormlog run`, one that called sl_record_start, and one that
-calls sl_record_start and sl_record_stop around every block, so that the recorder's own thread comes and goes as well.
+The processes are measured one after the other: one under `stormlog run`, one that called sl_record_start, one that calls
+sl_record_start and sl_record_stop around every block, so that the recorder's own thread comes and goes as well, and with a GPU
+one whose step the GPU takes longer for than Python does.
 
-Arguments: build folder, rounds, steps per block, rounds of the third process.
+Arguments: build folder, rounds, steps per block, rounds of the third process and of the large step.
 """
 
 import ctypes
@@ -36,14 +37,19 @@ CLOCKS = {"wall": time.perf_counter_ns, "main thread": time.thread_time_ns, "pro
 # --- What is measured -----------------------------------------------------------------------------
 
 
-def make_step(torch, device):
-    """A small transformer: the time goes into launching, which is where a recorder can hurt. Gradients are gone at the end, so
-    that blocks of different ways leave each other no memory to free."""
-    width, batch, length = (128, 8, 32) if device == "cuda" else (32, 2, 8)
+CPU_BOUND = {"cpu": (32, 2, 8, "float32"), "cuda": (128, 8, 32, "float32")}  # width, batch, length, type
+GPU_BOUND = {"cuda": (1024, 64, 512, "bfloat16")}
+
+
+def make_step(torch, device, sizes=CPU_BOUND):
+    """A small transformer: the time goes into launching, which is where a recorder can hurt. Or a large one. Gradients are gone
+    at the end, so that blocks of different ways leave each other no memory to free."""
+    width, batch, length, dtype = sizes[device]
+    place = {"device": device, "dtype": getattr(torch, dtype)}
     layer = torch.nn.TransformerEncoderLayer(width, 4, 2 * width, dropout=0.0, batch_first=True)
-    net = torch.nn.TransformerEncoder(layer, 4, enable_nested_tensor=False).to(device)
+    net = torch.nn.TransformerEncoder(layer, 4, enable_nested_tensor=False).to(**place)
     optimizer = torch.optim.AdamW(net.parameters(), lr=1e-4)
-    x = torch.randn(batch, length, width, device=device)
+    x = torch.randn(batch, length, width, **place)
 
     def step():
         net(x).square().mean().backward()
@@ -208,13 +214,17 @@ class TimedReports:
             print("| " + " | ".join(row) + " |")
 
 
+PRELOADED, STARTED = "stormlog run", "sl_record_start"
+RESTARTED, LARGE = "sl_record_start and sl_record_stop around each block", "stormlog run, a step bound by the GPU"
+
+
 def work(kind, build, folder, rounds, block):
     import torch
     has_gpu = torch.cuda.is_available()
     wait = torch.cuda.synchronize if has_gpu else lambda: None
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    step = make_step(torch, "cuda" if has_gpu else "cpu")
+    step = make_step(torch, "cuda" if has_gpu else "cpu", GPU_BOUND if kind == LARGE else CPU_BOUND)
     recorder = Recorder(build, folder)
     for _ in range(5):  # binds every slot
         step()
@@ -227,14 +237,14 @@ def work(kind, build, folder, rounds, block):
     events = count_events(switch, step)
     print(f"\n{kind}: {rounds} rounds of {block} steps on {'cuda' if has_gpu else 'cpu'}, torch {torch.__version__}, Python "
           f"{platform.python_version()}, {events} allocs and frees a step")
-    if kind == "sl_record_start and sl_record_stop around each block":
+    if kind == RESTARTED:
         switch.slot_switch_set(RECORDER)
         recorder.stop()
         ways, warm = started_ways(recorder), 10  # a new file: stacks are seen for the first time again
     else:
         ways, warm = switched_ways(torch, switch), 1  # caches are cold after the others' turns
     pin_main_thread()
-    if warm == 1:
+    if kind in (PRELOADED, STARTED):
         timed = TimedReports(switch)
         timed.measure(step, 8, 5, 0)
         timed.measure(step, 8, 1, 512 << 10)  # a program that uses more memory between two events
@@ -303,14 +313,15 @@ def show(times, events):
 
 
 def main():
-    build, rounds, block, start_rounds = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
+    build, rounds, block, start_rounds, large_rounds = os.path.abspath(sys.argv[1]), *sys.argv[2:6]
     with tempfile.TemporaryDirectory(prefix="stormlog-bench-") as folder:
         own = [sys.executable, os.path.abspath(__file__), "--work"]
         preload = [os.path.join(build, "stormlog"), "run", "-q", "-o", folder, "--"]
-        subprocess.run([*preload, *own, "stormlog run", build, folder, rounds, block], check=True)
-        subprocess.run([*own, "sl_record_start", build, folder, rounds, block], check=True)
-        subprocess.run([*own, "sl_record_start and sl_record_stop around each block", build, folder, start_rounds, "20"],
-                       check=True)
+        subprocess.run([*preload, *own, PRELOADED, build, folder, rounds, block], check=True)
+        subprocess.run([*own, STARTED, build, folder, rounds, block], check=True)
+        subprocess.run([*own, RESTARTED, build, folder, start_rounds, "20"], check=True)
+        if os.path.exists("/dev/nvidiactl") and int(large_rounds):
+            subprocess.run([*preload, *own, LARGE, build, folder, large_rounds, block], check=True)
 
 
 if sys.argv[1] == "--work":

@@ -15,6 +15,8 @@
 /* On the path of every event. These functions are linked next to each other: in a program that does
  * other work between two events, each page of code is one more that must be looked up again. */
 #define SL_HOT                      __attribute__((hot))
+/* Never inlined, and away from the code that runs all the time. */
+#define SL_COLD                     __attribute__((cold, noinline))
 #define SL_UNUSED(x)                ((void)(x))
 #define SL_COUNT_OF(array)          (sizeof(array) / sizeof((array)[0]))
 

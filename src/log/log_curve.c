@@ -71,7 +71,7 @@ update_word(const sl_fmt_bin *bin, uint64_t *at, uint64_t number, uint64_t value
 }
 
 /* False when the bin already is of a later time. */
-static inline SL_HOT bool update_bin(sl_fmt_bin *bin, uint64_t number, const sample *s) {
+static bool update_bin(sl_fmt_bin *bin, uint64_t number, const sample *s) {
     uint64_t seen = sl_get_acquire(&bin->bin);
     while (seen < number && !sl_swap(&bin->bin, &seen, number))
         continue;
@@ -89,19 +89,47 @@ static bool is_rolled(const sl_log *log, uint32_t counter, uint32_t level, uint6
     return bin_idx < __atomic_load_n(rolled, __ATOMIC_SEQ_CST);
 }
 
-SL_HOT void sl__curve_set(sl_log *log, uint32_t counter, uint64_t value, uint64_t time_ns) {
-    sample s = {value, value, value, 1};
-    sl_fmt_counter *c = counter_at(log, counter);
-    uint64_t bin_idx = time_ns / SL_CURVE_BIN_NS;
-    bool is_kept = update_bin(bin_at(log, counter, 0, bin_idx), bin_idx + 1, &s);
-    sl_set(&c->last, value);
-    sl_set(&c->last_ns, time_ns);
+/* The bin was carried up before the sample came: the bins above get it here. True when one did. */
+static SL_COLD bool update_above(sl_log *log, uint32_t counter, uint64_t bin_idx, const sample *s) {
+    bool is_kept = false;
     for (uint32_t level = 0; level + 1 < SL_CURVE_LEVELS; level++) {
-        if (SL_LIKELY(!is_rolled(log, counter, level, bin_idx)))
+        if (!is_rolled(log, counter, level, bin_idx))
             break;
         bin_idx /= SL_CURVE_FACTOR;
-        is_kept |= update_bin(bin_at(log, counter, level + 1, bin_idx), bin_idx + 1, &s);
+        is_kept |= update_bin(bin_at(log, counter, level + 1, bin_idx), bin_idx + 1, s);
     }
+    return is_kept;
+}
+
+/* A value between the least and the largest of a bin that has begun changes two words: what nearly every
+ * event does, in few instructions. False: nothing was done. */
+static inline bool update_within(sl_fmt_bin *bin, uint64_t number, uint64_t value) {
+    uint64_t tag = tag_of(number);
+    uint64_t word = value << 16 | tag, min = sl_get(&bin->min), max = sl_get(&bin->max);
+    uint64_t tags =
+        (min ^ tag) | (max ^ tag) | (sl_get(&bin->last) ^ tag) | (sl_get(&bin->cnt) ^ tag);
+    if (sl_get_acquire(&bin->bin) != number || tags & TAG_MASK || word < min || word > max)
+        return false;
+    sl_set_release(&bin->last, word);
+    __atomic_fetch_add(&bin->cnt, UINT64_C(1) << 16, __ATOMIC_SEQ_CST);
+    return true;
+}
+
+static SL_COLD bool update_slowly(sl_fmt_bin *bin, uint64_t number, uint64_t value) {
+    sample s = {value, value, value, 1};
+    return update_bin(bin, number, &s);
+}
+
+SL_HOT void sl__curve_set(sl_log *log, uint32_t counter, uint64_t value, uint64_t time_ns) {
+    sl_fmt_counter *c = counter_at(log, counter);
+    uint64_t bin_idx = time_ns / SL_CURVE_BIN_NS;
+    sl_fmt_bin *bin = bin_at(log, counter, 0, bin_idx);
+    bool is_kept =
+        SL_LIKELY(update_within(bin, bin_idx + 1, value)) || update_slowly(bin, bin_idx + 1, value);
+    sl_set(&c->last, value);
+    sl_set(&c->last_ns, time_ns);
+    if (SL_UNLIKELY(is_rolled(log, counter, 0, bin_idx)))
+        is_kept |= update_above(log, counter, bin_idx, &(sample){value, value, value, 1});
     if (SL_UNLIKELY(!is_kept))
         sl__health(log, SL_HEALTH_CURVE_LATE);
 }
@@ -196,11 +224,13 @@ int sl_log_counter(sl_log *log, sl_counter_kind kind, int device, uint32_t name)
     return -1;
 }
 
-static uint64_t clamp_value(sl_log *log, uint64_t value) {
-    if (SL_LIKELY(value <= SL_SIZE_MASK))
-        return value;
+static SL_COLD uint64_t count_clamped(sl_log *log) {
     sl__health(log, SL_HEALTH_SIZE_CLAMPED);
     return SL_SIZE_MASK;
+}
+
+static inline uint64_t clamp_value(sl_log *log, uint64_t value) {
+    return SL_LIKELY(value <= SL_SIZE_MASK) ? value : count_clamped(log);
 }
 
 void sl_log_counter_set(sl_log *log, int counter, uint64_t value) {
@@ -224,21 +254,24 @@ static bool may_grow(const sl_log *log) {
     return sl_get(&wm->reserved) < log->header->sections[wm - log->state->marks].cap;
 }
 
+static SL_COLD int look_up_counter(sl_log *log, sl_counter_kind kind, int8_t device,
+                                   uint32_t *remembered) {
+    int counter = sl_log_counter(log, kind, device, 0);
+    if (remembered && (counter >= 0 || !may_grow(log)))
+        sl_set32_release(remembered, counter < 0 ? UINT32_MAX : (uint32_t)counter + 1);
+    return counter;
+}
+
 /* The counter of a device, remembered; -1 when there is none. */
-static int device_counter(sl_log *log, sl_counter_kind kind, int8_t device) {
+static inline int device_counter(sl_log *log, sl_counter_kind kind, int8_t device) {
     unsigned slot = (unsigned)(device + 1);
     if (SL_UNLIKELY(slot >= SL_DEVICE_SLOTS))
-        return sl_log_counter(log, kind, device, 0);
+        return look_up_counter(log, kind, device, NULL);
     sl_device_counters *counters = &log->device_counters[slot];
     uint32_t *at = kind == SL_COUNTER_ALLOCATED ? &counters->allocated : &counters->reserved;
     uint32_t known = sl_get32_acquire(at);
-    if (SL_UNLIKELY(known == 0)) {
-        int counter = sl_log_counter(log, kind, device, 0);
-        if (counter < 0 && may_grow(log))
-            return -1;
-        known = counter < 0 ? UINT32_MAX : (uint32_t)counter + 1;
-        sl_set32_release(at, known);
-    }
+    if (SL_UNLIKELY(known == 0))
+        return look_up_counter(log, kind, device, at);
     return known == UINT32_MAX ? -1 : (int)known - 1;
 }
 
