@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Inefficient use, as far as times of allocation and free can tell. They do not say when a kernel
  * used a block, so "allocated too early" and "idle" cannot be derived from them and are not
- * claimed. What they do show is a late free: at the peak, a block of an earlier step is still
+ * claimed. What they do show is a late free: at the peak, a block of the step before is still
  * there although the same call has already made its successor (the previous batch, loss or output,
  * held by a loop variable until it is assigned again). Its bytes are on the peak for nothing. */
 #include <inttypes.h>
@@ -26,13 +26,15 @@ static uint32_t *newest_by_stack(const sl_an *an, const sl_life_ids *live) {
     return newest;
 }
 
-/* Dropped within the step that has the peak, made in an earlier one, and already succeeded. */
+/* Dropped within the step that has the peak, made in the one before it, and already succeeded. What is
+ * older was kept on purpose or by a leak, until an error or the end let go of it. */
 static bool is_late(const sl_an *an, const sl_life *life, const sl_life *newest, size_t step) {
     uint32_t begin = an->steps.borders.at[step];
+    uint32_t before = step > 0 ? an->steps.borders.at[step - 1] : 0;
     uint32_t end = step + 1 < an->steps.borders.cnt ? an->steps.borders.at[step + 1] : an->to;
     return life->stack_id != SL_STACK_EMPTY && !(life->flags & SL_LIFE_BASE) &&
-           life->begin_event < begin && life->drop_event < end && newest->begin_event >= begin &&
-           newest->requested_bytes * 2 > life->requested_bytes;
+           life->begin_event >= before && life->begin_event < begin && life->drop_event < end &&
+           newest->begin_event >= begin && newest->requested_bytes * 2 > life->requested_bytes;
 }
 
 static bool find_late(const sl_an *an, uint32_t event, late_free *late) {
@@ -78,7 +80,7 @@ static bool report_late(sl_an *an, const late_free *late) {
         sl_an_text(an, "%s of the peak belong to the step before", sl_an_bytes(an, late->bytes));
     f->explanation = sl_an_text(
         an,
-        "At the peak, %" PRIu64 " blocks (%s, %.0f %% of it) of an earlier step are still held "
+        "At the peak, %" PRIu64 " blocks (%s, %.0f %% of it) of the step before are still held "
         "although the same calls have already made their successors; the largest comes from %s. "
         "The times of allocation and free do not tell when a block was last used.",
         late->blocks, sl_an_bytes(an, late->bytes), 100 * share,
