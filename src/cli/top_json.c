@@ -67,7 +67,7 @@ static void write_device(sl_json_out *json, int device, const sl_top_ledger *led
 }
 
 /* False when memory ran out. */
-static bool write_devices(sl_json_out *json, const contents *c, const sl_log_reader *reader) {
+static bool write_devices(sl_json_out *json, const contents *c, sl_log_reader *reader) {
     bool is_seen[128] = {false}, has_room = true;
     sl_json_key(json, "devices");
     sl_json_begin_array(json);

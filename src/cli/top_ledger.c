@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/counter_series.h"
+#include "read/slog_facts.h"
 
 static sl_maybe_u64 last_of(const sl_log_counters *counters, const sl_log_reader *reader,
                             int device, const char *name) {
@@ -38,28 +39,26 @@ static void read_figures(sl_ledger_figures *figures, const sl_log_counters *coun
     figures->libraries_known = true;
 }
 
-/* A block's tag is a label: the name of a tag, or the phase it was made in. */
-static sl_tag tag_of(const sl_log_reader *reader, const sl_log_block *block, int device) {
-    if (block->device != device || block->domain != SL_DOMAIN_BLOCK || block->tag == 0)
-        return SL_TAG_UNKNOWN;
-    sl_str name = sl_log_get_label(reader, block->tag);
-    return sl_tag_find(name.ptr, name.len);
-}
-
-/* Live bytes by tag; true when any block has one. */
+/* Live bytes by tag; those without one are what remains. False when the log has no tags, or there is no
+ * memory to look for them. */
 static bool sum_tags(uint64_t bytes[SL_TAG_LIMIT], const sl_log_tables *tables,
-                     const sl_log_reader *reader, int device) {
-    bool has_tags = false;
-    for (size_t i = 0; i < tables->blocks.cnt; i++) {
-        sl_tag tag = tag_of(reader, &tables->blocks.at[i], device);
-        bytes[tag] += tag ? tables->blocks.at[i].size : 0;
-        has_tags |= tag != SL_TAG_UNKNOWN;
+                     sl_log_reader *reader, int device) {
+    sl_slog_facts *facts = NULL;
+    if (sl_slog_facts_new(reader, &facts, NULL) < 0)
+        return false;
+    bool has_tags = sl_slog_see_tables(facts, tables);
+    for (size_t i = 0; i < tables->blocks.cnt && has_tags; i++) {
+        const sl_log_block *block = &tables->blocks.at[i];
+        if (block->device == device && block->domain == SL_DOMAIN_BLOCK)
+            bytes[sl_slog_block_tag(facts, tables, block)] += block->size;
     }
+    bytes[SL_TAG_UNKNOWN] = 0;
+    sl_slog_facts_free(facts);
     return has_tags;
 }
 
 bool sl_top_ledger_fill(sl_top_ledger *ledger, int device, const sl_log_tables *tables,
-                        const sl_log_counters *counters, const sl_log_reader *reader) {
+                        const sl_log_counters *counters, sl_log_reader *reader) {
     uint64_t tagged[SL_TAG_LIMIT] = {0};
     *ledger = (sl_top_ledger){0};
     read_figures(&ledger->figures, counters, reader, device);

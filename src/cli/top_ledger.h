@@ -14,7 +14,7 @@ typedef struct sl_top_ledger {
 
 /* False when memory ran out; sl_top_ledger_fini in either case. */
 bool sl_top_ledger_fill(sl_top_ledger *ledger, int device, const sl_log_tables *tables,
-                        const sl_log_counters *counters, const sl_log_reader *reader);
+                        const sl_log_counters *counters, sl_log_reader *reader);
 void sl_top_ledger_fini(sl_top_ledger *ledger);
 
 #endif

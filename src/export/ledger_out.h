@@ -13,7 +13,7 @@ void sl_ledger_words(char buf[SL_WORDS_CAP], const sl_ledger_state *state);
 /* null, or an object with the rows; times are less `first_us`. */
 void sl_ledger_json(sl_json_out *json, const sl_ledger_state *state, int64_t first_us);
 
-/* "less than a twentieth of the card is free: 137 GiB, threshold 133 GiB". */
+/* "95 % or more of the card is used: 137 GiB, threshold 133 GiB". */
 void sl_alert_words(char buf[SL_WORDS_CAP], const sl_trace *trace, const sl_alert *alert);
 
 /* Members of an object that the caller has begun; times are less `first_us`. */

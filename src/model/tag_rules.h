@@ -7,6 +7,9 @@
 #include "model/tag.h"
 #include "model/train_marks.h"
 
+/* An activation is gone when its step is over; a batch may be fetched a step ahead. */
+#define SL_TAG_KEPT_STEPS 2
+
 typedef struct sl_tag_facts {
     sl_tag annotated;     /* what the recorder saw it used for; SL_TAG_UNKNOWN = nothing */
     sl_train_phase phase; /* in which it was made */
@@ -14,6 +17,7 @@ typedef struct sl_tag_facts {
     bool is_training;     /* made after the first phase began */
     bool has_outlived;    /* backward: live when an optimizer began; optimizer: when it was done */
     bool was_passed_over; /* live while optimizers were looked at twice, and none held it */
+    bool is_kept;         /* live at the ends of SL_TAG_KEPT_STEPS steps */
 } sl_tag_facts;
 
 sl_tag sl_tag_decide(const sl_tag_facts *facts);

@@ -2,18 +2,9 @@
 #include "read/slog_tags.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "model/addr_map.h"
-#include "model/tag_rules.h"
-
-/* What a label means to us; labels also name libraries. */
-typedef struct label_meaning {
-    bool is_known;
-    bool is_look;  /* SL_TAG_LOOKED_LABEL */
-    uint8_t phase; /* sl_train_phase */
-    uint8_t tag;   /* sl_tag */
-} label_meaning;
+#include "read/slog_facts.h"
 
 /* A block that is live at this point of the events. */
 typedef struct live_block {
@@ -21,6 +12,7 @@ typedef struct live_block {
     uint32_t event_idx;
     uint32_t next_free; /* slot + 1 */
     uint32_t look_cnt;  /* looks at optimizers while it was live */
+    uint64_t born_step; /* steps that were over before it */
     sl_tag_facts facts;
 } live_block;
 
@@ -38,66 +30,15 @@ typedef struct waiting_block {
 typedef SL_VEC(waiting_block) waiting_blocks;
 
 struct sl_slog_tags {
-    sl_trace *trace;    /* borrowed */
-    sl_log_reader *log; /* borrowed */
-    label_meaning labels[SL_LABEL_CAP];
+    sl_trace *trace;           /* borrowed */
+    sl_slog_facts *about;      /* owned */
     SL_VEC(live_block) blocks; /* slots */
     uint32_t first_free;       /* slot + 1, 0 = none */
     sl_addr_map slots;         /* place_of -> slot */
     waiting_blocks backward, optimizer;
-    uint8_t *is_built; /* owned; by stack id: 0 not asked yet, 1 no, 2 yes */
-    size_t is_built_cnt;
-    uint64_t training_from_ns; /* UINT64_MAX = not yet */
-    uint64_t last_step_ns;     /* 0 = none */
-    bool has_looks;            /* optimizers were looked at */
+    uint64_t step_cnt;         /* over at this point of the events */
     sl_train_phase last_phase; /* of the newest alloc */
 };
-
-/* ---- names and stacks ---- */
-
-static label_meaning meaning_of(sl_slog_tags *t, uint16_t label) {
-    if (label == 0 || label >= SL_LABEL_CAP)
-        return (label_meaning){0};
-    label_meaning *meaning = &t->labels[label];
-    if (!meaning->is_known) {
-        sl_str name = sl_log_get_label(t->log, label);
-        *meaning = (label_meaning){
-            .is_known = name.len > 0,
-            .is_look = name.len == strlen(SL_TAG_LOOKED_LABEL) &&
-                       memcmp(name.ptr, SL_TAG_LOOKED_LABEL, name.len) == 0,
-            .phase = (uint8_t)sl_train_phase_find(name),
-            .tag = (uint8_t)sl_tag_find(name.ptr, name.len),
-        };
-    }
-    return *meaning;
-}
-
-static bool find_build_frame(const sl_trace *trace, uint32_t stack_id) {
-    for (size_t i = 0, depth = sl_stack_depth(&trace->stacks, stack_id); i < depth; i++) {
-        sl_frame frame = sl_stack_frame(&trace->stacks, stack_id, i);
-        if (sl_frame_marks_find(sl_strtab_get(&trace->strings, frame.function),
-                                sl_strtab_get(&trace->strings, frame.file)) &
-            SL_FRAME_BUILD)
-            return true;
-    }
-    return false;
-}
-
-/* Without memory for the answers each is found again. */
-static bool is_built(sl_slog_tags *t, uint32_t stack_id) {
-    if (stack_id >= t->is_built_cnt) {
-        size_t cnt = ((size_t)stack_id + 1) * 2;
-        uint8_t *grown = realloc(t->is_built, cnt);
-        if (!grown)
-            return find_build_frame(t->trace, stack_id);
-        memset(grown + t->is_built_cnt, 0, cnt - t->is_built_cnt);
-        t->is_built = grown;
-        t->is_built_cnt = cnt;
-    }
-    if (!t->is_built[stack_id])
-        t->is_built[stack_id] = find_build_frame(t->trace, stack_id) ? 2 : 1;
-    return t->is_built[stack_id] == 2;
-}
 
 /* ---- live blocks ---- */
 
@@ -106,7 +47,8 @@ static uint64_t place_of(int device, uint64_t addr) {
     return addr ^ (uint64_t)(uint8_t)(device + 1) << 57;
 }
 
-static void decide(const live_block *block) {
+static void decide(const sl_slog_tags *t, live_block *block) {
+    block->facts.is_kept = t->step_cnt - block->born_step >= SL_TAG_KEPT_STEPS;
     block->device->events.tag[block->event_idx] = (uint8_t)sl_tag_decide(&block->facts);
 }
 
@@ -125,7 +67,7 @@ static void end_block(sl_slog_tags *t, int device, uint64_t addr) {
     uint32_t slot = sl_addr_map_remove(&t->slots, place_of(device, addr));
     if (slot == SL_ADDR_NONE)
         return;
-    decide(&t->blocks.at[slot]);
+    decide(t, &t->blocks.at[slot]);
     t->blocks.at[slot] = (live_block){.next_free = t->first_free};
     t->first_free = slot + 1;
 }
@@ -160,7 +102,7 @@ static bool wait_for(sl_slog_tags *t, waiting_blocks *list, waiting_block waitin
 
 static bool begin_block(sl_slog_tags *t, const sl_log_record *r, sl_device_trace *device) {
     uint32_t event_idx = (uint32_t)device->events.cnt - 1;
-    sl_train_phase phase = (sl_train_phase)meaning_of(t, r->tag).phase;
+    sl_train_phase phase = (sl_train_phase)sl_slog_label(t->about, r->tag).phase;
     end_block(t, r->device, r->addr);
     uint32_t slot = take_slot(t);
     if (slot == SL_ADDR_NONE || !sl_addr_map_put(&t->slots, place_of(r->device, r->addr), slot))
@@ -168,9 +110,10 @@ static bool begin_block(sl_slog_tags *t, const sl_log_record *r, sl_device_trace
     t->blocks.at[slot] = (live_block){
         .device = device,
         .event_idx = event_idx,
+        .born_step = t->step_cnt,
         .facts = {.phase = phase,
-                  .is_built = is_built(t, device->events.stack_id[event_idx]),
-                  .is_training = r->time_ns >= t->training_from_ns},
+                  .is_built = sl_slog_is_built(t->about, r->stack),
+                  .is_training = sl_slog_is_training(t->about, r->time_ns)},
     };
     waiting_blocks *list = phase == SL_PHASE_BACKWARD    ? &t->backward
                            : phase == SL_PHASE_OPTIMIZER ? &t->optimizer
@@ -181,9 +124,9 @@ static bool begin_block(sl_slog_tags *t, const sl_log_record *r, sl_device_trace
 /* ---- records ---- */
 
 static bool add_alloc(sl_slog_tags *t, const sl_log_record *r, sl_device_trace *device) {
-    sl_train_phase phase = (sl_train_phase)meaning_of(t, r->tag).phase;
-    if (phase != SL_PHASE_NONE && r->time_ns < t->training_from_ns)
-        t->training_from_ns = r->time_ns;
+    sl_train_phase phase = (sl_train_phase)sl_slog_label(t->about, r->tag).phase;
+    if (phase != SL_PHASE_NONE)
+        sl_slog_note_training(t->about, r->time_ns);
     /* The thread that stepped is at something else: its step is over. */
     if (phase != SL_PHASE_OPTIMIZER && t->optimizer.cnt > 0 &&
         t->optimizer.at[t->optimizer.cnt - 1].tid == r->tid)
@@ -197,7 +140,6 @@ static void count_look(sl_slog_tags *t) {
     for (size_t i = 0; i < t->blocks.cnt; i++)
         t->blocks.at[i].facts.was_passed_over |=
             ++t->blocks.at[i].look_cnt >= PASSED_OVER_LOOKS && t->blocks.at[i].device;
-    t->has_looks = true;
 }
 
 /* The thread's optimizer begins, or has done its work. */
@@ -210,7 +152,7 @@ static void change_phase(sl_slog_tags *t, sl_train_phase phase) {
 
 /* Of a block, or, without an address, of the thread. */
 static void add_annotation(sl_slog_tags *t, const sl_log_record *r) {
-    label_meaning meaning = meaning_of(t, r->tag);
+    sl_label_meaning meaning = sl_slog_label(t->about, r->tag);
     if (r->addr == 0) {
         if (meaning.is_look)
             count_look(t);
@@ -224,14 +166,17 @@ static void add_annotation(sl_slog_tags *t, const sl_log_record *r) {
 }
 
 bool sl_slog_tags_add(sl_slog_tags *t, const sl_log_record *r, sl_device_trace *device) {
-    label_meaning meaning = meaning_of(t, r->tag);
+    sl_label_meaning meaning = sl_slog_label(t->about, r->tag);
     t->trace->has_tags |= meaning.phase != SL_PHASE_NONE || meaning.tag != SL_TAG_UNKNOWN;
     switch (r->kind) {
     case SL_EV_ALLOC: return add_alloc(t, r, device);
     case SL_EV_FREE:
     case SL_EV_FREE_COMPLETED: end_block(t, r->device, r->addr); return true;
     case SL_EV_ANNOTATE: add_annotation(t, r); return true;
-    case SL_EV_STEP: settle(t, &t->optimizer); return true;
+    case SL_EV_STEP:
+        settle(t, &t->optimizer);
+        t->step_cnt++;
+        return true;
     default: return true;
     }
 }
@@ -242,66 +187,35 @@ void sl_slog_tags_finish(sl_slog_tags *t) {
         settle(t, &t->backward);
     for (size_t i = 0; i < t->blocks.cnt; i++)
         if (t->blocks.at[i].device)
-            decide(&t->blocks.at[i]);
+            decide(t, &t->blocks.at[i]);
 }
 
 void sl_slog_tags_see_tables(sl_slog_tags *t, const sl_log_tables *tables) {
-    for (size_t i = 0; i < tables->blocks.cnt && !t->has_looks; i++)
-        t->has_looks = meaning_of(t, tables->blocks.at[i].tag).tag != SL_TAG_UNKNOWN;
+    t->trace->has_tags |= sl_slog_see_tables(t->about, tables);
 }
 
-/* Its alloc is no longer in the ring: what is left are the table's words and the steps. */
-static sl_tag decide_old(sl_slog_tags *t, const sl_log_block *b, uint32_t stack_id) {
-    label_meaning meaning = meaning_of(t, b->tag);
-    sl_tag_facts facts = {.annotated = (sl_tag)meaning.tag,
-                          .phase = (sl_train_phase)meaning.phase,
-                          .is_built = is_built(t, stack_id),
-                          .is_training = b->time_ns >= t->training_from_ns,
-                          .has_outlived = b->time_ns < t->last_step_ns,
-                          .was_passed_over = t->has_looks};
-    return sl_tag_decide(&facts);
-}
-
-sl_tag sl_slog_tags_block(sl_slog_tags *t, const sl_log_block *b, uint32_t stack_id) {
-    label_meaning meaning = meaning_of(t, b->tag);
-    t->trace->has_tags |= meaning.phase != SL_PHASE_NONE || meaning.tag != SL_TAG_UNKNOWN;
+/* When its alloc is no longer in the ring, what is left are the table's words and the steps. */
+sl_tag sl_slog_tags_block(sl_slog_tags *t, const sl_log_tables *tables, const sl_log_block *b) {
     uint32_t slot = sl_addr_map_find(&t->slots, place_of(b->device, b->addr));
     if (slot == SL_ADDR_NONE)
-        return decide_old(t, b, stack_id);
+        return sl_slog_block_tag(t->about, tables, b);
     live_block *block = &t->blocks.at[slot];
+    sl_label_meaning meaning = sl_slog_label(t->about, b->tag);
     if (meaning.tag != SL_TAG_UNKNOWN) {
         block->facts.annotated = (sl_tag)meaning.tag;
-        decide(block);
+        decide(t, block);
     }
     return (sl_tag)block->device->events.tag[block->event_idx];
 }
 
 /* ---- life ---- */
 
-/* The list of steps outlives the ring. */
-static sl_status find_steps(sl_slog_tags *t, sl_error *err) {
-    sl_log_marks marks;
-    SL_TRY(sl_log_load_marks(t->log, &marks, err));
-    for (size_t i = 0; i < marks.cnt; i++) {
-        if (marks.at[i].kind != SL_EV_STEP)
-            continue;
-        if (marks.at[i].time_ns < t->training_from_ns)
-            t->training_from_ns = marks.at[i].time_ns;
-        if (marks.at[i].time_ns > t->last_step_ns)
-            t->last_step_ns = marks.at[i].time_ns;
-    }
-    sl_vec_free(&marks);
-    return SL_OK;
-}
-
 sl_status sl_slog_tags_new(sl_trace *trace, sl_log_reader *log, sl_slog_tags **out, sl_error *err) {
     sl_slog_tags *t = calloc(1, sizeof *t);
     if (!t)
         return sl_fail(err, SL_E_NOMEM, "no memory for a trace");
     t->trace = trace;
-    t->log = log;
-    t->training_from_ns = UINT64_MAX;
-    sl_status status = find_steps(t, err);
+    sl_status status = sl_slog_facts_new(log, &t->about, err);
     if (status < 0)
         sl_slog_tags_free(t);
     else
@@ -316,6 +230,6 @@ void sl_slog_tags_free(sl_slog_tags *t) {
     sl_vec_free(&t->backward);
     sl_vec_free(&t->optimizer);
     sl_addr_map_fini(&t->slots);
-    free(t->is_built);
+    sl_slog_facts_free(t->about);
     free(t);
 }

@@ -23,10 +23,11 @@ bool sl_slog_tags_add(sl_slog_tags *tags, const sl_log_record *record, sl_device
 /* No more records: decides for every block that is still live. Before the columns are sorted. */
 void sl_slog_tags_finish(sl_slog_tags *tags);
 
-/* The live table is about to be asked about: whether it has annotations at all. After _finish. */
+/* The live table is about to be asked about. After _finish. */
 void sl_slog_tags_see_tables(sl_slog_tags *tags, const sl_log_tables *tables);
 
-/* The tag of a block of the live table; its alloc's event gets it too. After _finish. */
-sl_tag sl_slog_tags_block(sl_slog_tags *tags, const sl_log_block *block, uint32_t stack_id);
+/* The tag of a block of the live table; its alloc's event gets it too. */
+sl_tag sl_slog_tags_block(sl_slog_tags *tags, const sl_log_tables *tables,
+                          const sl_log_block *block);
 
 #endif

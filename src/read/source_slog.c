@@ -10,6 +10,7 @@
 #include "log/log_reader.h"
 #include "read/native_name.h"
 #include "read/slog_counters.h"
+#include "read/slog_facts.h"
 #include "read/slog_tags.h"
 #include "read/source.h"
 
@@ -203,30 +204,18 @@ static int compare_addr(const void *a, const void *b) {
     return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-static uint32_t site_stack(const sl_log_tables *t, uint32_t site) {
-    size_t low = 0, high = t->sites.cnt;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        if (t->sites.at[mid].id < site)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < t->sites.cnt && t->sites.at[low].id == site ? t->sites.at[low].stack : 0;
-}
-
 static sl_status add_block(slog_load *l, const sl_log_block *b, sl_error *err) {
     sl_device_trace *device = sl_trace_device(l->trace, b->device);
     sl_block block = {.addr = b->addr,
                       .size_bytes = b->size,
                       .requested_bytes = b->size,
-                      .stack_id = take_stack(l, site_stack(&l->tables, b->site)),
+                      .stack_id = take_stack(l, sl_slog_site_stack(&l->tables, b->site)),
                       .segment_idx = SL_IDX_NONE,
                       .state = SL_BLOCK_ALLOCATED};
     if (!device || block.stack_id == SL_STACK_NONE)
         return no_memory(err);
     if (b->domain == SL_DOMAIN_BLOCK)
-        block.tag = (uint8_t)sl_slog_tags_block(l->tags, b, block.stack_id);
+        block.tag = (uint8_t)sl_slog_tags_block(l->tags, &l->tables, b);
     if (!sl_vec_push(&device->blocks, block))
         return no_memory(err);
     return SL_OK;

@@ -160,7 +160,7 @@ def case_tags():
 
     state = [value for row in optimizer.state.values() for value in row.values() if torch.is_tensor(value)]
     return {**stats(), "parameter": held(net.parameters()), "gradient": held(p.grad for p in net.parameters()),
-            "optimizer state": held(state), "input": held(kept)}
+            "optimizer state": held(state), "kept": held(kept)}
 
 
 def case_late():

@@ -160,6 +160,7 @@ static void check_outlived(bool is_looked_at) {
         assert_true(sl_log_annotate(w.log, 0x6000, 0, w.tags[SL_TAG_GRADIENT]));
     }
     sl_log_step(w.log, 1, 0);
+    sl_log_step(w.log, 2, 0);
     for (int i = 0; i < 1000; i++) {
         make(&w, 0x100000, SL_PHASE_NONE);
         drop(&w, 0x100000);
@@ -170,7 +171,7 @@ static void check_outlived(bool is_looked_at) {
     assert_true(device->dropped_events > 0 && device->blocks.cnt == 7);
     assert_int_equal(tag_of(trace, 0x1000), is_looked_at ? SL_TAG_PARAMETER : SL_TAG_UNKNOWN);
     assert_int_equal(tag_of(trace, 0x2000), SL_TAG_PARAMETER);
-    assert_int_equal(tag_of(trace, 0x3000), SL_TAG_ACTIVATION);
+    assert_int_equal(tag_of(trace, 0x3000), SL_TAG_OTHER);
     assert_int_equal(tag_of(trace, 0x4000), SL_TAG_INPUT);
     assert_int_equal(tag_of(trace, 0x5000), is_looked_at ? SL_TAG_OTHER : SL_TAG_GRADIENT);
     assert_int_equal(tag_of(trace, 0x6000), SL_TAG_GRADIENT);
@@ -222,6 +223,27 @@ static void what_two_looks_pass_over_is_no_gradient(void **state) {
     assert_int_equal(tag_of(trace, 0x1000), SL_TAG_OTHER);
     assert_int_equal(tag_of(trace, 0x2000), SL_TAG_GRADIENT);
     assert_int_equal(tag_of(trace, 0x3000), SL_TAG_GRADIENT); /* one look says nothing yet */
+    sl_trace_free(trace);
+}
+
+/* A workspace made in a forward pass, outputs that a program collects: no activation, no input. */
+static void what_outlives_two_steps_is_other(void **state) {
+    (void)state;
+    writer w = begin(0);
+    make(&w, 0x1000, SL_PHASE_FORWARD);
+    make(&w, 0x2000, SL_PHASE_NONE);
+    sl_log_step(w.log, 1, 0);
+    make(&w, 0x3000, SL_PHASE_FORWARD);
+    make(&w, 0x4000, SL_PHASE_NONE);
+    make(&w, 0x5000, SL_PHASE_FORWARD);
+    drop(&w, 0x5000);
+    sl_log_step(w.log, 2, 0);
+    sl_trace *trace = finish(&w);
+    assert_int_equal(tag_of(trace, 0x1000), SL_TAG_OTHER);
+    assert_int_equal(tag_of(trace, 0x2000), SL_TAG_OTHER);
+    assert_int_equal(tag_of(trace, 0x3000), SL_TAG_ACTIVATION); /* of one step, so far */
+    assert_int_equal(tag_of(trace, 0x4000), SL_TAG_INPUT);      /* a batch fetched ahead */
+    assert_int_equal(tag_of(trace, 0x5000), SL_TAG_ACTIVATION);
     sl_trace_free(trace);
 }
 
@@ -306,6 +328,7 @@ int main(void) {
         cmocka_unit_test(tags_outlive_the_ring),
         cmocka_unit_test(gradients_wait_as_long_as_they_live),
         cmocka_unit_test(what_two_looks_pass_over_is_no_gradient),
+        cmocka_unit_test(what_outlives_two_steps_is_other),
         cmocka_unit_test(no_phases_no_tags),
         cmocka_unit_test(annotate_finds_only_what_lives),
         cmocka_unit_test(annotating_against_frees_keeps_the_totals),
