@@ -296,20 +296,19 @@ def ratios_of(times, name, clock):
 def show(times, events):
     print("| way | clock | median step, us | slowdown, median of rounds | 95 % interval | ns an event |")
     print("| --- | --- | ---: | ---: | ---: | ---: |")
-    slowdown = {}
+    slowdown, least = {}, {}
     for clock, clock_name in enumerate(CLOCKS):
         for name in list(times)[1:]:
             middle, low, high = median_interval(ratios_of(times, name, clock))
             step_us = statistics.median(row[clock] for row in times[name])
             nothing_us = statistics.median(row[clock] for row in times["nothing"])
-            slowdown[name, clock_name] = middle
+            slowdown[name, clock_name], least[name, clock_name] = middle, low
             print(f"| {name} | {clock_name} | {step_us:.1f} | {middle:+.2f} % | {low:+.2f} to {high:+.2f} % "
                   f"| {middle / 100 * nothing_us * 1000 / events:.0f} |")
     for name, clock_name in slowdown:
         if name.startswith("torch history") and clock_name == "wall":
-            own = slowdown["stormlog", clock_name]
-            print(f"{name}: " + (f"{slowdown[name, clock_name] / own:.1f} times the recorder's slowdown" if own > 0 else
-                                 "the recorder's slowdown is not above 0"))
+            print(f"{name}: " + (f"{slowdown[name, clock_name] / slowdown['stormlog', clock_name]:.1f} times the recorder's slowdown"
+                                 if least["stormlog", clock_name] > 0 else "the recorder's slowdown cannot be told from 0"))
 
 
 def main():

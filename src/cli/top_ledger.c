@@ -62,6 +62,7 @@ bool sl_top_ledger_fill(sl_top_ledger *ledger, int device, const sl_log_tables *
     uint64_t tagged[SL_TAG_LIMIT] = {0};
     *ledger = (sl_top_ledger){0};
     read_figures(&ledger->figures, counters, reader, device);
+    sl_ledger_reconcile(&ledger->figures);
     if (!sl_ledger_make_rows(&ledger->rows, sum_tags(tagged, tables, reader, device)))
         return false;
     for (size_t i = 0; i < ledger->rows.cnt; i++)

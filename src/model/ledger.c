@@ -140,6 +140,18 @@ static sl_maybe_u64 rest_of(const sl_ledger_figures *figures, uint64_t named) {
     return figures->driver.known ? less(rest, figures->driver) : rest;
 }
 
+static uint64_t value_or_0(sl_maybe_u64 figure) {
+    return figure.known ? figure.value : 0;
+}
+
+void sl_ledger_reconcile(sl_ledger_figures *figures) {
+    uint64_t parts =
+        value_or_0(figures->process) + value_or_0(figures->others) + value_or_0(figures->driver);
+    if (figures->card_used.known && figures->card_used.value < parts &&
+        parts <= value_or_0(figures->card_total))
+        figures->card_used.value = parts;
+}
+
 void sl_ledger_balance(sl_ledger_rows *rows, const sl_ledger_figures *figures) {
     balance_tensors(rows, figures->allocated);
     balance_libraries(rows, figures);

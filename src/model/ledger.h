@@ -77,6 +77,10 @@ bool sl_ledger_add_library(sl_ledger_rows *rows, sl_str name, uint64_t bytes);
 /* Whether PyTorch's allocator may have taken its segments through this library (G2). */
 bool sl_ledger_is_shared(sl_str library);
 
+/* The driver is asked for the card first, for its processes then. What these took in between is in use too:
+ * the card's figure becomes at least that of its known parts, unless these are more than there is. */
+void sl_ledger_reconcile(sl_ledger_figures *figures);
+
 /* Computes every row (G1, G2). Rows of tags and libraries come in with their own bytes; the one of
  * SL_TAG_UNKNOWN takes what the tags leave of the allocated bytes. */
 void sl_ledger_balance(sl_ledger_rows *rows, const sl_ledger_figures *figures);
@@ -115,7 +119,11 @@ bool sl_ledger_keep(const sl_ledger *ledger, size_t moment, sl_arena *arena, sl_
 /* The last moment that began at or before this time, else the first; there must be one. */
 size_t sl_ledger_at(const sl_ledger *ledger, int64_t time_us);
 
-/* The moment of the most memory in use; there must be one. */
+/* The most that was ever in use. */
+uint64_t sl_ledger_most_used(const sl_ledger *ledger);
+
+/* The moment that shows what filled the card: of those when it was as good as fullest, the one with the most
+ * in tensors. There must be a moment. */
 size_t sl_ledger_fullest(const sl_ledger *ledger);
 
 #endif

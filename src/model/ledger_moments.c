@@ -13,6 +13,9 @@
 #include "model/counter_series.h"
 #include "model/ledger.h"
 
+/* Moments within this part of the fullest are as full. */
+#define FULLEST_PART 64
+
 typedef const sl_counter_series *series_ref;
 
 typedef struct book {
@@ -284,6 +287,7 @@ static sl_ledger_figures figures_at(const book *b, size_t moment) {
 static void fill_moment(book *b, size_t moment, sl_ledger_rows *rows) {
     const sl_reading *bin = &b->grid->readings.at[moment];
     sl_ledger_figures figures = figures_at(b, moment);
+    sl_ledger_reconcile(&figures);
     size_t library = 0;
     for (size_t i = 0; i < rows->cnt; i++) {
         sl_ledger_row *row = &rows->at[i];
@@ -300,7 +304,7 @@ static void fill_moment(book *b, size_t moment, sl_ledger_rows *rows) {
         .card_used = figures.card_used,
         .card_total = figures.card_total,
         .used_min = bin->min,
-        .used_max = bin->max,
+        .used_max = max_u64(bin->max, figures.card_used.known ? figures.card_used.value : 0),
     };
     for (size_t i = 0; i < rows->cnt; i++)
         b->ledger->bytes[moment * rows->cnt + i] = rows->at[i].bytes;
@@ -416,10 +420,28 @@ size_t sl_ledger_at(const sl_ledger *ledger, int64_t time_us) {
     return low > 0 ? low - 1 : 0;
 }
 
+uint64_t sl_ledger_most_used(const sl_ledger *ledger) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < ledger->moment_cnt; i++)
+        most = max_u64(most, ledger->moments[i].used_max);
+    return most;
+}
+
+static uint64_t tensors_at(const sl_ledger *ledger, size_t moment) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < ledger->rows.cnt && ledger->rows.at[i].kind == SL_LEDGER_TENSORS; i++)
+        sum += sl_ledger_bytes(ledger, moment)[i].value; /* 0 where it is not known */
+    return sum;
+}
+
+/* A failed request's exception lets go of tensors, and the allocator keeps their memory: the card is as
+ * full after it as before, give or take a module. What filled it shows while the tensors are there. */
 size_t sl_ledger_fullest(const sl_ledger *ledger) {
-    size_t best = 0;
-    for (size_t i = 1; i < ledger->moment_cnt; i++)
-        if (ledger->moments[i].used_max > ledger->moments[best].used_max)
+    uint64_t most = sl_ledger_most_used(ledger), least = most - most / FULLEST_PART;
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < ledger->moment_cnt; i++)
+        if (ledger->moments[i].used_max >= least &&
+            (best == SIZE_MAX || tensors_at(ledger, i) > tensors_at(ledger, best)))
             best = i;
     return best;
 }

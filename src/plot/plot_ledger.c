@@ -147,7 +147,7 @@ static sl_paint row_paint(const ledger *book, size_t row) {
 static bool is_card_in_sight(const sl_ledger *recorded) {
     const sl_ledger_moment *full = &recorded->moments[sl_ledger_fullest(recorded)];
     return full->card_total.known &&
-           (double)full->used_max * CARD_IN_SIGHT > (double)full->card_total.value;
+           (double)sl_ledger_most_used(recorded) * CARD_IN_SIGHT > (double)full->card_total.value;
 }
 
 static void add_recorded_layers(ledger *book) {
@@ -253,7 +253,8 @@ static void describe(const ledger *book, char subtitle[SL_WORDS_CAP]) {
         return;
     const sl_ledger_moment *full = &book->recorded->moments[sl_ledger_fullest(book->recorded)];
     if (full->card_used.known && full->card_total.known)
-        sl_words_append(subtitle, ", at most %s of %s in use", sl_human_bytes(used, full->used_max),
+        sl_words_append(subtitle, ", at most %s of %s in use",
+                        sl_human_bytes(used, sl_ledger_most_used(book->recorded)),
                         sl_human_bytes(total, full->card_total.value));
 }
 

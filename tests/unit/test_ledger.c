@@ -124,6 +124,30 @@ static void test_below_zero_is_unknown_and_not_zero(void **state) {
     sl_vec_free(&rows);
 }
 
+/* The process took 100 MiB between the two questions. */
+static void test_the_card_holds_what_its_parts_hold(void **state) {
+    SL_UNUSED(state);
+    sl_ledger_rows rows = {0};
+    sl_ledger_figures f = full;
+    f.process = mib(1400);
+    sl_ledger_reconcile(&f);
+    assert_int_equal(f.card_used.value, 2100 * MIB);
+    assert_true(sl_ledger_make_rows(&rows, false));
+    sl_ledger_balance(&rows, &f);
+    check_row(&rows, "rest", 0);
+    f = full;
+    sl_ledger_reconcile(&f);
+    assert_int_equal(f.card_used.value, 2000 * MIB);
+    f.process = mib(9000); /* more than the card has: not one of its parts */
+    sl_ledger_reconcile(&f);
+    assert_int_equal(f.card_used.value, 2000 * MIB);
+    f = full;
+    f.card_used.known = false;
+    sl_ledger_reconcile(&f);
+    assert_false(f.card_used.known);
+    sl_vec_free(&rows);
+}
+
 /* ---- over time ---- */
 
 typedef struct fixture {
@@ -259,6 +283,23 @@ static void test_the_context_does_not_shrink_for_a_late_library(void **state) {
     end(&f);
 }
 
+/* An exception lets go of the tensors: the card stays full, and grows by a module. */
+static void test_the_fullest_moment_shows_what_filled_it(void **state) {
+    SL_UNUSED(state);
+    static const uint64_t used[] = {300, 990, 1000, 995}, tensors[] = {100, 800, 20, 0};
+    fixture f = begin();
+    for (int64_t bin = 0; bin < 4; bin++) {
+        add_bin(&f, SL_SERIES_DEVICE_USED, bin, used[bin]);
+        add_bin(&f, SL_SERIES_ALLOCATED, bin, tensors[bin]);
+        add_bin(&f, SL_SERIES_RESERVED, bin, used[bin] - 100);
+    }
+    finish(&f);
+    assert_int_equal(sl_ledger_fullest(f.ledger), 1);
+    assert_int_equal(sl_ledger_most_used(f.ledger), 1000 * MIB);
+    check_at(&f, 1, "tensors", 800);
+    end(&f);
+}
+
 static void test_tags_over_time(void **state) {
     SL_UNUSED(state);
     fixture f = begin();
@@ -344,8 +385,10 @@ int main(void) {
         cmocka_unit_test(test_tags_and_what_has_none),
         cmocka_unit_test(test_what_was_not_measured_is_unknown),
         cmocka_unit_test(test_below_zero_is_unknown_and_not_zero),
+        cmocka_unit_test(test_the_card_holds_what_its_parts_hold),
         cmocka_unit_test(test_a_reading_within_a_bin_finds_its_moment),
         cmocka_unit_test(test_the_context_does_not_shrink_for_a_late_library),
+        cmocka_unit_test(test_the_fullest_moment_shows_what_filled_it),
         cmocka_unit_test(test_tags_over_time),
         cmocka_unit_test(test_libraries_before_the_first_event_are_unknown),
         cmocka_unit_test(test_without_readings_there_is_no_moment),
