@@ -434,6 +434,13 @@ static uint64_t tensors_at(const sl_ledger *ledger, size_t moment) {
     return sum;
 }
 
+static bool is_fuller(const sl_ledger *ledger, size_t a, size_t b) {
+    uint64_t tensors_a = tensors_at(ledger, a), tensors_b = tensors_at(ledger, b);
+    if (tensors_a != tensors_b)
+        return tensors_a > tensors_b;
+    return ledger->moments[a].used_max > ledger->moments[b].used_max;
+}
+
 /* A failed request's exception lets go of tensors, and the allocator keeps their memory: the card is as
  * full after it as before, give or take a module. What filled it shows while the tensors are there. */
 size_t sl_ledger_fullest(const sl_ledger *ledger) {
@@ -441,7 +448,7 @@ size_t sl_ledger_fullest(const sl_ledger *ledger) {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < ledger->moment_cnt; i++)
         if (ledger->moments[i].used_max >= least &&
-            (best == SIZE_MAX || tensors_at(ledger, i) > tensors_at(ledger, best)))
+            (best == SIZE_MAX || is_fuller(ledger, i, best)))
             best = i;
     return best;
 }

@@ -184,8 +184,10 @@ static void ledger_json(const sl_page_lane *lane, sl_json_out *json) {
         return;
     }
     sl_json_begin_object(json);
-    sl_json_key_maybe_u64(json, "total_bytes",
-                          ledger->moments[sl_ledger_fullest(ledger)].card_total);
+    size_t fullest = sl_ledger_fullest(ledger);
+    sl_json_key(json, "fullest");
+    sl_json_u64(json, fullest);
+    sl_json_key_maybe_u64(json, "total_bytes", ledger->moments[fullest].card_total);
     sl_json_key(json, "rows");
     sl_json_begin_array(json);
     for (size_t i = 0; i < ledger->rows.cnt; i++) {

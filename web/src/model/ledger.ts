@@ -62,10 +62,11 @@ export class Ledger {
     return out;
   }
 
-  fullest(): number {
-    let best = 0;
-    for (let m = 1; m < this.moments; m++) if (this.usedMax(m) > this.usedMax(best)) best = m;
-    return best;
+  /** The most that was ever in use on the card. */
+  mostUsed(): number {
+    let most = 0;
+    for (let m = 0; m < this.moments; m++) most = Math.max(most, this.usedMax(m));
+    return most;
   }
 }
 

@@ -71,6 +71,8 @@ export interface LaneMeta {
 }
 
 export interface LedgerMeta {
+  /** the moment that shows what filled the card */
+  fullest: number;
   total_bytes: number | null;
   /** from the bottom of the stack up */
   rows: { kind: string; name: string; meaning: string }[];

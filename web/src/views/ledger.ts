@@ -64,7 +64,7 @@ function describe(ledger: Ledger, moment: number): string {
 /** The card is drawn to its top once it was filled to a third; before that it would flatten everything. */
 function isCardInSight(ledger: Ledger): boolean {
   const total = ledger.meta.total_bytes;
-  return total !== null && ledger.usedMax(ledger.fullest()) * 3 > total;
+  return total !== null && ledger.mostUsed() * 3 > total;
 }
 
 function stackedView(state: State, ledger: Ledger): HTMLElement[] {
@@ -73,7 +73,7 @@ function stackedView(state: State, ledger: Ledger): HTMLElement[] {
   let isWholeCard = isCardInSight(ledger);
   let moments: Int32Array = new Int32Array(0);
   let top = 1;
-  let chosen = ledger.fullest();
+  let chosen = ledger.meta.fullest;
   const readout = h("p", { class: "readout" });
   const table = scrolled("The rows of the ledger");
   const slider = h("input", { type: "range", min: "0", max: String(ledger.moments - 1), step: "1", on: { input: () => choose(Number(slider.value)) } });
@@ -165,7 +165,7 @@ function rowTable(ledger: Ledger, moment: number): HTMLElement {
       name(chip(colors[i]!), ` ${row.name} `, h("span", { class: "sub" }, row.meaning)), ledger.bytes(i, moment),
       h("td", { class: "number" }, fmt.bytes(ledger.highest(i)))))),
     h("tfoot", {},
-      line(name("In use on the card"), used, h("td", { class: "number" }, fmt.bytes(ledger.usedMax(ledger.fullest())))),
+      line(name("In use on the card"), used, h("td", { class: "number" }, fmt.bytes(ledger.mostUsed()))),
       line(name("Free"), used === null || total === null ? null : Math.max(0, total - used), h("td", {}))));
 }
 
