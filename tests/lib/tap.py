@@ -45,6 +45,19 @@ def skip(reason):
     raise Skip(reason)
 
 
+def sanitizer_of(program):
+    """"asan" or "tsan" when the program was built with it, else ""."""
+    with open(program, "rb") as file:
+        content = file.read()
+    return next((name for name in ("asan", "tsan") if f"__{name}_init".encode() in content), "")
+
+
+def skip_if_sanitized(program):
+    """A sanitizer must be the first library in a process; plain programs, and Debian's Python, are not built with it."""
+    if name := sanitizer_of(program):
+        skip(f"a library built with {name} cannot be loaded into a plain program")
+
+
 def run(command, **options):
     """subprocess.run with text output captured; a limit of 60 s unless told otherwise."""
     return subprocess.run(command, **{"capture_output": True, "text": True, "timeout": 60, **options})

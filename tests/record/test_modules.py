@@ -10,7 +10,6 @@ import tap
 
 stormlog = os.path.abspath(sys.argv.pop(1))
 PYTHON = "/usr/bin/python3"
-IS_SANITIZED = b"__asan_init" in open(stormlog, "rb").read()
 ENV = {name: value for name, value in os.environ.items() if not re.match(r"STORMLOG_|LD_PRELOAD", name)}
 PATH_FILE = "<module>"
 
@@ -50,8 +49,7 @@ def train(net, steps=30):
 
 
 def record(folder, source, options=("--modules",)):
-    if IS_SANITIZED:
-        tap.skip("a sanitized library cannot be preloaded into a plain program")
+    tap.skip_if_sanitized(stormlog)
     if not os.path.exists(PYTHON) or tap.run([PYTHON, "-c", "import torch"]).returncode != 0:
         tap.skip("this machine has no torch for " + PYTHON)
     path, out = os.path.join(folder, "program.py"), os.path.join(folder, "run")

@@ -13,7 +13,6 @@ import tap
 stormlog = os.path.abspath(sys.argv.pop(1))
 PYTHON = "/usr/bin/python3"
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "slog")
-IS_SANITIZED = b"__asan_init" in open(stormlog, "rb").read()
 FILES = sorted(["manifest.json", "events.json", "metadata.json", "environment.json", "trace.json", "live_sites.json",
                 "counters.json", "recent_events.txt", "report.json", "report.txt"])
 
@@ -38,8 +37,7 @@ def wait_for(number):
 
 
 def need_torch():
-    if IS_SANITIZED:
-        tap.skip("a sanitized library cannot be preloaded into a plain program")
+    tap.skip_if_sanitized(stormlog)
     if not os.path.exists(PYTHON) or tap.run([PYTHON, "-c", "import torch"]).returncode != 0:
         tap.skip("this machine has no torch for " + PYTHON)
 

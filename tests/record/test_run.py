@@ -19,15 +19,12 @@ stormlog, oracle = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
 PYTHON = "/usr/bin/python3"
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 LIBRARY = os.path.join(os.path.dirname(stormlog), "libstormlog_record.so")
-# A sanitizer must be the first library in a process; this Python is not built with it.
-IS_SANITIZED = b"__asan_init" in open(stormlog, "rb").read()
 
 _has_torch = None
 
 
 def need_preload():
-    if IS_SANITIZED:
-        tap.skip("a sanitized library cannot be preloaded into a plain program")
+    tap.skip_if_sanitized(stormlog)
 
 
 def need_torch():

@@ -11,7 +11,6 @@ import tap
 stormlog = os.path.abspath(sys.argv.pop(1))
 PYTHON = "/usr/bin/python3"
 LIBRARY = os.path.join(os.path.dirname(stormlog), "libstormlog_record.so")
-IS_SANITIZED = b"__asan_init" in open(stormlog, "rb").read()
 
 PRELUDE = """
 import ctypes, os, sys, time
@@ -31,8 +30,7 @@ _has_torch = None
 
 def run(folder, source, command=(), **env):
     global _has_torch
-    if IS_SANITIZED:
-        tap.skip("a sanitized library cannot be loaded into a plain Python")
+    tap.skip_if_sanitized(stormlog)
     if _has_torch is None:
         _has_torch = os.path.exists(PYTHON) and subprocess.run([PYTHON, "-c", "import torch"]).returncode == 0
     if not _has_torch:

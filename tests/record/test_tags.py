@@ -13,7 +13,6 @@ import tap
 stormlog = os.path.abspath(sys.argv.pop(1))
 PYTHON = "/usr/bin/python3"
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
-IS_SANITIZED = b"__asan_init" in open(stormlog, "rb").read()
 ENV = {name: value for name, value in os.environ.items() if not re.match(r"STORMLOG_|LD_PRELOAD", name)}
 
 _has_torch = None
@@ -21,8 +20,7 @@ _has_torch = None
 
 def need_torch():
     global _has_torch
-    if IS_SANITIZED:
-        tap.skip("a sanitized library cannot be preloaded into a plain program")
+    tap.skip_if_sanitized(stormlog)
     if _has_torch is None:
         _has_torch = os.path.exists(PYTHON) and tap.run([PYTHON, "-c", "import torch"]).returncode == 0
     if not _has_torch:
