@@ -11,6 +11,7 @@
 #include "read/native_name.h"
 #include "read/slog_counters.h"
 #include "read/slog_facts.h"
+#include "read/slog_reserved.h"
 #include "read/slog_tags.h"
 #include "read/source.h"
 
@@ -146,55 +147,19 @@ static sl_status load_events(slog_load *l, sl_error *err) {
     return status;
 }
 
-/* ---- reserved bytes ---- */
+/* ---- the cards ---- */
 
-static bool has_segments(const sl_device_trace *device) {
-    for (size_t i = 0; i < device->events.cnt; i++)
-        if (device->events.kind[i] >= SL_EV_SEGMENT_ALLOC &&
-            device->events.kind[i] <= SL_EV_SEGMENT_UNMAP)
-            return true;
-    return false;
-}
-
-/* A bin knows its extremes but not their moments: the maximum is put at its beginning, the last
- * value at its end. */
-static sl_status add_reserved(slog_load *l, sl_device_trace *device, uint32_t counter,
-                              sl_error *err) {
-    sl_log_bins bins;
-    bool has_room = true;
-    SL_TRY(sl_log_load_curve(l->log, counter, &bins, err));
-    for (size_t i = 0; i < bins.cnt && has_room; i++) {
-        const sl_log_bin *b = &bins.at[i];
-        sl_event event = {.time_us = time_us(l, b->start_ns),
-                          .size_bytes = b->max,
-                          .pool_idx = SL_POOL_UNKNOWN,
-                          .kind = SL_EV_RESERVED};
-        has_room = sl_events_push(&device->events, &event);
-        event.time_us = time_us(l, b->start_ns + b->length_ns - 1);
-        event.size_bytes = b->last;
-        if (b->last != b->max)
-            has_room = has_room && sl_events_push(&device->events, &event);
-    }
-    sl_vec_free(&bins);
-    return has_room && sl_events_sort(&device->events) >= 0 ? SL_OK : no_memory(err);
-}
-
-static sl_status use_counters(slog_load *l, sl_error *err) {
+static sl_status find_capacities(slog_load *l, sl_error *err) {
     sl_log_counters counters;
     SL_TRY(sl_log_load_counters(l->log, &counters, err));
-    sl_status status = SL_OK;
-    for (size_t i = 0; i < counters.cnt && status >= 0; i++) {
+    for (size_t i = 0; i < counters.cnt; i++) {
         const sl_log_counter_info *c = &counters.at[i];
         sl_device_trace *device = (sl_device_trace *)sl_trace_find_device(l->trace, c->device);
-        if (!device)
-            continue;
-        if (c->kind == SL_COUNTER_DEVICE_TOTAL && c->is_available && c->last > 0)
+        if (device && c->kind == SL_COUNTER_DEVICE_TOTAL && c->is_available && c->last > 0)
             device->capacity_bytes = sl_known_u64(c->last);
-        if (c->kind == SL_COUNTER_RESERVED && !has_segments(device))
-            status = add_reserved(l, device, c->idx, err);
     }
     sl_vec_free(&counters);
-    return status;
+    return SL_OK;
 }
 
 /* ---- end state ---- */
@@ -417,9 +382,10 @@ static sl_status load_all(slog_load *l, sl_error *err) {
     SL_TRY(load_events(l, err));
     SL_TRY(load_end_state(l, err));
     promote_driver_events(l);
-    SL_TRY(use_counters(l, err));
+    SL_TRY(find_capacities(l, err));
     SL_TRY(sl_slog_load_curves(l->log, l->trace, err));
     SL_TRY(sl_slog_libraries_finish(&l->libraries, l->log, l->trace, &l->tables, l->lost, err));
+    SL_TRY(sl_slog_add_reserved(l->log, l->trace, err));
     SL_TRY(sl_slog_load_alerts(l->log, l->trace, err));
     SL_TRY(load_marks(l, err));
     SL_TRY(load_ooms(l, err));
