@@ -43,6 +43,11 @@ static inline sl_maybe_u64 sl_known_u64(uint64_t value) {
     return (sl_maybe_u64){value, true};
 }
 
+/* For sums of what is known. */
+static inline uint64_t sl_u64_or_0(sl_maybe_u64 number) {
+    return number.known ? number.value : 0;
+}
+
 static inline sl_maybe_f64 sl_known_f64(double value) {
     return (sl_maybe_f64){value, true};
 }

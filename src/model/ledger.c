@@ -119,7 +119,7 @@ static void balance_tensors(sl_ledger_rows *rows, sl_maybe_u64 allocated) {
 }
 
 static void balance_libraries(sl_ledger_rows *rows, const sl_ledger_figures *figures) {
-    uint64_t reserved = figures->reserved.known ? figures->reserved.value : 0;
+    uint64_t reserved = sl_u64_or_0(figures->reserved);
     for (size_t i = 0; i < rows->cnt; i++) {
         sl_ledger_row *row = &rows->at[i];
         if (row->kind != SL_LEDGER_LIBRARY)
@@ -140,15 +140,11 @@ static sl_maybe_u64 rest_of(const sl_ledger_figures *figures, uint64_t named) {
     return figures->driver.known ? less(rest, figures->driver) : rest;
 }
 
-static uint64_t value_or_0(sl_maybe_u64 figure) {
-    return figure.known ? figure.value : 0;
-}
-
 void sl_ledger_reconcile(sl_ledger_figures *figures) {
     uint64_t parts =
-        value_or_0(figures->process) + value_or_0(figures->others) + value_or_0(figures->driver);
+        sl_u64_or_0(figures->process) + sl_u64_or_0(figures->others) + sl_u64_or_0(figures->driver);
     if (figures->card_used.known && figures->card_used.value < parts &&
-        parts <= value_or_0(figures->card_total))
+        parts <= sl_u64_or_0(figures->card_total))
         figures->card_used.value = parts;
 }
 
@@ -156,8 +152,7 @@ void sl_ledger_balance(sl_ledger_rows *rows, const sl_ledger_figures *figures) {
     balance_tensors(rows, figures->allocated);
     balance_libraries(rows, figures);
     /* A process that never used PyTorch's allocator has nothing in it. */
-    uint64_t named =
-        (figures->reserved.known ? figures->reserved.value : 0) + sum_of(rows, SL_LEDGER_LIBRARY);
+    uint64_t named = sl_u64_or_0(figures->reserved) + sum_of(rows, SL_LEDGER_LIBRARY);
     row_of(rows, SL_LEDGER_CACHE)->bytes = less(figures->reserved, figures->allocated);
     row_of(rows, SL_LEDGER_CONTEXT)->bytes = less(figures->process, sl_known_u64(named));
     row_of(rows, SL_LEDGER_OTHERS)->bytes = figures->others;

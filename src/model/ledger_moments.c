@@ -304,7 +304,7 @@ static void fill_moment(book *b, size_t moment, sl_ledger_rows *rows) {
         .card_used = figures.card_used,
         .card_total = figures.card_total,
         .used_min = bin->min,
-        .used_max = max_u64(bin->max, figures.card_used.known ? figures.card_used.value : 0),
+        .used_max = max_u64(bin->max, sl_u64_or_0(figures.card_used)),
     };
     for (size_t i = 0; i < rows->cnt; i++)
         b->ledger->bytes[moment * rows->cnt + i] = rows->at[i].bytes;
@@ -430,7 +430,7 @@ uint64_t sl_ledger_most_used(const sl_ledger *ledger) {
 static uint64_t tensors_at(const sl_ledger *ledger, size_t moment) {
     uint64_t sum = 0;
     for (size_t i = 0; i < ledger->rows.cnt && ledger->rows.at[i].kind == SL_LEDGER_TENSORS; i++)
-        sum += sl_ledger_bytes(ledger, moment)[i].value; /* 0 where it is not known */
+        sum += sl_u64_or_0(sl_ledger_bytes(ledger, moment)[i]);
     return sum;
 }
 

@@ -300,6 +300,24 @@ static void test_the_fullest_moment_shows_what_filled_it(void **state) {
     end(&f);
 }
 
+/* Before the allocator's first figure the tensors are unknown, whatever the events add up to. */
+static void test_unknown_tensors_do_not_make_a_moment_fuller(void **state) {
+    SL_UNUSED(state);
+    fixture f = begin();
+    f.trace->has_tags = true;
+    add_event(&f, 10000, SL_EV_ALLOC, 0x1000, 500 * MIB, SL_TAG_PARAMETER);
+    add_event(&f, 20000, SL_EV_ALLOC, 0x100000000, 10 * MIB, SL_TAG_PARAMETER);
+    add_event(&f, 150000, SL_EV_FREE, 0x1000, 500 * MIB, SL_TAG_UNKNOWN);
+    add_bin(&f, SL_SERIES_DEVICE_USED, 0, 995);
+    add_bin(&f, SL_SERIES_DEVICE_USED, 1, 1000);
+    add_bin(&f, SL_SERIES_ALLOCATED, 1, 10);
+    finish(&f);
+    assert_false(at(&f, 0, "tensors: parameter").known);
+    check_at(&f, 1, "tensors: parameter", 10);
+    assert_int_equal(sl_ledger_fullest(f.ledger), 1);
+    end(&f);
+}
+
 static void test_tags_over_time(void **state) {
     SL_UNUSED(state);
     fixture f = begin();
@@ -389,6 +407,7 @@ int main(void) {
         cmocka_unit_test(test_a_reading_within_a_bin_finds_its_moment),
         cmocka_unit_test(test_the_context_does_not_shrink_for_a_late_library),
         cmocka_unit_test(test_the_fullest_moment_shows_what_filled_it),
+        cmocka_unit_test(test_unknown_tensors_do_not_make_a_moment_fuller),
         cmocka_unit_test(test_tags_over_time),
         cmocka_unit_test(test_libraries_before_the_first_event_are_unknown),
         cmocka_unit_test(test_without_readings_there_is_no_moment),
