@@ -27,6 +27,7 @@ typedef struct picture {
     sl_log_marks marks;
     sl_log_ooms ooms;
     sl_log_alerts alerts;
+    sl_slog_facts *facts; /* owned */
     const sl_top_options *options;
     FILE *to;
 } picture;
@@ -121,7 +122,7 @@ static bool is_empty(const sl_ledger_row *row) {
 static void print_ledger(const picture *p, int device) {
     sl_top_ledger ledger;
     char used[SL_HUMAN_CAP], total[SL_HUMAN_CAP], label[SL_LEDGER_LABEL_CAP];
-    if (!sl_top_ledger_fill(&ledger, device, &p->tables, &p->counters, p->reader))
+    if (!sl_top_ledger_fill(&ledger, device, &p->tables, &p->counters, p->reader, p->facts))
         fputs("  out of memory for the ledger\n", p->to);
     const sl_ledger_figures *figures = &ledger.figures;
     if (figures->card_used.known && figures->card_total.known)
@@ -240,6 +241,8 @@ static sl_status load(picture *p, sl_error *err) {
     SL_TRY(sl_log_load_counters(p->reader, &p->counters, err));
     SL_TRY(sl_log_load_marks(p->reader, &p->marks, err));
     SL_TRY(sl_log_load_alerts(p->reader, &p->alerts, err));
+    SL_TRY(sl_slog_facts_new(p->reader, &p->facts, err));
+    sl_slog_see_tables(p->facts, &p->tables);
     return sl_log_load_ooms(p->reader, &p->ooms, err);
 }
 
@@ -256,5 +259,6 @@ sl_status sl_top_print(sl_log_reader *reader, const sl_top_options *options, FIL
     sl_vec_free(&p.marks);
     sl_vec_free(&p.ooms);
     sl_vec_free(&p.alerts);
+    sl_slog_facts_free(p.facts);
     return status;
 }

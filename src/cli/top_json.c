@@ -7,6 +7,7 @@ typedef struct contents {
     sl_log_tables tables;
     sl_log_counters counters;
     sl_log_ooms ooms;
+    sl_slog_facts *facts; /* owned */
 } contents;
 
 /* The rows of one kind that have a name of their own: tags, libraries. */
@@ -67,7 +68,7 @@ static void write_device(sl_json_out *json, int device, const sl_top_ledger *led
 }
 
 /* False when memory ran out. */
-static bool write_devices(sl_json_out *json, const contents *c, sl_log_reader *reader) {
+static bool write_devices(sl_json_out *json, const contents *c, const sl_log_reader *reader) {
     bool is_seen[128] = {false}, has_room = true;
     sl_json_key(json, "devices");
     sl_json_begin_array(json);
@@ -77,7 +78,8 @@ static bool write_devices(sl_json_out *json, const contents *c, sl_log_reader *r
     for (int device = 0; device < (int)SL_COUNT_OF(is_seen); device++)
         if (is_seen[device]) {
             sl_top_ledger ledger;
-            has_room &= sl_top_ledger_fill(&ledger, device, &c->tables, &c->counters, reader);
+            has_room &=
+                sl_top_ledger_fill(&ledger, device, &c->tables, &c->counters, reader, c->facts);
             write_device(json, device, &ledger);
             sl_top_ledger_fini(&ledger);
         }
@@ -106,6 +108,8 @@ static sl_status load(contents *c, sl_log_reader *reader, sl_error *err) {
     SL_TRY(sl_log_load_names(reader, err));
     SL_TRY(sl_log_load_tables(reader, &c->tables, err));
     SL_TRY(sl_log_load_counters(reader, &c->counters, err));
+    SL_TRY(sl_slog_facts_new(reader, &c->facts, err));
+    sl_slog_see_tables(c->facts, &c->tables);
     return sl_log_load_ooms(reader, &c->ooms, err);
 }
 
@@ -125,5 +129,6 @@ sl_status sl_top_write_json(sl_json_out *json, sl_log_reader *reader, const char
     sl_log_tables_fini(&c.tables);
     sl_vec_free(&c.counters);
     sl_vec_free(&c.ooms);
+    sl_slog_facts_free(c.facts);
     return status;
 }

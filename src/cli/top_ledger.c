@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "model/counter_series.h"
-#include "read/slog_facts.h"
 
 static sl_maybe_u64 last_of(const sl_log_counters *counters, const sl_log_reader *reader,
                             int device, const char *name) {
@@ -39,32 +38,28 @@ static void read_figures(sl_ledger_figures *figures, const sl_log_counters *coun
     figures->libraries_known = true;
 }
 
-/* Live bytes by tag; those without one are what remains. False when the log has no tags, or there is no
- * memory to look for them. */
-static bool sum_tags(uint64_t bytes[SL_TAG_LIMIT], const sl_log_tables *tables,
-                     sl_log_reader *reader, int device) {
-    sl_slog_facts *facts = NULL;
-    if (sl_slog_facts_new(reader, &facts, NULL) < 0)
-        return false;
-    bool has_tags = sl_slog_see_tables(facts, tables);
-    for (size_t i = 0; i < tables->blocks.cnt && has_tags; i++) {
+/* Live bytes by tag; those without one are what remains. */
+static void sum_tags(uint64_t bytes[SL_TAG_LIMIT], const sl_log_tables *tables,
+                     sl_slog_facts *facts, int device) {
+    for (size_t i = 0; i < tables->blocks.cnt; i++) {
         const sl_log_block *block = &tables->blocks.at[i];
         if (block->device == device && block->domain == SL_DOMAIN_BLOCK)
             bytes[sl_slog_block_tag(facts, tables, block)] += block->size;
     }
     bytes[SL_TAG_UNKNOWN] = 0;
-    sl_slog_facts_free(facts);
-    return has_tags;
 }
 
 bool sl_top_ledger_fill(sl_top_ledger *ledger, int device, const sl_log_tables *tables,
-                        const sl_log_counters *counters, sl_log_reader *reader) {
+                        const sl_log_counters *counters, const sl_log_reader *reader,
+                        sl_slog_facts *facts) {
     uint64_t tagged[SL_TAG_LIMIT] = {0};
     *ledger = (sl_top_ledger){0};
     read_figures(&ledger->figures, counters, reader, device);
     sl_ledger_reconcile(&ledger->figures);
-    if (!sl_ledger_make_rows(&ledger->rows, sum_tags(tagged, tables, reader, device)))
+    if (!sl_ledger_make_rows(&ledger->rows, sl_slog_has_tags(facts)))
         return false;
+    if (sl_slog_has_tags(facts))
+        sum_tags(tagged, tables, facts, device);
     for (size_t i = 0; i < ledger->rows.cnt; i++)
         if (ledger->rows.at[i].has_tag)
             ledger->rows.at[i].bytes = sl_known_u64(tagged[ledger->rows.at[i].tag]);

@@ -6,15 +6,17 @@
 
 #include "log/log_reader.h"
 #include "model/ledger.h"
+#include "read/slog_facts.h"
 
 typedef struct sl_top_ledger {
     sl_ledger_figures figures;
     sl_ledger_rows rows; /* owned; names borrowed from the reader */
 } sl_top_ledger;
 
-/* False when memory ran out; sl_top_ledger_fini in either case. */
+/* `facts` have seen the tables. False when memory ran out; sl_top_ledger_fini in either case. */
 bool sl_top_ledger_fill(sl_top_ledger *ledger, int device, const sl_log_tables *tables,
-                        const sl_log_counters *counters, sl_log_reader *reader);
+                        const sl_log_counters *counters, const sl_log_reader *reader,
+                        sl_slog_facts *facts);
 void sl_top_ledger_fini(sl_top_ledger *ledger);
 
 #endif

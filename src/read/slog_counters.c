@@ -12,10 +12,6 @@ static sl_status no_memory(sl_error *err) {
     return sl_fail(err, SL_E_NOMEM, "no memory for the counters of a recording");
 }
 
-static int64_t time_us(const sl_log_reader *log, uint64_t time_ns) {
-    return (int64_t)(sl_log_header(log)->start_wall_ns / 1000 + time_ns / 1000);
-}
-
 static uint32_t intern_cstr(sl_trace *trace, const char *text) {
     return sl_strtab_intern(&trace->strings, text, strlen(text));
 }
@@ -82,8 +78,8 @@ static bool add_bins(sl_log_reader *log, const sl_log_bins *bins, sl_counter_ser
         uint64_t last_ns = b->start_ns + b->length_ns - 1;
         if (last_ns > end_ns(log) && end_ns(log) >= b->start_ns)
             last_ns = end_ns(log);
-        sl_reading reading = {time_us(log, b->start_ns), time_us(log, last_ns), b->min, b->max,
-                              b->last};
+        sl_reading reading = {sl_slog_time_us(log, b->start_ns), sl_slog_time_us(log, last_ns),
+                              b->min, b->max, b->last};
         if (!sl_vec_push(&series->readings, reading))
             return false;
     }
@@ -131,7 +127,7 @@ sl_status sl_slog_load_alerts(sl_log_reader *log, sl_trace *trace, sl_error *err
     for (size_t i = 0; i < alerts.cnt && ok; i++) {
         const sl_fmt_alert *from = &alerts.at[i];
         sl_alert alert = {
-            .time_us = time_us(log, from->time_ns),
+            .time_us = sl_slog_time_us(log, from->time_ns),
             .device = (int32_t)(uint32_t)from->device_word,
             .text = intern_str(trace, sl_log_get_string(log, (uint32_t)(from->text_word >> 32))),
             .severity = intern_cstr(trace, severity_name((uint32_t)(from->device_word >> 32))),
@@ -200,7 +196,7 @@ static bool take(sl_slog_libraries *l, sl_log_reader *log, sl_trace *trace,
 
 bool sl_slog_libraries_add(sl_slog_libraries *l, sl_log_reader *log, sl_trace *trace,
                            const sl_log_record *record) {
-    int64_t at_us = time_us(log, record->time_ns);
+    int64_t at_us = sl_slog_time_us(log, record->time_ns);
     if (!l->has_first)
         l->first_us = at_us;
     l->has_first = true;
@@ -291,12 +287,12 @@ sl_status sl_slog_libraries_finish(sl_slog_libraries *l, sl_log_reader *log, sl_
                                    const sl_log_tables *tables, uint64_t lost, sl_error *err) {
     if (!sum_sites(l, log, trace, tables))
         return no_memory(err);
-    int64_t from_us = lost > 0 && l->has_first ? l->first_us : time_us(log, 0);
+    int64_t from_us = lost > 0 && l->has_first ? l->first_us : sl_slog_time_us(log, 0);
     for (size_t i = 0; i < l->series.cnt; i++) {
         sl_counter_series *series = &l->series.at[i];
         int64_t base = base_of(series, i < l->end_bytes.cnt ? l->end_bytes.at[i] : 0, lost);
         sl_counter_series *curve = curve_of(trace, series);
-        if (!rebase(series, from_us, base) || !(curve ? join(curve, series, time_us(log, 0))
+        if (!rebase(series, from_us, base) || !(curve ? join(curve, series, sl_slog_time_us(log, 0))
                                                       : sl_vec_push(&trace->counters, *series)))
             return no_memory(err);
         *series = (sl_counter_series){0}; /* the trace owns its readings now */

@@ -8,6 +8,11 @@
 #include "model/addr_map.h"
 #include "model/trace.h"
 
+/* A time of the log on the clock of the trace. */
+static inline int64_t sl_slog_time_us(const sl_log_reader *log, uint64_t time_ns) {
+    return (int64_t)(sl_log_header(log)->start_wall_ns / 1000 + time_ns / 1000);
+}
+
 /* Every curve of the log as a series of the trace. */
 sl_status sl_slog_load_curves(sl_log_reader *log, sl_trace *trace, sl_error *err);
 

@@ -16,6 +16,7 @@ struct sl_slog_facts {
     uint64_t last_step_ns;     /* 0 = none */
     uint64_t kept_before_ns;   /* what is older and lives is kept; 0 = nothing is */
     bool has_looks;            /* optimizers were looked at */
+    bool has_tags;             /* a label of the live table is a phase or a tag */
 };
 
 /* ---- labels ---- */
@@ -100,17 +101,19 @@ static sl_status find_steps(sl_slog_facts *f, sl_error *err) {
 
 /* ---- the live table ---- */
 
-bool sl_slog_see_tables(sl_slog_facts *f, const sl_log_tables *tables) {
-    bool says_something = false;
+void sl_slog_see_tables(sl_slog_facts *f, const sl_log_tables *tables) {
     for (size_t i = 0; i < tables->blocks.cnt; i++) {
         const sl_log_block *block = &tables->blocks.at[i];
         sl_label_meaning meaning = sl_slog_label(f, block->tag);
         if (meaning.phase != SL_PHASE_NONE)
             sl_slog_note_training(f, block->time_ns);
         f->has_looks |= meaning.tag != SL_TAG_UNKNOWN;
-        says_something |= meaning.phase != SL_PHASE_NONE || meaning.tag != SL_TAG_UNKNOWN;
+        f->has_tags |= meaning.phase != SL_PHASE_NONE || meaning.tag != SL_TAG_UNKNOWN;
     }
-    return says_something;
+}
+
+bool sl_slog_has_tags(const sl_slog_facts *f) {
+    return f->has_tags;
 }
 
 uint32_t sl_slog_site_stack(const sl_log_tables *tables, uint32_t site) {

@@ -32,8 +32,9 @@ void sl_slog_note_training(sl_slog_facts *facts, uint64_t time_ns);
 bool sl_slog_is_training(const sl_slog_facts *facts, uint64_t time_ns);
 
 /* The live table is about to be asked about: whether it has annotations, and whether any label in it
- * says something, which is returned. */
-bool sl_slog_see_tables(sl_slog_facts *facts, const sl_log_tables *tables);
+ * says something. */
+void sl_slog_see_tables(sl_slog_facts *facts, const sl_log_tables *tables);
+bool sl_slog_has_tags(const sl_slog_facts *facts);
 
 /* The stack of a site, 0 when there is none. */
 uint32_t sl_slog_site_stack(const sl_log_tables *tables, uint32_t site);

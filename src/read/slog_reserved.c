@@ -5,13 +5,14 @@
 
 #include "model/counter_series.h"
 #include "model/ledger.h"
+#include "read/slog_counters.h"
 
 typedef SL_VEC(const sl_counter_series *) series_list;
 
 typedef struct maker {
     sl_trace *trace;
     sl_device_trace *device;
-    int64_t start_us;   /* of the log */
+    const sl_log_reader *log;
     series_list shared; /* what the allocator's segments come through */
     SL_VEC(int64_t) at; /* changes of these within a bin */
     bool has_room;
@@ -110,8 +111,8 @@ static void add_changes(maker *m, const sl_log_bin *bin, uint64_t *now) {
 
 /* Where the moments are not known, the largest is put at the bin's beginning and the last at its end. */
 static void add_bin(maker *m, const sl_log_bin *bin) {
-    int64_t from_us = m->start_us + (int64_t)(bin->start_ns / 1000);
-    int64_t to_us = m->start_us + (int64_t)((bin->start_ns + bin->length_ns - 1) / 1000);
+    int64_t from_us = sl_slog_time_us(m->log, bin->start_ns);
+    int64_t to_us = sl_slog_time_us(m->log, bin->start_ns + bin->length_ns - 1);
     uint64_t now = bin->max;
     find_changes(m, from_us, to_us);
     if (fits(m, bin))
@@ -143,7 +144,7 @@ sl_status sl_slog_add_reserved(sl_log_reader *log, sl_trace *trace, sl_error *er
         const sl_log_counter_info *info = &counters.at[i];
         maker m = {.trace = trace,
                    .device = (sl_device_trace *)sl_trace_find_device(trace, info->device),
-                   .start_us = (int64_t)(sl_log_header(log)->start_wall_ns / 1000),
+                   .log = log,
                    .has_room = true};
         if (m.device && info->kind == SL_COUNTER_RESERVED && !has_segments(m.device))
             status = add_curve(&m, log, info->idx, err);

@@ -191,7 +191,8 @@ void sl_slog_tags_finish(sl_slog_tags *t) {
 }
 
 void sl_slog_tags_see_tables(sl_slog_tags *t, const sl_log_tables *tables) {
-    t->trace->has_tags |= sl_slog_see_tables(t->about, tables);
+    sl_slog_see_tables(t->about, tables);
+    t->trace->has_tags |= sl_slog_has_tags(t->about);
 }
 
 /* When its alloc is no longer in the ring, what is left are the table's words and the steps. */

@@ -23,17 +23,12 @@ typedef struct slog_load {
     sl_slog_libraries libraries;
     uint32_t *stack_ids; /* owned; by id of the log, SL_STACK_NONE = not mapped yet */
     uint32_t stack_cnt;
-    int64_t start_us; /* of the log, wall clock */
     uint64_t lost;
     uint64_t torn;
 } slog_load;
 
 static sl_status no_memory(sl_error *err) {
     return sl_fail(err, SL_E_NOMEM, "no memory for a trace");
-}
-
-static int64_t time_us(const slog_load *l, uint64_t time_ns) {
-    return l->start_us + (int64_t)(time_ns / 1000);
 }
 
 /* ---- names ---- */
@@ -107,7 +102,7 @@ static sl_status add_event(slog_load *l, const sl_log_record *r, sl_error *err) 
         return sl_slog_tags_add(l->tags, r, NULL) ? SL_OK : no_memory(err);
     }
     sl_device_trace *device = sl_trace_device(l->trace, r->device);
-    sl_event event = {.time_us = time_us(l, r->time_ns),
+    sl_event event = {.time_us = sl_slog_time_us(l->log, r->time_ns),
                       .addr = r->addr,
                       .size_bytes = r->size,
                       .stack_id = take_stack(l, r->stack),
@@ -283,8 +278,8 @@ static sl_status load_marks(slog_load *l, sl_error *err) {
     SL_TRY(sl_log_load_marks(l->log, &marks, err));
     for (size_t i = 0; i < marks.cnt && has_room; i++) {
         const sl_log_mark_info *m = &marks.at[i];
-        sl_mark mark = {time_us(l, m->time_ns), take_string(l, m->name), SL_DEVICE_HOST, m->step,
-                        mark_kind(m->kind)};
+        sl_mark mark = {sl_slog_time_us(l->log, m->time_ns), take_string(l, m->name),
+                        SL_DEVICE_HOST, m->step, mark_kind(m->kind)};
         has_room = mark.name != SL_STR_NONE && sl_vec_push(&l->trace->marks, mark);
     }
     sl_vec_free(&marks);
@@ -376,7 +371,6 @@ static void note_identity(slog_load *l) {
 /* ---- the source ---- */
 
 static sl_status load_all(slog_load *l, sl_error *err) {
-    l->start_us = (int64_t)(sl_log_header(l->log)->start_wall_ns / 1000);
     l->trace->has_time = true;
     l->trace->is_live = sl_log_get_ending(l->log) == SL_LOG_LIVE;
     SL_TRY(load_events(l, err));

@@ -16,6 +16,7 @@ PYTHONPATH=tests/lib /usr/bin/python3 tests/.../test_x.py
 """
 
 import difflib
+import functools
 import inspect
 import os
 import shutil
@@ -45,6 +46,7 @@ def skip(reason):
     raise Skip(reason)
 
 
+@functools.cache
 def sanitizer_of(program):
     """"asan" or "tsan" when the program was built with it, else ""."""
     with open(program, "rb") as file:

@@ -7,8 +7,7 @@
 
 #include "log/log_writer_impl.h"
 #include "model/counter_series.h"
-#include "read/source.h"
-#include "sltest.h"
+#include "slog_load.h"
 
 #define MIB UINT64_C(1048576)
 
@@ -25,15 +24,6 @@ static sl_log *create(uint64_t ring_bytes) {
                         .overwrite = true};
     assert_int_equal(sl_log_create(&o, &log, NULL), SL_OK);
     return log;
-}
-
-static sl_trace *load(sl_log *log) {
-    sl_trace *trace = NULL;
-    sl_error err = SL_ERROR_INIT;
-    sl_log_close(log);
-    if (sl_trace_load(path, NULL, &trace, &err) < 0)
-        fail_msg("%s", err.text);
-    return trace;
 }
 
 static uint32_t string_of(sl_log *log, const char *text) {
@@ -71,7 +61,7 @@ static void test_curves_and_their_names(void **state) {
     sl_log_counter_set(log, others, 5);
     sl_log_counter_set(log, gone, 6);
     sl_log_counter_unavailable(log, gone, string_of(log, "not allowed here"));
-    sl_trace *trace = load(log);
+    sl_trace *trace = close_and_load(log, path);
     assert_int_equal(last_of(trace, SL_SERIES_DEVICE_USED), 800);
     assert_int_equal(last_of(trace, SL_SERIES_OTHER_PROCESSES), 5);
     const sl_counter_series *series = sl_series_find(trace, 0, SL_SERIES_DEVICE_USED);
@@ -96,7 +86,7 @@ static void test_libraries_by_who_took_the_block(void **state) {
     driver_event(log, SL_EV_DRIVER_ALLOC, "libnccl", 0x3000, 4 * MIB);
     driver_event(log, SL_EV_DRIVER_FREE, "libcudart", 0x1000, 2 * MIB); /* freed by another */
     driver_event(log, SL_EV_DRIVER_FREE, "libnccl", 0x9000, MIB);       /* of nothing */
-    sl_trace *trace = load(log);
+    sl_trace *trace = close_and_load(log, path);
     assert_int_equal(last_of(trace, SL_SERIES_LIBRARY "libnccl"), 4 * MIB);
     assert_int_equal(last_of(trace, SL_SERIES_LIBRARY "libcublas"), 64 * MIB);
     assert_null(sl_series_find(trace, 0, SL_SERIES_LIBRARY "libcudart"));
@@ -121,7 +111,7 @@ static void test_libraries_after_losses(void **state) {
         driver_event(log, SL_EV_DRIVER_FREE, "libcublas", 0x2000, MIB);
     }
     driver_event(log, SL_EV_DRIVER_ALLOC, "libnccl", 0x3000, 5 * MIB);
-    sl_trace *trace = load(log);
+    sl_trace *trace = close_and_load(log, path);
     const sl_counter_series *nccl = sl_series_find(trace, 0, SL_SERIES_LIBRARY "libnccl");
     assert_non_null(nccl);
     int64_t first_us = trace->devices.at[0]->events.time_us[0];
@@ -148,7 +138,7 @@ static void test_alerts_in_order(void **state) {
     alert.device = -1;
     alert.severity = 2;
     sl_log_alert_add(log, &alert);
-    sl_trace *trace = load(log);
+    sl_trace *trace = close_and_load(log, path);
     assert_int_equal(trace->alerts.cnt, 2);
     const sl_alert *first = &trace->alerts.at[0], *second = &trace->alerts.at[1];
     assert_true(first->time_us <= second->time_us);

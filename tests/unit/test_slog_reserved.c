@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "log/log_writer.h"
-#include "read/source.h"
-#include "sltest.h"
+#include "slog_load.h"
 
 #define MIB   UINT64_C(1048576)
 #define MS_NS UINT64_C(1000000)
@@ -42,15 +41,6 @@ static void take(sl_log *log, const char *library, uint64_t ms, uint64_t addr, u
     sl_log_write(log, &event);
 }
 
-static sl_trace *load(sl_log *log) {
-    sl_trace *trace = NULL;
-    sl_error err = SL_ERROR_INIT;
-    sl_log_close(log);
-    if (sl_trace_load(path, NULL, &trace, &err) < 0)
-        fail_msg("%s", err.text);
-    return trace;
-}
-
 /* The total that the events say at a time after the first event. */
 static uint64_t reserved_at(const sl_trace *trace, int64_t after_us) {
     const sl_events *events = &trace->devices.at[0]->events;
@@ -70,7 +60,7 @@ static void test_a_bin_gets_its_moments(void **state) {
     take(log, "libc10_cuda", 20, 0x3000, 40 * MIB);
     take(log, "libc10_cuda", 60, 0x4000, 60 * MIB);
     take(log, "libc10_cuda", 150, 0x5000, 80 * MIB); /* the next bin */
-    sl_trace *trace = load(log);
+    sl_trace *trace = close_and_load(log, path);
     assert_int_equal(reserved_at(trace, 10000), 20 * MIB);
     assert_int_equal(reserved_at(trace, 30000), 40 * MIB);
     assert_int_equal(reserved_at(trace, 56000), 60 * MIB);
@@ -86,7 +76,7 @@ static void test_without_the_driver_the_bin_is_all_there_is(void **state) {
     take(log, NULL, 5, 0x1000, 20 * MIB);
     take(log, NULL, 60, 0x4000, 60 * MIB);
     take(log, NULL, 150, 0x5000, 80 * MIB);
-    sl_trace *trace = load(log);
+    sl_trace *trace = close_and_load(log, path);
     assert_int_equal(reserved_at(trace, 10000), 60 * MIB);
     assert_int_equal(reserved_at(trace, 146000), 80 * MIB);
     sl_trace_free(trace);
@@ -99,7 +89,7 @@ static void test_a_sum_that_falls_short_is_not_used(void **state) {
     take(log, "libc10_cuda", 5, 0x1000, 20 * MIB);
     take(log, NULL, 20, 0x3000, 40 * MIB);
     take(log, "libc10_cuda", 60, 0x4000, 60 * MIB);
-    sl_trace *trace = load(log);
+    sl_trace *trace = close_and_load(log, path);
     assert_int_equal(reserved_at(trace, 10000), 60 * MIB);
     sl_trace_free(trace);
 }

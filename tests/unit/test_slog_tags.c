@@ -12,8 +12,7 @@
 #include "log/log_fsck.h"
 #include "log/log_writer.h"
 #include "model/train_marks.h"
-#include "read/source.h"
-#include "sltest.h"
+#include "slog_load.h"
 
 static char path[200];
 
@@ -73,15 +72,6 @@ static void enter(writer *w, sl_train_phase phase) {
     write_event(w, SL_EV_ANNOTATE, 0, w->phases[phase], 0);
 }
 
-static sl_trace *finish(writer *w) {
-    sl_trace *trace = NULL;
-    sl_error err = SL_ERROR_INIT;
-    sl_log_close(w->log);
-    if (sl_trace_load(path, NULL, &trace, &err) < 0)
-        fail_msg("%s", err.text);
-    return trace;
-}
-
 /* Tag of the last alloc of an address, and of the end state's block where it has one. */
 static sl_tag tag_of(const sl_trace *trace, uint64_t addr) {
     const sl_device_trace *device = trace->devices.at[0];
@@ -114,7 +104,7 @@ static void one_step_of_training(void **state) {
     drop(&w, 0x8000);
     enter(&w, SL_PHASE_NONE);
     make(&w, 0x9000, SL_PHASE_BACKWARD); /* the next step's, cut short */
-    sl_trace *trace = finish(&w);
+    sl_trace *trace = close_and_load(w.log, path);
     assert_true(trace->has_tags);
     static const struct {
         uint64_t addr;
@@ -138,7 +128,7 @@ static void an_annotation_reaches_back_to_the_birth(void **state) {
     assert_true(sl_log_annotate(w.log, 0x2000, 0, w.tags[SL_TAG_OPTIMIZER_STATE]));
     drop(&w, 0x2000);
     make(&w, 0x2000, SL_PHASE_FORWARD); /* another block at the address: the tag is not its */
-    sl_trace *trace = finish(&w);
+    sl_trace *trace = close_and_load(w.log, path);
     const sl_events *events = &trace->devices.at[0]->events;
     assert_int_equal(tag_of(trace, 0x1000), SL_TAG_PARAMETER);
     assert_int_equal(tag_of(trace, 0x2000), SL_TAG_ACTIVATION);
@@ -166,7 +156,7 @@ static void check_outlived(bool is_looked_at) {
         drop(&w, 0x100000);
     }
     make(&w, 0x4000, SL_PHASE_NONE);
-    sl_trace *trace = finish(&w);
+    sl_trace *trace = close_and_load(w.log, path);
     const sl_device_trace *device = trace->devices.at[0];
     assert_true(device->dropped_events > 0 && device->blocks.cnt == 7);
     assert_int_equal(tag_of(trace, 0x1000), is_looked_at ? SL_TAG_PARAMETER : SL_TAG_UNKNOWN);
@@ -196,7 +186,7 @@ static void gradients_wait_as_long_as_they_live(void **state) {
     }
     make(&w, 0x2000, SL_PHASE_BACKWARD);
     enter(&w, SL_PHASE_OPTIMIZER);
-    sl_trace *trace = finish(&w);
+    sl_trace *trace = close_and_load(w.log, path);
     assert_int_equal(tag_of(trace, 0x1000), SL_TAG_GRADIENT);
     assert_int_equal(tag_of(trace, 0x2000), SL_TAG_GRADIENT);
     assert_int_equal(tag_of(trace, 0x100000), SL_TAG_OTHER);
@@ -219,7 +209,7 @@ static void what_two_looks_pass_over_is_no_gradient(void **state) {
         if (i == 0)
             drop(&w, 0x3000);
     }
-    sl_trace *trace = finish(&w);
+    sl_trace *trace = close_and_load(w.log, path);
     assert_int_equal(tag_of(trace, 0x1000), SL_TAG_OTHER);
     assert_int_equal(tag_of(trace, 0x2000), SL_TAG_GRADIENT);
     assert_int_equal(tag_of(trace, 0x3000), SL_TAG_GRADIENT); /* one look says nothing yet */
@@ -238,7 +228,7 @@ static void what_outlives_two_steps_is_other(void **state) {
     make(&w, 0x5000, SL_PHASE_FORWARD);
     drop(&w, 0x5000);
     sl_log_step(w.log, 2, 0);
-    sl_trace *trace = finish(&w);
+    sl_trace *trace = close_and_load(w.log, path);
     assert_int_equal(tag_of(trace, 0x1000), SL_TAG_OTHER);
     assert_int_equal(tag_of(trace, 0x2000), SL_TAG_OTHER);
     assert_int_equal(tag_of(trace, 0x3000), SL_TAG_ACTIVATION); /* of one step, so far */
@@ -252,7 +242,7 @@ static void no_phases_no_tags(void **state) {
     writer w = begin(0);
     make(&w, 0x1000, SL_PHASE_NONE);
     write_event(&w, SL_EV_ALLOC, 0x2000, label(w.log, "libnccl"), 0);
-    sl_trace *trace = finish(&w);
+    sl_trace *trace = close_and_load(w.log, path);
     assert_false(trace->has_tags);
     sl_trace_free(trace);
 }
