@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 tools/check-gpu.sh "$work/tables" >"$work/log" 2>&1
 status=$?
 tests/data/slog/make.sh build/stormlog "$python" "$out/slog" >"$work/made" 2>&1
-ninja -C build bench-programs >>"$work/log.build" 2>&1
+ninja -C build bench-programs >"$work/build" 2>&1 || cat "$work/build" >>"$work/made"
 timeout "${BENCH_SECONDS:-200}" "$python" bench/record/steps.py build "${BENCH_ROUNDS:-200}" \
     "${BENCH_STEPS:-3}" "${BENCH_START_ROUNDS:-20}" "${BENCH_LARGE_ROUNDS:-40}" >"$work/steps" 2>&1
 
