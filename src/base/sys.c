@@ -47,6 +47,10 @@ int sl_sys_close(int fd) {
     return ask(SL_SYS_CLOSE) > 0 ? -1 : result;
 }
 
+int sl_sys_lift(int fd, int lowest) {
+    return ask(SL_SYS_LIFT) > 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+}
+
 int sl_sys_fstat(int fd, struct stat *st) {
     return ask(SL_SYS_FSTAT) > 0 ? -1 : fstat(fd, st);
 }

@@ -14,6 +14,7 @@
 #define SL_SYS_MAP(X)         \
     X(OPEN, "open")           \
     X(CLOSE, "close")         \
+    X(LIFT, "lift")           \
     X(FSTAT, "fstat")         \
     X(LOCK, "lock")           \
     X(FTRUNCATE, "ftruncate") \
@@ -43,6 +44,8 @@ const char *sl_sys_name(sl_sys_call call);
 
 int sl_sys_open(const char *path, int flags, mode_t mode);
 int sl_sys_close(int fd);
+/* The same open file under a number of at least `lowest`; the old number stays open. */
+int sl_sys_lift(int fd, int lowest);
 int sl_sys_fstat(int fd, struct stat *st);
 int sl_sys_ftruncate(int fd, uint64_t bytes);
 int sl_sys_fallocate(int fd, uint64_t offset, uint64_t bytes);

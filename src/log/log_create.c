@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Making, keeping and closing a log: everything that talks to the kernel. */
-#include <errno.h>
+/* Making, keeping and closing a log. What talks to the kernel about the file is in log_file.c. */
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,11 +27,23 @@ static uint64_t power_of_two_up(uint64_t n) {
     return p;
 }
 
+/* The first level of the live table, a chunk and the bins of a curve are there as a whole or not at all, so a
+ * log that starts small has smaller ones; the largest number of blocks stays the same. */
+static void use_small_defaults(sl_log_options *o) {
+    if (!o->starts_small)
+        return;
+    o->chunk_bytes = o->chunk_bytes ? o->chunk_bytes : 16u << 10;
+    o->live_cap = o->live_cap ? o->live_cap : 1u << 10;
+    o->live_levels = o->live_levels ? o->live_levels : 12;
+    o->curve_bins = o->curve_bins ? o->curve_bins : 64;
+}
+
 /* The caller's struct may be older (shorter) than ours: what it lacks is zero, the default. */
 static sl_log_options known_options(const sl_log_options *from) {
     sl_log_options to = {0};
     size_t bytes = from->struct_size < sizeof to ? from->struct_size : sizeof to;
     memcpy(&to, from, bytes);
+    use_small_defaults(&to);
     to.chunk_bytes =
         (uint32_t)power_of_two_up(pick(to.chunk_bytes, (u64_range){65536, 1024, 1 << 20}));
     to.ring_bytes =
@@ -207,106 +217,28 @@ static sl_log *new_object(const sl_log_options *o) {
         at += (size_t)slots[i] * sizeof(uint32_t);
     }
     log->own_bytes = bytes;
-    log->fd = -1;
     return log;
 }
 
 static void free_object(sl_log *log) {
-    if (log->map)
-        sl_sys_munmap(log->map, log->map_bytes);
-    if (log->fd >= 0)
-        sl_sys_close(log->fd);
+    sl__file_unmap(&log->file);
     sl_sys_munmap(log, log->own_bytes);
 }
 
-/* ---- the file ---- */
-
-static sl_status lock_file(int fd, const char *path, sl_error *err) {
-    if (sl_sys_lock(fd) == 0)
-        return SL_OK;
-    if (errno != EAGAIN)
-        return sl_fail_errno(err, SL_E_SYSTEM, "cannot lock '%s'", path);
-    static sl_fmt_header h; /* a page is too much for the target's stack; control is one thread */
-    bool is_known = sl_sys_pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
-                    memcmp(h.magic, SL_FORMAT_MAGIC, SL_FORMAT_MAGIC_BYTES) == 0;
-    if (is_known)
-        return sl_fail(err, SL_E_BUSY, "cannot write '%s': process %u already writes it", path,
-                       h.pid);
-    return sl_fail(err, SL_E_BUSY, "cannot write '%s': another process already writes it", path);
-}
-
-/* A file that existed is only reused when it is empty or the caller said so, and nobody has it. */
-static sl_status claim_file(sl_log *log, const sl_log_options *o, sl_error *err) {
-    struct stat st;
-    if (sl_sys_fstat(log->fd, &st) < 0)
-        return sl_fail_errno(err, SL_E_OPEN, "cannot examine '%s'", o->path);
-    if (!S_ISREG(st.st_mode))
-        return sl_fail(err, SL_E_OPEN, "cannot write '%s': not a regular file", o->path);
-    if (st.st_size > 0 && !o->overwrite)
-        return sl_fail(err, SL_E_OPEN,
-                       "cannot create '%s': it exists (%lld bytes); choose another name", o->path,
-                       (long long)st.st_size);
-    if (st.st_size > 0 && sl_sys_ftruncate(log->fd, 0) < 0)
-        return sl_fail_errno(err, SL_E_WRITE, "cannot empty '%s'", o->path);
-    return SL_OK;
-}
-
-static sl_status open_file(sl_log *log, const char *path, bool *is_new, sl_error *err) {
-    *is_new = true;
-    log->fd = sl_sys_open(path, O_RDWR | O_CREAT | O_EXCL, 0644);
-    if (log->fd < 0 && errno == EEXIST) {
-        *is_new = false;
-        log->fd = sl_sys_open(path, O_RDWR, 0);
-    }
-    if (log->fd < 0)
-        return sl_fail_errno(err, SL_E_OPEN, "cannot create '%s'", path);
-    return SL_OK;
-}
-
-/* `ulimit -f` is asked before, because going beyond it is answered with SIGXFSZ. */
-static sl_status size_file(const sl_log *log, const char *path, uint64_t bytes, sl_error *err) {
-    struct rlimit limit;
-    if (sl_sys_getrlimit(RLIMIT_FSIZE, &limit) < 0)
-        return sl_fail_errno(err, SL_E_SYSTEM, "cannot read the file size limit");
-    if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
-        return sl_fail(err, SL_E_NOSPACE,
-                       "cannot create '%s': it may grow to %llu bytes, the limit of this process "
-                       "(ulimit -f) is %llu; raise it or ask for a smaller ring",
-                       path, (unsigned long long)bytes, (unsigned long long)limit.rlim_cur);
-    if (sl_sys_ftruncate(log->fd, bytes) < 0)
-        return sl_fail_errno(err, SL_E_WRITE, "cannot size '%s' to %llu bytes", path,
-                             (unsigned long long)bytes);
-    return SL_OK;
-}
-
-/* Header and state have their space before they are touched through the mapping. */
-static sl_status map_file(sl_log *log, const char *path, uint64_t bytes, sl_error *err) {
-    static const uint8_t zeros[SL_FORMAT_HEADER_BYTES + SL_FORMAT_STATE_BYTES];
-    ssize_t put = sl_sys_pwrite(log->fd, zeros, sizeof zeros, 0);
-    if (put >= 0 && put != (ssize_t)sizeof zeros)
-        errno = ENOSPC;
-    if (put != (ssize_t)sizeof zeros)
-        return sl_fail_errno(err, SL_E_WRITE, "cannot write '%s'", path);
-    log->map = sl_sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, log->fd);
-    if (log->map == MAP_FAILED) {
-        log->map = NULL;
-        return sl_fail_errno(err, SL_E_SYSTEM, "cannot map %llu bytes of '%s'",
-                             (unsigned long long)bytes, path);
-    }
-    log->map_bytes = bytes;
-    return SL_OK;
-}
-
 static void point_into(sl_log *log) {
-    sl_fmt_header *h = log->header;
+    const sl_fmt_header *h = log->header;
+    uint8_t *map = log->file.map;
+    log->state = (sl_fmt_state *)(void *)(map + SL_FORMAT_HEADER_BYTES);
     for (uint32_t i = h->section_cnt; i-- > 0;) {
         const sl_fmt_section *s = &h->sections[i];
-        log->at[s->kind] = log->map + s->offset;
-        log->wm[s->kind] = &log->state->marks[i];
+        log->at[s->kind] = map + s->offset;
+        log->wm[s->kind] = &log->marks[i];
+        if (s->kind == SL_SECTION_SITES)
+            log->site_cap = (uint32_t)s->cap;
         if (s->kind != SL_SECTION_LIVE)
             continue;
         log->live[s->level] =
-            (sl_live_level){(sl_fmt_bucket *)(void *)(log->map + s->offset), s->cap - 1};
+            (sl_live_level){(sl_fmt_bucket *)(void *)(map + s->offset), s->cap - 1};
         log->live_levels += 1;
     }
     log->chunk_bytes = h->chunk_bytes;
@@ -316,10 +248,11 @@ static void point_into(sl_log *log) {
     log->pid = h->pid;
 }
 
-static sl_status reserve_first(sl_log *log, bool everything, sl_error *err) {
+static sl_status reserve_first(sl_log *log, const sl_log_options *o, sl_error *err) {
     for (uint32_t i = 0; i < log->header->section_cnt; i++) {
         const sl_fmt_section *s = &log->header->sections[i];
-        SL_TRY(sl__log_reserve(log, i, everything ? s->cap : sl__log_first_records(s), err));
+        uint64_t first = sl__log_first_records(s, o->starts_small);
+        SL_TRY(sl__log_reserve(log, i, o->reserve_all ? s->cap : first, err));
     }
     return SL_OK;
 }
@@ -329,7 +262,7 @@ static void start_counting(sl_log *log) {
     static const sl_section_kind from_one[] = {SL_SECTION_STRINGS, SL_SECTION_FRAMES,
                                                SL_SECTION_STACKS, SL_SECTION_SITES};
     for (size_t i = 0; i < SL_COUNT_OF(from_one); i++)
-        sl_set(&log->wm[from_one[i]]->used, 1);
+        sl__mark_add(log, log->wm[from_one[i]], 1);
     sl__site(log, 0)->domain = SL_DOMAIN_OTHER;
     sl__site(log, 0)->device = -1;
     sl_set_release(&log->state->closing, SL_CLOSING_RUNNING);
@@ -341,34 +274,34 @@ static sl_status fill_file(sl_log *log, const sl_log_options *o, sl_fmt_header *
     static uint64_t epochs;
     static const sl_log_identity unknown = {.rank = -1, .local_rank = -1, .world_size = -1};
     const sl_log_identity *identity = o->identity ? o->identity : &unknown;
-    log->header = h;
-    log->state = (sl_fmt_state *)(void *)(log->map + SL_FORMAT_HEADER_BYTES);
     fill_header(h, identity);
     point_into(log);
-    sl_status status = reserve_first(log, o->reserve_all, err);
+    log->is_small = o->starts_small;
+    sl_status status = reserve_first(log, o, err);
     if (status < 0)
         return sl_error_prefix(err, "cannot create '%s'", o->path);
     log->epoch = __atomic_add_fetch(&epochs, 1, __ATOMIC_RELAXED);
     sl_log_set_rank(log, identity->rank, identity->local_rank, identity->world_size);
     start_counting(log);
-    log->header = (sl_fmt_header *)(void *)log->map;
-    memcpy(log->header, h, sizeof *h);
+    memcpy(log->file.map, h, sizeof *h);
     return SL_OK;
 }
 
-static sl_status make_file(sl_log *log, const sl_log_options *o, bool *is_ours, sl_error *err) {
+static sl_status make_file(sl_log *log, const sl_log_options *o, sl_error *err) {
     sl_fmt_header *h = (sl_fmt_header *)(void *)log->own_header;
-    bool is_new;
-    SL_TRY(open_file(log, o->path, &is_new, err));
-    sl_status status = lock_file(log->fd, o->path, err);
-    *is_ours = is_new && status != SL_E_BUSY; /* somebody may have been quicker to lock it */
-    SL_TRY(status);
-    SL_TRY(claim_file(log, o, err));
-    *is_ours = true; /* emptied by us: nothing of value is left to keep */
     lay_out(h, o);
-    SL_TRY(size_file(log, o->path, h->file_bytes, err));
-    SL_TRY(map_file(log, o->path, h->file_bytes, err));
-    return fill_file(log, o, h, err);
+    log->header = h;
+    sl_log_file_wish wish = {
+        .path = o->path,
+        .bytes = h->file_bytes,
+        .mode = o->is_shared ? 0644 : 0600,
+        .overwrite = o->overwrite,
+    };
+    SL_TRY(sl__file_create(&log->file, &wish, SL_FORMAT_HEADER_BYTES + SL_FORMAT_STATE_BYTES, err));
+    sl_status status = fill_file(log, o, h, err);
+    if (status < 0)
+        sl__file_unlink(&log->file);
+    return status;
 }
 
 sl_status sl_log_create(const sl_log_options *options, sl_log **out, sl_error *err) {
@@ -378,11 +311,8 @@ sl_status sl_log_create(const sl_log_options *options, sl_log **out, sl_error *e
     sl_log *log = new_object(&o);
     if (!log)
         return sl_fail_errno(err, SL_E_NOMEM, "cannot map memory for the log");
-    bool is_ours = false;
-    sl_status status = make_file(log, &o, &is_ours, err);
+    sl_status status = make_file(log, &o, err);
     if (status < 0) {
-        if (is_ours && log->fd >= 0)
-            sl_sys_unlink(o.path);
         free_object(log);
         return status;
     }
@@ -417,7 +347,7 @@ static void trim(sl_log *log) {
     const sl_fmt_section *last = &log->header->sections[log->header->section_cnt - 1];
     uint64_t reserved = sl_get(&log->wm[SL_SECTION_RING]->reserved);
     uint64_t end = last->offset + reserved * last->record_bytes;
-    (void)sl_sys_ftruncate(log->fd, end);
+    sl__file_trim(&log->file, end);
 }
 
 void sl_log_close(sl_log *log) {
@@ -432,7 +362,15 @@ void sl_log_close(sl_log *log) {
     free_object(log);
 }
 
-void sl_log_after_fork_child(sl_log *log) {
-    if (log)
-        free_object(log);
+void sl_log_after_fork_child(sl_log *log, bool is_in_use) {
+    if (!log)
+        return;
+    sl__file_after_fork_child(&log->file, is_in_use);
+    if (!is_in_use)
+        sl_sys_munmap(log, log->own_bytes);
+}
+
+void sl_log_get_range(const sl_log *log, void **from, size_t *bytes) {
+    *from = log->file.map;
+    *bytes = log->file.map_bytes;
 }

@@ -200,10 +200,11 @@ static uint64_t counter_word(sl_counter_kind kind, int device, uint32_t name) {
            (uint64_t)name << 32;
 }
 
-static void raise_used(sl_fmt_watermark *wm, uint64_t used) {
+static void raise_used(sl_log *log, sl_fmt_watermark *wm, uint64_t used) {
     uint64_t seen = sl_get(&wm->used);
     while (seen < used && !sl_swap(&wm->used, &seen, used))
         continue;
+    sl__mark_used(log, wm, used);
 }
 
 int sl_log_counter(sl_log *log, sl_counter_kind kind, int device, uint32_t name) {
@@ -215,8 +216,8 @@ int sl_log_counter(sl_log *log, sl_counter_kind kind, int device, uint32_t name)
     for (uint32_t i = 0; i < cap; i++) {
         uint64_t *at = &counter_at(log, i)->word, found = sl_get_acquire(at);
         if ((found == 0 && sl_swap(at, &found, word)) || found == word) {
-            raise_used(log->wm[SL_SECTION_CURVES], i + 1);
-            raise_used(log->wm[SL_SECTION_COUNTERS], i + 1);
+            raise_used(log, log->wm[SL_SECTION_CURVES], i + 1);
+            raise_used(log, log->wm[SL_SECTION_COUNTERS], i + 1);
             return (int)i;
         }
     }
@@ -251,7 +252,7 @@ void sl_log_counter_unavailable(sl_log *log, int counter, uint32_t why) {
 /* Maintain may still make room for a counter that found none. */
 static bool may_grow(const sl_log *log) {
     const sl_fmt_watermark *wm = log->wm[SL_SECTION_CURVES];
-    return sl_get(&wm->reserved) < log->header->sections[wm - log->state->marks].cap;
+    return sl_get(&wm->reserved) < log->header->sections[wm - log->marks].cap;
 }
 
 static SL_COLD int look_up_counter(sl_log *log, sl_counter_kind kind, int8_t device,

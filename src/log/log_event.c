@@ -129,6 +129,10 @@ static void untracked(change *c, sl_health_kind why) {
 static SL_HOT void free_block(change *c, sl_live_ref ref) {
     sl_fmt_live *live = &ref.bucket->slot[ref.slot];
     uint32_t site_id = (uint32_t)sl_get(&live->site_word);
+    if (SL_UNLIKELY(site_id >= c->log->site_cap)) { /* (L12) */
+        untracked(c, SL_HEALTH_BAD_EVENT);
+        return;
+    }
     uint64_t size = sl_get(&live->size_word) & SL_SIZE_MASK;
     if (c->size != size) {
         if (c->size != 0)

@@ -32,7 +32,12 @@
  *      and count are never short, and the larger of the two holds.
  * (L11) Chunks are taken in the order of their tickets, but for a thread that is interrupted
  *      between its ticket and its compare-and-swap: the chunk it was to take stays for up to one
- *      more round, while newer ones go. So at most one chunk per thread survives out of order. */
+ *      more round, while newer ones go. So at most one chunk per thread survives out of order.
+ * (L12) The file is shared with whoever may write it. The writer never takes from it what decides
+ *      where memory lies: the header and the marks of the sections are private copies, the file's
+ *      follow them, and a number read back from the file (site, chunk, label) is bounded first.
+ *      Whatever another process writes there, the recording may be worth nothing, but the program
+ *      goes on. */
 #ifndef SL_LOG_LAYOUT_H
 #define SL_LOG_LAYOUT_H
 

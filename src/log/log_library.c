@@ -18,7 +18,8 @@ static sl_library_slot *slot_of(sl_log *log, uint64_t key) {
 
 void sl__library_change(sl_log *log, const sl_fmt_site *site, uint64_t bytes, uint64_t time_ns) {
     const uint64_t *labels = (const uint64_t *)(const void *)log->at[SL_SECTION_LABELS];
-    uint32_t name = site->label ? (uint32_t)sl_get_acquire(&labels[site->label]) : 0;
+    bool is_inside = site->label < sl_get(&log->wm[SL_SECTION_LABELS]->reserved); /* (L12) */
+    uint32_t name = site->label && is_inside ? (uint32_t)sl_get_acquire(&labels[site->label]) : 0;
     if (site->domain != SL_DOMAIN_DRIVER || name == 0)
         return;
     sl_library_slot *slot =

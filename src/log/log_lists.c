@@ -14,7 +14,7 @@ static uint64_t halves(uint32_t low, uint32_t high) {
 static void add_record(sl_log *log, sl_section_kind section, const void *record, uint8_t kind) {
     sl_fmt_watermark *wm = log->wm[section];
     size_t word_cnt = sl_section_record_bytes(section) / sizeof(uint64_t);
-    uint64_t number = sl_add(&wm->used, 1);
+    uint64_t number = sl__mark_add(log, wm, 1);
     uint64_t slot = number % sl_get_acquire(&wm->reserved);
     uint64_t *to = (uint64_t *)(void *)log->at[section] + slot * word_cnt, word;
     sl_set_release(&to[0], 0);

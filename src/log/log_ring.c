@@ -23,7 +23,7 @@ static sl_fmt_chunk *chunk_at(const sl_log *log, uint64_t i) {
 
 static void close_chunk_of(const sl_log *log, sl_fmt_thread *slot) {
     uint64_t chunk = sl_get(&slot->chunk);
-    if (chunk == 0)
+    if (chunk == 0 || chunk > sl_get(&log->wm[SL_SECTION_RING]->reserved)) /* (L12) */
         return;
     uint64_t *word = &chunk_at(log, chunk - 1)->word;
     sl_set_release(word, sl_get(word) & ~UINT64_C(1));
@@ -61,6 +61,7 @@ static sl_fmt_thread *new_slot(sl_log *log, uint32_t tid) {
         if (used >= sl_get_acquire(&wm->reserved))
             return NULL;
     } while (!sl_swap(&wm->used, &used, used + 1));
+    sl__mark_used(log, wm, used + 1);
     sl_fmt_thread *slot = thread_slot(log, used);
     sl_set(&slot->first_ns, sl__now(log));
     sl_set_release(&slot->word, sl_thread_word(tid, SL_THREAD_IN_USE, 1));
@@ -127,7 +128,7 @@ bool sl__ring_claim(sl_log *log, sl_log_thread *thread, uint64_t time_ns) {
     close_chunk_of(log, thread->slot);
     thread->chunk = NULL;
     for (uint64_t tries = 0; tries < 2 * chunk_cnt; tries++) {
-        uint64_t ticket = sl_add(&wm->used, 1) + 1;
+        uint64_t ticket = sl__mark_add(log, wm, 1) + 1;
         if (claim_slot(log, thread, ticket, chunk_cnt, time_ns))
             return true;
         sl__health(log, SL_HEALTH_SKIPPED_CHUNKS);

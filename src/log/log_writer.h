@@ -55,6 +55,8 @@ typedef struct sl_log_options {
     uint32_t oom_cap;                /* default 64 */
     bool overwrite;                  /* replace a file that nobody writes; else it is refused */
     bool reserve_all;                /* take the whole space at once instead of growing */
+    bool starts_small;               /* begin with little space: one of many short processes */
+    bool is_shared;                  /* other users may read the file (0644); else 0600 */
 } sl_log_options;
 
 /* Creates the file, reserves its first pieces and maps it. SL_E_NOSPACE when disk, quota or
@@ -73,8 +75,15 @@ void sl_log_maintain(sl_log *log);
 void sl_log_close(sl_log *log);
 
 /* In the child of a fork: lets go of the parent's file without writing to it, frees the log. Only
- * the calling thread exists then. Create a new log under another name for the child. */
-void sl_log_after_fork_child(sl_log *log);
+ * the calling thread exists then. Create a new log under another name for the child. `is_in_use`:
+ * the fork came from a signal handler that interrupted this thread inside an event function; the
+ * memory then stays, so that the event can end, and what it writes goes nowhere. */
+void sl_log_after_fork_child(sl_log *log, bool is_in_use);
+
+/* The memory that belongs to the file. Touching it can raise SIGBUS when somebody cuts the file
+ * short; whoever catches that may put any other memory in its place: the functions here read
+ * nothing from it that could lead them outside (L12). */
+void sl_log_get_range(const sl_log *log, void **from, size_t *bytes);
 
 /* Nanoseconds since the log was created (CLOCK_MONOTONIC). */
 uint64_t sl_log_now_ns(const sl_log *log);

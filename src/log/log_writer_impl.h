@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "log/log_atomic.h"
+#include "log/log_file.h"
 #include "log/log_layout.h"
 #include "log/log_writer.h"
 
@@ -46,29 +47,31 @@ struct sl_log {
     uint64_t live_top; /* (atomic) highest level that holds or held a block */
     uint32_t chunk_cap;
     uint32_t curve_bins;
+    uint32_t site_cap;             /* sites that lie inside the mapping */
     uint8_t *at[SL_SECTION_LIMIT]; /* by kind; of level 0 for SL_SECTION_LIVE */
     sl_device_counters device_counters[SL_DEVICE_SLOTS]; /* by device + 1 */
     sl_live_level live[SL_FORMAT_LIVE_LEVEL_MAX];
 
-    uint8_t *map; /* mapped, header.file_bytes */
-    size_t map_bytes;
+    sl_log_file file;
     size_t own_bytes; /* of the mapping that holds this object and its indexes */
-    int fd;           /* owned; holds the write lock */
     uint32_t pid;
     uint32_t live_levels;
     uint32_t chunk_bytes;
+    bool is_small; /* began with little space */
 
-    /* Mapped parts of the file. */
-    sl_fmt_header *header;
-    sl_fmt_state *state;
-    sl_fmt_watermark *wm[SL_SECTION_LIMIT]; /* by kind; of level 0 for SL_SECTION_LIVE */
+    sl_fmt_state *state; /* in the file */
+
+    /* Where sections lie and how far they reach is decided by these copies alone (L12). */
+    const sl_fmt_header *header;                   /* = own_header */
+    sl_fmt_watermark marks[SL_FORMAT_SECTION_MAX]; /* by place in the section table */
+    sl_fmt_watermark *wm[SL_SECTION_LIMIT];        /* by kind; of level 0 for SL_SECTION_LIVE */
 
     sl_index strings, frames, stacks, sites;
     sl_library_slot libraries[SL_LIBRARY_SLOTS];
     uint64_t swept_ns;                        /* maintain only */
     uint32_t stuck_sections;                  /* maintain only: bit i = section i could not grow */
     uint64_t stuck_ns[SL_FORMAT_SECTION_MAX]; /* when it failed, to try again later */
-    uint64_t own_header[SL_FORMAT_HEADER_BYTES / 8]; /* as it is made, before it is copied */
+    uint64_t own_header[SL_FORMAT_HEADER_BYTES / 8];
 };
 
 /* What the calling thread has open. */
@@ -124,11 +127,25 @@ void sl__library_change(sl_log *log, const sl_fmt_site *site, uint64_t bytes, ui
 sl_status sl__log_reserve(sl_log *log, uint32_t section, uint64_t records, sl_error *err);
 void sl__log_grow(sl_log *log, uint64_t now_ns);
 /* Records of a section that are there before the first event. */
-uint64_t sl__log_first_records(const sl_fmt_section *section);
+uint64_t sl__log_first_records(const sl_fmt_section *section, bool is_small);
 
 /* Takes `n` records of a section that only grows: the number of the first one, or UINT64_MAX
  * when they do not fit below the reserved mark (counted as `lost`). */
 uint64_t sl__log_take(sl_log *log, sl_section_kind kind, uint64_t n, sl_health_kind lost);
+
+/* The mark in the file follows the one in memory, and never goes back (L12). */
+static inline void sl__mark_used(sl_log *log, const sl_fmt_watermark *own, uint64_t used) {
+    uint64_t *at = &log->state->marks[own - log->marks].used, seen = sl_get(at);
+    while (seen < used && !sl_swap(at, &seen, used))
+        continue;
+}
+
+/* Takes `n` numbers of a section that wraps around; the first of them. */
+static inline uint64_t sl__mark_add(sl_log *log, sl_fmt_watermark *own, uint64_t n) {
+    uint64_t first = sl_add(&own->used, n);
+    sl__mark_used(log, own, first + n);
+    return first;
+}
 
 static inline void sl__health(sl_log *log, sl_health_kind kind) {
     sl_add(&log->state->health[kind], 1);

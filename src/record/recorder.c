@@ -221,7 +221,7 @@ static void after_fork_in_child(void) {
         return;
     atomic_store(&sl_recorder_current, NULL);
     if (rec.log)
-        sl_log_after_fork_child(rec.log);
+        sl_log_after_fork_child(rec.log, false);
     rec.log = NULL;
     sl_stack_cache_clear();
     sl_native_clear();

@@ -23,6 +23,9 @@ static long countdown;  /* calls before the fault; below 0 = it has happened */
 static int fault(sl_sys_call call) {
     if (faulty_call == SL_SYS_UNLINK && call == SL_SYS_FTRUNCATE && countdown == 0)
         return EIO;
+    /* An old kernel: space is then reserved through a descriptor. */
+    if (faulty_call == SL_SYS_FALLOCATE && call == SL_SYS_MADVISE)
+        return EINVAL;
     if (call != faulty_call || countdown < 0)
         return 0;
     return countdown-- == 0 ? fault_errno : 0;
@@ -147,6 +150,7 @@ int main(int argc, char **argv) {
     } rows[] = {
         {SL_SYS_OPEN, {EACCES, EMFILE}},
         {SL_SYS_CLOSE, {EIO}},
+        {SL_SYS_LIFT, {EMFILE, EINVAL}},
         {SL_SYS_FSTAT, {EIO}},
         {SL_SYS_LOCK, {ENOLCK, EAGAIN}},
         {SL_SYS_FTRUNCATE, {EIO, EFBIG}},
@@ -154,7 +158,7 @@ int main(int argc, char **argv) {
         {SL_SYS_GETRLIMIT, {EPERM}},
         {SL_SYS_MMAP, {ENOMEM}},
         {SL_SYS_MUNMAP, {ENOMEM}},
-        {SL_SYS_MADVISE, {EINVAL}},
+        {SL_SYS_MADVISE, {EINVAL, EFAULT, EPERM}},
         {SL_SYS_PREAD, {EIO, -1}},
         {SL_SYS_PWRITE, {ENOSPC, -1}},
         {SL_SYS_UNLINK, {EPERM}},

@@ -248,7 +248,7 @@ static void the_child_of_a_fork_lets_go(void **state) {
     write_one(log, SL_EV_ALLOC, 0x1000, 1, 0);
     pid_t child = fork();
     if (child == 0) {
-        sl_log_after_fork_child(log);
+        sl_log_after_fork_child(log, false);
         pause();
     }
     write_one(log, SL_EV_ALLOC, 0x2000, 1, 0);
