@@ -3,7 +3,7 @@
  * functions up. Under `stormlog run` the recorder is in the process already; sl_record_step and
  * the marks then go to the same file.
  *
- * All functions may be called from any thread. Start and stop: one thread at a time. */
+ * All functions may be called from any thread, at any time, in any order. */
 #ifndef SL_RECORD_H
 #define SL_RECORD_H
 
@@ -48,8 +48,14 @@ SL_API void sl_record_stop(void);
 /* 1 while a recording is armed or under way, else 0. Since 0.1. */
 SL_API int sl_record_is_on(void);
 
-/* Path of the file, "" before the first memory event. Valid until the next start. Since 0.1. */
+/* Path of the newest file, "" before its first memory event. The text stays as it is until a second
+ * recording has begun after this one. Since 0.1. */
 SL_API const char *sl_record_path(void);
+
+/* The calling thread holds Python's GIL: from now on the recorder will see the end of the interpreter in
+ * time, and so may read the stacks of all Python threads; before, only the main thread's. Not needed
+ * under `stormlog run`. Does nothing where there is no Python. Since 0.1. */
+SL_API void sl_record_enter_python(void);
 
 /* Requests for memory that failed in this recording so far, also those whose error the program
  * caught; 0 when nothing is recorded. `stormlog export PATH --to oom-bundle` writes the evidence of

@@ -101,7 +101,7 @@ class Recording:
         self._is_owner = result == 0
         if self._is_owner:
             atexit.register(self._write_bundles)  # for programs that end without stop()
-        if not self._is_owner and not _record.is_on():
+        if not self._is_owner and os.environ.get("STORMLOG_DISABLE", "0") not in ("", "0"):
             logger.warning("nothing is recorded: STORMLOG_DISABLE is set")
         if self._oom_snapshot is not None:
             _observe_oom()

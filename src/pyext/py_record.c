@@ -12,6 +12,7 @@
 typedef struct recorder {
     int (*start)(const sl_record_options *options);
     void (*stop)(void);
+    void (*enter_python)(void);
     int (*is_on)(void);
     const char *(*path)(void);
     uint64_t (*oom_count)(void);
@@ -29,6 +30,7 @@ typedef struct symbol_row {
 static const symbol_row symbols[] = {
     {"sl_record_start", offsetof(recorder, start)},
     {"sl_record_stop", offsetof(recorder, stop)},
+    {"sl_record_enter_python", offsetof(recorder, enter_python)},
     {"sl_record_is_on", offsetof(recorder, is_on)},
     {"sl_record_path", offsetof(recorder, path)},
     {"sl_record_oom_count", offsetof(recorder, oom_count)},
@@ -109,6 +111,7 @@ static PyObject *record_start(PyObject *module, PyObject *args, PyObject *keywor
     options.ring_bytes = ring_bytes;
     options.dir = bytes ? PyBytes_AsString(bytes) : NULL;
     int result;
+    rec->enter_python();
     Py_BEGIN_ALLOW_THREADS result = rec->start(&options);
     Py_END_ALLOW_THREADS Py_XDECREF(bytes);
     return PyLong_FromLong(result);

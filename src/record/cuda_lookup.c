@@ -93,10 +93,23 @@ typedef void *(*dlsym_fn)(void *handle, const char *name);
 /* Read by the assembly below; set before it first jumps. */
 __attribute__((visibility("hidden"))) _Atomic(dlsym_fn) sl_real_dlsym;
 
+/* libc's own (libdl's before glibc 2.34), never another library's: a second copy of this one, or another
+ * tool, may have a dlsym too, which asks ours. */
+static int visit_libc(const sl_elf_view *view, void *found_ptr) {
+    const char *name = sl_elf_name(view);
+    void **found = found_ptr;
+    if (strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libdl.so", 8) == 0 ||
+        strncmp(name, "ld-musl", 7) == 0)
+        *found = sl_elf_find_symbol(view, "dlsym");
+    return *found != NULL;
+}
+
 static dlsym_fn find_real(void) {
     dlsym_fn real = atomic_load_explicit(&sl_real_dlsym, memory_order_acquire);
     if (SL_UNLIKELY(!real)) {
-        *(void **)&real = sl_elf_find_original("dlsym", sl_hooks);
+        void *found = NULL;
+        sl_elf_each(visit_libc, &found);
+        *(void **)&real = found ? found : sl_elf_find_original("dlsym", sl_hooks);
         atomic_store(&sl_real_dlsym, real);
     }
     return real;
@@ -126,7 +139,7 @@ sl_dlsym_answer sl_dlsym_find(void *handle, const char *name) {
     dlsym_fn real = find_real();
     /* Who loads a library asks for its functions before it calls them. */
     if (handle != RTLD_DEFAULT && handle != RTLD_NEXT)
-        sl_recorder_note_library(handle);
+        sl_recorder_note_library(handle, name);
     if (SL_LIKELY(!may_be_hooked(name)) || !real)
         return ask_real;
     sl_hook_id id = find_by_symbol(name);

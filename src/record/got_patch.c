@@ -2,12 +2,14 @@
 #include "record/got_patch.h"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "record/elf_view.h"
 #include "record/hook_table.h"
+#include "record/record_claim.h"
 
 #if defined(__x86_64__)
 #define RELOC_JUMP_SLOT R_X86_64_JUMP_SLOT
@@ -38,6 +40,7 @@ static size_t seen_cnt;
 static const Elf64_Dyn *opened[OPENED_MAX]; /* what sl_got_patch_opened was asked about last */
 static size_t opened_cnt;
 static atomic_flag is_busy = ATOMIC_FLAG_INIT; /* nobody waits for it */
+static atomic_bool is_waiting;                 /* for the loader's lock, perhaps */
 
 /* The symbol index each hook has in one library; 0 = it does not import it. */
 typedef struct hook_indexes {
@@ -159,7 +162,7 @@ static int collect_library(const sl_elf_view *view, void *batch_ptr) {
     size_t len = strlen(view->path);
     if (is_seen(view->low))
         return 0;
-    if (sl_elf_contains(view, sl_hooks) || len >= LIBRARY_PATH_CAP) {
+    if (sl_record_claim_is_in(view) || len >= LIBRARY_PATH_CAP) {
         set_seen(view->low);
         return 0;
     }
@@ -185,7 +188,9 @@ static int patch_library(const sl_elf_view *view, void *low) {
 }
 
 static void patch_when_ready(const library *row) {
+    atomic_store(&is_waiting, true);
     void *handle = dlopen(row->path[0] ? row->path : NULL, RTLD_LAZY | RTLD_NOLOAD);
+    atomic_store(&is_waiting, false);
     if (handle) { /* not for the vDSO, or when it is gone again */
         sl_elf_each(patch_library, (void *)&row->low);
         dlclose(handle);
@@ -305,7 +310,7 @@ static int visit_needed(const sl_elf_view *view, void *walk_ptr) {
     if (is_seen(view->low) || !is_needed(walk, view))
         return 0;
     set_seen(view->low);
-    if (!sl_elf_contains(view, sl_hooks))
+    if (!sl_record_claim_is_in(view))
         patch_view(view);
     add_needed(walk, view);
     walk->has_more = true;
@@ -339,11 +344,29 @@ void sl_got_patch_opened(void *handle) {
     end();
 }
 
+bool sl_got_is_waiting(void) {
+    return atomic_load(&is_waiting);
+}
+
 void sl_got_after_fork_child(void) {
+    atomic_store(&is_waiting, false);
     atomic_flag_clear(&is_busy);
 }
 
+/* A thread may still be at it, in a dlsym of the program's. One that waits for the loader is not waited for:
+ * what it has patched passes events by, and is restored the next time. */
+static bool begin_in_time(void) {
+    for (unsigned turn = 0; turn < 1u << 16; turn++) {
+        if (begin())
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
 void sl_got_restore(void) {
+    if (!begin_in_time())
+        return;
     forget_unloaded();
     while (patched_cnt > 0) {
         const got_slot *slot = &patched[--patched_cnt];
@@ -351,6 +374,7 @@ void sl_got_restore(void) {
     }
     seen_adds = seen_subs = 0;
     seen_cnt = opened_cnt = 0;
+    end();
 }
 
 size_t sl_got_patched_cnt(void) {

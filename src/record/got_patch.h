@@ -16,11 +16,14 @@ void sl_got_patch_if_changed(void);
  * the calling thread loads another one: unlike the above it touches only what is loaded for certain. */
 void sl_got_patch_opened(void *handle);
 
-/* Puts every old value back. Not while another thread may patch. */
+/* Puts every old value back. The helper, which patches too, is gone. */
 void sl_got_restore(void);
 
 /* In the child of a fork. */
 void sl_got_after_fork_child(void);
+
+/* Whether a thread that patches waits for the loader, whose lock a slow dlopen of the program may hold. */
+bool sl_got_is_waiting(void);
 
 /* Slots that hold a replacement now, and slots that could not be written. */
 size_t sl_got_patched_cnt(void);

@@ -16,6 +16,7 @@ static atomic_uint slot_high; /* slots at and above were never taken */
 static atomic_ullong refused_cnt;
 static pthread_key_t exit_key;
 static bool has_exit_key, has_membarrier;
+static atomic_uint main_tid; /* that of the main thread is the process id */
 static void (*exit_callback)(void);
 
 static void end_thread(void *slot_ptr) {
@@ -29,10 +30,12 @@ static void end_thread(void *slot_ptr) {
     atomic_store_explicit(&slot->is_inside, 0, memory_order_release);
     sl_guard_own = NULL;
     slot->phase = 0;
+    atomic_store_explicit(&slot->is_in_torch, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->owner_tid, 0, memory_order_release);
 }
 
 void sl_guard_init(void) {
+    atomic_store(&main_tid, (unsigned)getpid());
     if (!has_exit_key)
         has_exit_key = pthread_key_create(&exit_key, end_thread) == 0;
     has_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
@@ -64,22 +67,29 @@ sl_guard_slot *sl_guard_take_slot(void) {
     return NULL;
 }
 
-static bool is_empty(void) {
-    unsigned high = atomic_load(&slot_high);
-    for (unsigned i = 0; i < high; i++)
-        if (&slots[i] != sl_guard_own &&
-            atomic_load_explicit(&slots[i].is_inside, memory_order_acquire))
-            return false;
-    return true;
+static bool is_inside(const sl_guard_slot *slot) {
+    return atomic_load_explicit(&slot->is_inside, memory_order_acquire);
 }
 
-bool sl_guard_wait_empty(unsigned limit_ms) {
+static bool is_in_torch(const sl_guard_slot *slot) {
+    return atomic_load_explicit(&slot->is_in_torch, memory_order_acquire);
+}
+
+static bool is_any(bool (*is_set)(const sl_guard_slot *slot)) {
+    unsigned high = atomic_load(&slot_high);
+    for (unsigned i = 0; i < high; i++)
+        if (&slots[i] != sl_guard_own && is_set(&slots[i]))
+            return true;
+    return false;
+}
+
+static bool wait_for_none(bool (*is_set)(const sl_guard_slot *slot), unsigned limit_ms) {
     struct timespec pause = {0, 1000000};
     /* Where the kernel has no membarrier, a millisecond is a million times what a store needs to
      * leave the core. */
     if (!has_membarrier || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
         nanosleep(&pause, NULL);
-    for (unsigned waited = 0; !is_empty(); waited++) {
+    for (unsigned waited = 0; is_any(is_set); waited++) {
         if (waited >= limit_ms)
             return false;
         nanosleep(&pause, NULL);
@@ -87,13 +97,28 @@ bool sl_guard_wait_empty(unsigned limit_ms) {
     return true;
 }
 
+bool sl_guard_wait_empty(unsigned limit_ms) {
+    return wait_for_none(is_inside, limit_ms);
+}
+
+bool sl_guard_wait_out_of_torch(unsigned limit_ms) {
+    return wait_for_none(is_in_torch, limit_ms);
+}
+
+bool sl_guard_is_main(const sl_guard_slot *slot) {
+    return atomic_load(&slot->owner_tid) == atomic_load(&main_tid);
+}
+
 void sl_guard_after_fork_child(void) {
     unsigned high = atomic_load(&slot_high);
     for (unsigned i = 0; i < high; i++)
         if (&slots[i] != sl_guard_own) {
             atomic_store(&slots[i].is_inside, 0);
+            atomic_store(&slots[i].is_in_torch, 0);
             atomic_store(&slots[i].owner_tid, 0);
         }
+    if (sl_guard_own) /* the forking thread is the child's main one */
+        atomic_store(&sl_guard_own->owner_tid, (unsigned)getpid());
     sl_guard_init();
 }
 

@@ -20,8 +20,9 @@
 /* One thread's part; a cache line of its own. */
 typedef struct sl_guard_slot {
     _Alignas(64) atomic_uint is_inside;
-    atomic_uint owner_tid; /* 0 = free */
-    uint32_t phase;        /* private to the thread: phase_watch.c */
+    atomic_uint owner_tid;   /* 0 = free */
+    uint32_t phase;          /* private to the thread: phase_watch.c */
+    atomic_uint is_in_torch; /* inside torch's own table of CPU blocks: hook_torch.c */
 } sl_guard_slot;
 
 typedef struct sl_guard {
@@ -57,6 +58,12 @@ static inline void sl_guard_leave(const sl_guard *guard) {
 /* Waits until no thread but the calling one is inside, at most limit_ms. True when so. The caller
  * has already taken away what the threads would use (G1). */
 bool sl_guard_wait_empty(unsigned limit_ms);
+
+/* Waits until no other thread has is_in_torch set, at most limit_ms; as sl_guard_wait_empty. */
+bool sl_guard_wait_out_of_torch(unsigned limit_ms);
+
+/* Whether the slot is that of the process's main thread. */
+bool sl_guard_is_main(const sl_guard_slot *slot);
 
 /* Process start: registers for membarrier and for the end of threads. */
 void sl_guard_init(void);

@@ -52,29 +52,30 @@ void *sl_hook_find_original(sl_hook_id id) {
     return search.found;
 }
 
-typedef struct library_search {
+typedef struct caller_search {
     const char *name;
-    definer_range *range;
-} library_search;
+    const void *address;
+    bool is_found;
+} caller_search;
 
-static int visit_for_range(const sl_elf_view *view, void *search_ptr) {
-    const library_search *search = search_ptr;
-    if (strncmp(sl_elf_name(view), search->name, strlen(search->name)) != 0)
+static int visit_for_caller(const sl_elf_view *view, void *search_ptr) {
+    caller_search *search = search_ptr;
+    if (!sl_elf_contains(view, search->address))
         return 0;
-    atomic_store(&search->range->high, view->high);
-    atomic_store(&search->range->low, view->low);
+    search->is_found = strncmp(sl_elf_name(view), search->name, strlen(search->name)) == 0;
     return 1;
 }
 
-bool sl_hook_is_in_library(const char *name, const void *address) {
-    static definer_range range;
-    uintptr_t low = atomic_load_explicit(&range.low, memory_order_acquire);
-    if (SL_UNLIKELY(!low)) {
-        library_search search = {name, &range};
-        sl_elf_each(visit_for_range, &search);
-        low = atomic_load(&range.low);
-    }
-    return low && (uintptr_t)address >= low && (uintptr_t)address < atomic_load(&range.high);
+bool sl_hook_is_call_from(sl_caller_memo *memo, const char *name, const void *address) {
+    uintptr_t key = (uintptr_t)address;
+    _Atomic(uintptr_t) *slot = &memo->at[(key >> 4 ^ key >> 10) % SL_CALLER_MEMO_CNT];
+    uintptr_t known = atomic_load_explicit(slot, memory_order_relaxed);
+    if (SL_LIKELY(known >> 1 == key))
+        return known & 1;
+    caller_search search = {name, address, false};
+    sl_elf_each(visit_for_caller, &search);
+    atomic_store_explicit(slot, key << 1 | search.is_found, memory_order_relaxed);
+    return search.is_found;
 }
 
 SL_HOT bool sl_hook_is_in_definer(sl_hook_id id, const void *address) {

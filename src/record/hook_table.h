@@ -29,9 +29,17 @@ static inline void *sl_hook_original(sl_hook_id id) {
     return SL_LIKELY(original) ? original : sl_hook_find_original(id);
 }
 
-/* Whether `address` lies in the first library whose file name begins so. The first question about a
- * name looks through all libraries; one name per process is remembered. */
-bool sl_hook_is_in_library(const char *name, const void *address);
+/* The last answers about return addresses: address << 1 | answer. One memo for each name that is asked for. */
+#define SL_CALLER_MEMO_CNT 64
+
+typedef struct sl_caller_memo {
+    _Atomic(uintptr_t) at[SL_CALLER_MEMO_CNT];
+} sl_caller_memo;
+
+/* Whether this return address lies in a library whose file name begins so. Looks through all libraries when
+ * the address is not in the memo. Where a library was unloaded and another one has its place, the answer
+ * may be the old one's. */
+bool sl_hook_is_call_from(sl_caller_memo *memo, const char *name, const void *address);
 
 /* Whether `address` lies in the library that defines the original of this hook. */
 bool sl_hook_is_in_definer(sl_hook_id id, const void *address);

@@ -5,6 +5,8 @@
 #include "record/hook_table.h"
 #include "record/native_stack.h"
 #include "record/phase_watch.h"
+#include "record/py_exit.h"
+#include "record/pystack.h"
 #include "record/recorder.h"
 #include "record/sampler.h"
 #include "record/stack_cache.h"
@@ -57,10 +59,45 @@ static SL_HOT void add_origin(sl_log_event *event, const sl_capture *capture) {
         sl_backward_note_forward(stack.id);
 }
 
+/* The CPU allocator asks sl_hook_torch_enabled, enters the block into a table of its own, then reports. The
+ * table is a static object of torch's: gone once exit() destroys it, while threads may still allocate.
+ *
+ * (T1) A thread marks itself before it answers that the profiler is on, and looks once more after that; the
+ *      report takes the mark away. At exit the answer becomes "off", then those that are marked are
+ *      waited for (sl_hook_torch_leave): torch's table is not used after it is gone. */
+static void leave_torch(void) {
+    sl_guard_slot *slot = sl_guard_own;
+    if (slot)
+        atomic_store_explicit(&slot->is_in_torch, 0, memory_order_release);
+}
+
+static bool enter_torch(void) {
+    sl_guard_slot *slot = sl_guard_own;
+    if (SL_UNLIKELY(!slot) && !(slot = sl_guard_take_slot()))
+        return false;
+    atomic_store_explicit(&slot->is_in_torch, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst); /* the other half is the leaver's membarrier */
+    if (SL_LIKELY(sl_recorder_wants_cpu()))
+        return true;
+    leave_torch();
+    return false;
+}
+
+/* A block that torch's table does not know ends its free without a report and leaves the mark behind: such
+ * a thread is waited for in vain, once, at exit. */
+#define LEAVE_WAIT_MS 250
+
+void sl_hook_torch_leave(void) {
+    sl_recorder_drop_cpu();
+    sl_guard_wait_out_of_torch(LEAVE_WAIT_MS);
+}
+
 static SL_HOT void record(const torch_report *report) {
     torch_device device = device_of(report->device_word);
     bool is_host = device.type == DEVICE_TYPE_CPU;
     sl_capture capture;
+    if (is_host)
+        leave_torch();
     if ((is_host && !sl_recorder_wants_cpu()) || !sl_capture_begin(&capture))
         return;
     bool is_alloc = report->size >= 0;
@@ -136,6 +173,8 @@ SL_HOT void sl_hook_torch_report_20(void *ptr, int64_t size, size_t allocated, s
 static void record_oom(int64_t size, uint64_t allocated, uint64_t reserved, uint64_t device_word) {
     torch_device device = device_of(device_word);
     sl_capture capture;
+    if (device.type == DEVICE_TYPE_CPU)
+        leave_torch();
     if (!sl_capture_begin(&capture))
         return;
     sl_log_oom oom = {
@@ -175,19 +214,22 @@ void sl_hook_torch_grad_mode(bool is_enabled) {
     *(void **)&original = sl_hook_original(SL_HOOK_TORCH_GRAD_MODE);
     if (original)
         original(is_enabled);
+    static sl_caller_memo callers;
     sl_capture capture;
-    if (!atomic_load_explicit(&sl_recorder_current, memory_order_relaxed) ||
-        !sl_hook_is_in_library("libtorch_python", __builtin_return_address(0)) ||
+    if (!atomic_load_explicit(&sl_recorder_page.current, memory_order_relaxed) ||
+        !sl_hook_is_call_from(&callers, "libtorch_python", __builtin_return_address(0)) ||
         !sl_capture_begin(&capture))
         return;
     sl_stack_ref stack = sl_stack_cache_get(capture.log);
     sl_phase_note(capture.log, capture.guard.slot, stack);
     sl_capture_end(&capture);
+    if (SL_UNLIKELY(!sl_pystack_is_open_to_all()))
+        sl_py_exit_register(); /* Python called this: the GIL is held */
     if (is_enabled && (stack.flags & SL_FRAME_OPTIMIZER) && sl_recorder_settings()->has_tags)
         sl_tag_scan_border();
 }
 
 /* The CPU allocator asks this before each report. */
 SL_HOT bool sl_hook_torch_enabled(void) {
-    return sl_recorder_wants_cpu() || is_profiler_on();
+    return (sl_recorder_wants_cpu() && enter_torch()) || is_profiler_on();
 }

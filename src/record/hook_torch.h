@@ -30,6 +30,9 @@ SL_API void sl_hook_torch_oom_20(
 
 SL_API void sl_hook_torch_grad_mode(bool is_enabled) __asm__("_ZN3c108GradMode11set_enabledEb");
 
+/* exit() has begun: torch's CPU allocator no longer reports, and no thread is on the way to it (T1). */
+void sl_hook_torch_leave(void);
+
 SL_API bool sl_hook_torch_enabled(void) __asm__("_ZN3c1022memoryProfilingEnabledEv");
 
 #endif

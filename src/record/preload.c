@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "record/record_claim.h"
 #include "record/recorder.h"
 #include "record/torch_check.h"
 
@@ -25,6 +26,8 @@ __attribute__((constructor)) static void start(void) {
         return;
     sl_status status = sl_record_settings_load(&settings, &err);
     if (settings.is_disabled)
+        return;
+    if (!sl_record_claim_is_first()) /* the program's calls reach another copy, which records */
         return;
     if (status < 0 && !settings.is_quiet)
         sl_diag_say(&bad_setting, "%s; the default is used", err.text);

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "record/guard.h"
 #include "record/hook_cuda.h"
 #include "record/key_cache.h"
 #include "record/pystack_offsets.h"
@@ -33,6 +34,13 @@ static atomic_bool is_watching_modules;
 
 static py_runtime py;
 static _Atomic(int) py_state; /* sl_pystack_state; published last */
+
+/* Who may be read (X1, X2): everybody, or one thread. NULL means the main thread. */
+static atomic_bool is_open_to_all;
+static _Atomic(const sl_guard_slot *) only_slot;
+
+/* How long the end of the interpreter waits for threads that are just reading their stacks. */
+#define CLOSE_WAIT_MS 2000
 
 static inline uint64_t load_u64(const char *at) {
     uint64_t value;
@@ -167,8 +175,19 @@ static inline __attribute__((always_inline)) void walk(sl_pystack *stack, bool w
     stack->key = sl_key_mix(key ^ SL_KEY_A, SL_KEY_B) | (depth > 0);
 }
 
+static bool is_open_to_this_thread(void) {
+    const sl_guard_slot *only = atomic_load(&only_slot), *own = sl_guard_own;
+    if (atomic_load(&is_open_to_all))
+        return true;
+    return own && (only ? own == only : sl_guard_is_main(own));
+}
+
+static bool may_walk(sl_pystack_state state) {
+    return state == SL_PYSTACK_ON || (state == SL_PYSTACK_ONE && is_open_to_this_thread());
+}
+
 void sl_pystack_each(sl_pyframe_visit visit, void *arg) {
-    if (sl_pystack_get_state() != SL_PYSTACK_ON)
+    if (!may_walk(sl_pystack_get_state()))
         return;
     for (const char *frame = innermost_frame(); frame;
          frame = load_ptr(frame + py.layout.frame_previous)) {
@@ -284,7 +303,7 @@ static sl_pystack_state prove(void) {
     bool is_readable = find_innermost_safely(&frame);
     if (is_readable && !frame)
         return SL_PYSTACK_UNPROVEN;
-    sl_pystack_state state = SL_PYSTACK_ON;
+    sl_pystack_state state = atomic_load(&is_open_to_all) ? SL_PYSTACK_ON : SL_PYSTACK_ONE;
     if (!is_readable || !prove_chain(frame)) {
         py.reason = "its frames are not laid out as this version of Python should have them";
         state = SL_PYSTACK_REFUSED;
@@ -294,10 +313,10 @@ static sl_pystack_state prove(void) {
 }
 
 SL_HOT void sl_pystack_walk(sl_pystack *stack) {
-    int state = atomic_load_explicit(&py_state, memory_order_acquire);
-    if (SL_UNLIKELY(state == SL_PYSTACK_UNPROVEN))
-        state = (int)prove();
-    if (SL_LIKELY(state == SL_PYSTACK_ON)) {
+    sl_pystack_state state = sl_pystack_get_state();
+    if (SL_UNLIKELY(state == SL_PYSTACK_UNPROVEN && is_open_to_this_thread()))
+        state = prove();
+    if (SL_LIKELY(state == SL_PYSTACK_ON) || may_walk(state)) {
         if (SL_LIKELY(atomic_load_explicit(&module_code_cnt, memory_order_acquire) == 0))
             walk(stack, false);
         else
@@ -308,6 +327,32 @@ SL_HOT void sl_pystack_walk(sl_pystack *stack) {
     stack->depth = 0;
     stack->is_cut = false;
     stack->module = NULL;
+}
+
+/* --- Who may be read -------------------------------------------------------------------------- */
+
+static void change_state(sl_pystack_state from, sl_pystack_state to) {
+    int expected = (int)from;
+    atomic_compare_exchange_strong(&py_state, &expected, (int)to);
+}
+
+void sl_pystack_open_to_all(void) {
+    atomic_store(&is_open_to_all, true);
+    change_state(SL_PYSTACK_ONE, SL_PYSTACK_ON);
+}
+
+bool sl_pystack_is_open_to_all(void) {
+    return atomic_load_explicit(&is_open_to_all, memory_order_acquire);
+}
+
+/* A thread that was proving the layout meanwhile may set the state once more before it leaves the guard. */
+void sl_pystack_close_to_others(void) {
+    const sl_guard_slot *own = sl_guard_own;
+    atomic_store(&only_slot, own ? own : sl_guard_take_slot());
+    atomic_store(&is_open_to_all, false);
+    change_state(SL_PYSTACK_ON, SL_PYSTACK_ONE);
+    sl_guard_wait_empty(CLOSE_WAIT_MS);
+    change_state(SL_PYSTACK_ON, SL_PYSTACK_ONE);
 }
 
 /* --- Modules --------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The calling thread's Python stack, read without the GIL and without the Python API.
  *
- * Why that is safe: a thread's own chain of frames cannot change while the thread is inside C, and
- * only the own chain is ever read. No reference count is touched, nothing is written. The one
+ * Why that is safe: a thread's own chain of frames cannot change while the thread is inside C, only
+ * the own chain is ever read, and none once the interpreter has begun to end (py_exit.h). No reference count is touched, nothing is written. The one
  * function of Python that is called, PyGILState_GetThisThreadState, is a read of a thread-local
  * slot: it takes no lock and is NULL on threads Python does not know.
  *
@@ -51,6 +51,7 @@ typedef enum sl_pystack_state {
     SL_PYSTACK_ABSENT,   /* no Python in this process, or not asked for */
     SL_PYSTACK_REFUSED,  /* a Python whose frames this version cannot read; reason is set */
     SL_PYSTACK_UNPROVEN, /* layout chosen, no frame met yet */
+    SL_PYSTACK_ONE,      /* one thread's stacks are read: before and after all threads' may be */
     SL_PYSTACK_ON,
 } sl_pystack_state;
 
@@ -63,6 +64,15 @@ void sl_pystack_detach(void);
 sl_pystack_state sl_pystack_get_state(void);
 const char *sl_pystack_get_reason(void); /* static text for SL_PYSTACK_REFUSED, else "" */
 unsigned sl_pystack_get_minor(void);     /* of Python 3.minor, 0 when absent */
+
+/* The end of the interpreter will be seen in time (py_exit.h): stacks of all threads may be read. */
+void sl_pystack_open_to_all(void);
+bool sl_pystack_is_open_to_all(void);
+
+/* The interpreter ends, on the calling thread. When this returns no other thread is reading its stack, and
+ * none will. Waits for those that are, two seconds at the most: reading takes microseconds, and only a
+ * thread that left the recorder by longjmp never gets out. */
+void sl_pystack_close_to_others(void);
 
 /* The calling thread's stack; depth 0 when it has none. No lock, no system call (but for the one
  * proof), no allocation. */

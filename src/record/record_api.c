@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "record/control_lock.h"
 #include "record/got_patch.h"
 #include "record/phase_watch.h"
+#include "record/py_exit.h"
 #include "record/recorder.h"
 #include "stormlog/record.h"
 
@@ -42,13 +44,22 @@ int sl_record_start(const sl_record_options *options) {
     if (!settings.dir[0])
         strcpy(settings.dir, DEFAULT_DIR);
     settings.is_patching = true;
-    return sl_recorder_arm(&settings) ? 0 : -1;
+    if (!sl_recorder_arm(&settings))
+        return -1;
+    sl_recorder_patch();
+    return 0;
 }
 
 /* The helper patches too, so it must be gone before the slots are restored. */
 void sl_record_stop(void) {
+    sl_control_take();
     sl_recorder_close();
     sl_got_restore();
+    sl_control_give();
+}
+
+void sl_record_enter_python(void) {
+    sl_py_exit_register();
 }
 
 int sl_record_is_on(void) {

@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/record_helper.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
+#include "record/control_lock.h"
+
 #define TICK_MS     10
+/* How long a thread that is stuck is waited for all the same: it may only look so. */
+#define STUCK_MS    20
 /* The libraries' thread-local variables are taken from it; torch's are many. */
 #define STACK_BYTES (1024 * 1024)
 
+typedef enum helper_life {
+    LIFE_NONE,
+    LIFE_RUNNING,
+    LIFE_STOPPING, /* was told to stop, and could not be waited for */
+} helper_life;
+
 typedef struct helper {
-    pthread_t thread;
+    pthread_t thread; /* to be joined, unless LIFE_NONE */
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool is_running; /* has a thread to join; changed by start and stop only */
-    bool must_stop;  /* under lock */
+    _Atomic(helper_life) life; /* changed under the control lock only */
+    bool must_stop;            /* under lock */
+    bool has_left;             /* under lock: it will not look at must_stop again */
     sl_helper_task tasks[SL_HELPER_TASK_MAX];
     uint64_t due_ms[SL_HELPER_TASK_MAX];
     size_t task_cnt;
@@ -63,18 +73,19 @@ static void *helper_main(void *unused) {
         if (!own.must_stop)
             pthread_cond_timedwait(&own.wake, &own.lock, &deadline);
     }
+    own.has_left = true;
     pthread_mutex_unlock(&own.lock);
     return NULL;
 }
 
 static bool make_thread(void) {
     pthread_attr_t attr;
-    sigset_t all, before;
+    sigset_t mask, before;
     if (pthread_attr_init(&attr) != 0)
         return false;
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sl_control_fill_mask(&mask);
+    pthread_sigmask(SIG_SETMASK, &mask, &before);
     bool is_made = pthread_create(&own.thread, &attr, helper_main, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
@@ -90,37 +101,60 @@ static void init_wake(void) {
     pthread_condattr_destroy(&attr);
 }
 
+/* A thread that was told to stop and has not: it is told to go on, or, when it is past that, waited for. */
+static void settle(void) {
+    if (own.life != LIFE_STOPPING)
+        return;
+    pthread_mutex_lock(&own.lock);
+    bool goes_on = !own.has_left;
+    if (goes_on)
+        own.must_stop = false;
+    pthread_mutex_unlock(&own.lock);
+    if (!goes_on)
+        pthread_join(own.thread, NULL);
+    own.life = goes_on ? LIFE_RUNNING : LIFE_NONE;
+}
+
 bool sl_helper_start(const sl_helper_task *tasks, size_t task_cnt) {
-    if (own.is_running)
+    settle();
+    if (own.life == LIFE_RUNNING)
         return true;
     init_wake();
-    own.must_stop = false;
+    own.must_stop = own.has_left = false;
     own.task_cnt = task_cnt < SL_HELPER_TASK_MAX ? task_cnt : SL_HELPER_TASK_MAX;
     memcpy(own.tasks, tasks, own.task_cnt * sizeof *tasks);
     memset(own.due_ms, 0, sizeof own.due_ms);
-    own.is_running = make_thread();
-    return own.is_running;
+    own.life = make_thread() ? LIFE_RUNNING : LIFE_NONE;
+    return own.life == LIFE_RUNNING;
 }
 
-bool sl_helper_stop(unsigned limit_ms) {
-    if (!own.is_running)
+static bool wait_for_end(unsigned limit_ms, bool (*is_stuck)(void)) {
+    for (unsigned waited = 0; waited < limit_ms; waited += STUCK_MS) {
+        struct timespec deadline = deadline_in(CLOCK_REALTIME, STUCK_MS);
+        if (pthread_timedjoin_np(own.thread, NULL, &deadline) == 0)
+            return true;
+        if (is_stuck && is_stuck())
+            return false;
+    }
+    return false;
+}
+
+bool sl_helper_stop(unsigned limit_ms, bool (*is_stuck)(void)) {
+    if (own.life == LIFE_NONE)
         return true;
     pthread_mutex_lock(&own.lock);
     own.must_stop = true;
     pthread_cond_signal(&own.wake);
     pthread_mutex_unlock(&own.lock);
-    struct timespec deadline = deadline_in(CLOCK_REALTIME, limit_ms);
-    if (pthread_timedjoin_np(own.thread, NULL, &deadline) != 0)
-        return false;
-    own.is_running = false;
-    return true;
+    own.life = wait_for_end(limit_ms, is_stuck) ? LIFE_NONE : LIFE_STOPPING;
+    return own.life == LIFE_NONE;
 }
 
 bool sl_helper_is_running(void) {
-    return own.is_running;
+    return own.life == LIFE_RUNNING;
 }
 
 void sl_helper_after_fork_child(void) {
     pthread_mutex_init(&own.lock, NULL);
-    own.is_running = false;
+    own.life = LIFE_NONE;
 }

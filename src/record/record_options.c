@@ -114,6 +114,7 @@ sl_status sl_record_settings_load(sl_record_settings *settings, sl_error *err) {
         .alert_device_pct = SL_ALERT_DEFAULT_PCT,
         .alert_host_pct = SL_ALERT_DEFAULT_PCT,
         .is_disabled = is_set(SL_RECORD_ENV_DISABLE),
+        .is_shared = is_set(SL_RECORD_ENV_SHARE),
         .is_quiet = is_set(SL_RECORD_ENV_QUIET),
     };
     sl_status first = SL_OK;

@@ -26,6 +26,7 @@ typedef struct sl_record_settings {
     bool has_tags;          /* optimizers are asked for their tensors */
     bool has_modules;       /* stacks carry the path of the module that ran */
     bool is_quiet;
+    bool is_shared;   /* other users may read what is recorded */
     bool is_patching; /* hooks go into the GOT; else they are preloaded */
 } sl_record_settings;
 
@@ -42,6 +43,7 @@ typedef struct sl_record_settings {
     X(ALERT_HOST, "STORMLOG_ALERT_HOST", "percent of the host's memory, or off")          \
     X(TAGS, "STORMLOG_TAGS", "0: never look at the program's optimizers")                 \
     X(MODULES, "STORMLOG_MODULES", "1: the path of the running module in stacks")         \
+    X(SHARE, "STORMLOG_SHARE", "1: other users may read the recordings (0644, not 0600)") \
     X(QUIET, "STORMLOG_QUIET", "1: no line on standard error, whatever happens")
 
 typedef enum sl_record_env {

@@ -4,19 +4,26 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/diag.h"
 #include "record/alert_rules.h"
 #include "record/backward_map.h"
+#include "record/bus_guard.h"
+#include "record/control_lock.h"
 #include "record/got_patch.h"
+#include "record/hook_torch.h"
 #include "record/module_paths.h"
 #include "record/native_names.h"
 #include "record/native_stack.h"
 #include "record/phase_watch.h"
+#include "record/py_exit.h"
 #include "record/pystack.h"
+#include "record/record_claim.h"
 #include "record/record_helper.h"
 #include "record/record_identity.h"
 #include "record/sampler.h"
@@ -26,40 +33,55 @@
 #include "record/vmm_table.h"
 
 typedef enum recorder_state {
-    STATE_OFF,     /* never armed, failed, or closed: every event passes by */
-    STATE_READY,   /* armed; the first event opens the log */
-    STATE_OPENING, /* one thread is opening, others wait for it */
+    STATE_OFF,   /* never armed, failed, or closed: every event passes by */
+    STATE_READY, /* armed; the first event opens the log */
     STATE_OPEN,
-    STATE_PAUSED, /* around a fork: log kept, helper gone; the next event goes on */
 } recorder_state;
 
-#define FORK_STOP_MS 2000
-#define EXIT_STOP_MS 1000
+#define FORK_STOP_MS  2000
+#define EXIT_STOP_MS  1000
+#define LOCK_WAIT_MS  5000
+/* Of one process; a data loader with four workers makes so many in 64 epochs. */
+#define CHILD_CNT_MAX 256
+#define LOG_PATH_CAP  (SL_RECORD_PATH_CAP + 128)
 
+/* State and log change under the control lock only. */
 typedef struct recorder {
     atomic_int state;
-    _Atomic(sl_log *) log; /* owned; also in sl_recorder_current while events may use it */
-    bool wants_cpu;        /* before the large fields: every event reads it */
+    _Atomic(sl_log *)
+        log; /* owned; also in sl_recorder_page while events may use it without more ado */
+    atomic_bool wants_cpu; /* before the large fields: every event reads it */
+    atomic_bool is_exiting;
+    bool is_child;     /* of a fork */
+    unsigned fork_cnt; /* forks so far, along the line of parents */
     sl_record_settings settings;
-    char path[SL_RECORD_PATH_CAP + 128];
+    char paths[2]
+              [LOG_PATH_CAP]; /* the newest, and the one that was before it: somebody may read it */
+    _Atomic(const char *) path;
 } recorder;
 
-static recorder rec;
-_Atomic(sl_log *) sl_recorder_current;
+static recorder rec = {.path = ""};
+sl_recorder_page_t sl_recorder_page;
 
-static sl_diag_once open_failed, thread_failed, stacks_refused, native_refused;
+static sl_diag_once open_failed, thread_failed, stacks_refused, native_refused, file_lost,
+    too_many_children;
 
 /* --- The file ---------------------------------------------------------------------------------- */
 
 /* "rank3-python3-4711.slog"; after an exec the process has the same number, so a count follows. */
-static void make_path(const sl_record_identity *who, unsigned attempt) {
+static void make_path(char *path, const sl_record_identity *who, unsigned attempt) {
     char rank[32] = "", suffix[16] = "";
     if (who->rank >= 0)
         snprintf(rank, sizeof rank, "rank%d-", who->rank);
     if (attempt)
         snprintf(suffix, sizeof suffix, ".%u", attempt);
-    snprintf(rec.path, sizeof rec.path, "%s/%s%.40s-%d%s.slog", rec.settings.dir, rank,
+    snprintf(path, LOG_PATH_CAP, "%s/%s%.40s-%d%s.slog", rec.settings.dir, rank,
              program_invocation_short_name, (int)getpid(), suffix);
+}
+
+/* The one that no reader of sl_recorder_path can have. */
+static char *spare_path(void) {
+    return rec.paths[atomic_load(&rec.path) == rec.paths[0]];
 }
 
 static sl_status create_log(sl_error *err) {
@@ -70,26 +92,31 @@ static sl_status create_log(sl_error *err) {
         .local_rank = who.local_rank,
         .world_size = who.world_size,
     };
+    char *path = spare_path();
     sl_log_options options = {
         .struct_size = sizeof options,
-        .path = rec.path,
+        .path = path,
         .identity = &identity,
         .ring_bytes = rec.settings.ring_bytes,
+        .starts_small = rec.is_child,
+        .is_shared = rec.settings.is_shared,
     };
-    mkdir(rec.settings.dir, 0777); /* a failure shows in the next call */
+    mkdir(rec.settings.dir,
+          rec.settings.is_shared ? 0755 : 0700); /* a failure shows in the next call */
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
-        make_path(&who, attempt);
-        if (access(rec.path, F_OK) == 0)
+        make_path(path, &who, attempt);
+        if (access(path, F_OK) == 0)
             continue;
         sl_log *log;
         sl_status status = sl_log_create(&options, &log, err);
-        if (status == SL_OK)
+        if (status == SL_OK) {
             atomic_store(&rec.log, log);
-        else if (access(rec.path, F_OK) == 0)
+            atomic_store(&rec.path, path);
+        } else if (access(path, F_OK) == 0)
             continue; /* a process of another machine, with the same number, was faster */
         return status;
     }
-    return sl_fail(err, SL_E_OPEN, "'%s' and 999 more exist", rec.path);
+    return sl_fail(err, SL_E_OPEN, "'%s' and 999 more exist", path);
 }
 
 static void start_native_stacks(void) {
@@ -108,12 +135,30 @@ static void start_stacks(void) {
         sl_log_health_add(rec.log, SL_HEALTH_STACK_FAILURE, 1);
         sl_diag_say(&stacks_refused, "no Python stacks for Python 3.%u: %s", sl_pystack_get_minor(),
                     sl_pystack_get_reason());
-    }
+    } else
+        sl_py_exit_start();
 }
 
+/* Nothing more can be kept. Events pass by from now on; the memory stays, because threads may be writing to it. Tried
+ * again at the next turn while somebody has the lock: that may be who waits for this thread. */
+static void give_log_up(void) {
+    if (!sl_control_try())
+        return;
+    sl_diag_say(&file_lost,
+                "recording ended: '%s' was cut short, or its disk failed; the program runs on",
+                sl_recorder_path());
+    atomic_store(&rec.state, STATE_OFF);
+    atomic_store(&sl_recorder_page.current, NULL);
+    atomic_store(&rec.log, NULL);
+    sl_control_give();
+}
+
+/* The helper's tasks. Stop waits for the helper, so the log they load stays. */
 static void run_maintain(void) {
     sl_log *log = atomic_load(&rec.log);
-    if (log)
+    if (log && sl_bus_guard_has_caught())
+        give_log_up();
+    else if (log)
         sl_log_maintain(log);
 }
 
@@ -138,78 +183,123 @@ static void start_helper(void) {
     };
     if (sl_helper_start(tasks, SL_COUNT_OF(tasks)))
         return;
-    if (rec.log)
-        sl_log_health_add(rec.log, SL_HEALTH_HOOK_FAILURE, 1);
+    sl_log *log = atomic_load(&rec.log);
+    if (log)
+        sl_log_health_add(log, SL_HEALTH_HOOK_FAILURE, 1);
     sl_diag_say(&thread_failed, "no thread for the recorder; long recordings will be cut short");
 }
 
-static sl_log *publish(void) {
-    atomic_store_explicit(&sl_recorder_current, rec.log, memory_order_release);
-    atomic_store(&rec.state, STATE_OPEN);
-    return rec.log;
+/* --- Opening ----------------------------------------------------------------------------------- */
+
+/* Torch's static objects exist by now, so this runs before they are destroyed (T1 in hook_torch.c). */
+static void on_exit_begins(void) {
+    atomic_store(&rec.is_exiting, true);
+    sl_hook_torch_leave();
 }
 
-/* The calling thread alone is in STATE_OPENING. */
+static void register_at_exit(void) {
+    static bool is_registered;
+    if (!is_registered)
+        is_registered = atexit(on_exit_begins) == 0;
+}
+
+static bool is_child_too_many(void) {
+    if (!rec.is_child || rec.fork_cnt <= CHILD_CNT_MAX)
+        return false;
+    if (rec.fork_cnt == CHILD_CNT_MAX + 1)
+        sl_diag_say(
+            &too_many_children,
+            "%d children of this program were recorded; this one and those after it are not",
+            CHILD_CNT_MAX);
+    return true;
+}
+
+static void watch_for_faults(const sl_log *log) {
+    void *from;
+    size_t bytes;
+    sl_log_get_range(log, &from, &bytes);
+    sl_bus_guard_watch(from, bytes);
+}
+
+static sl_log *publish(void) {
+    sl_log *log = atomic_load(&rec.log);
+    atomic_store_explicit(&sl_recorder_page.current, log, memory_order_release);
+    return log;
+}
+
+/* Under the control lock. */
 static sl_log *open_log(void) {
     sl_error err = SL_ERROR_INIT;
-    if (create_log(&err) < 0) {
-        rec.path[0] = '\0';
-        sl_diag_say(&open_failed, "not recording: %s; the program runs on", err.text);
+    bool is_left_out = is_child_too_many();
+    if (is_left_out || create_log(&err) < 0) {
+        if (!is_left_out)
+            sl_diag_say(&open_failed, "not recording: %s; the program runs on", err.text);
         atomic_store(&rec.state, STATE_OFF);
         return NULL;
     }
+    watch_for_faults(rec.log);
+    register_at_exit();
     start_stacks();
     sl_phase_start(rec.log);
     sl_backward_start();
     sl_tag_scan_start(rec.log);
     sl_module_paths_start(rec.settings.has_modules && rec.settings.has_stacks);
     start_helper();
+    atomic_store(&rec.state, STATE_OPEN);
     return publish();
 }
 
+/* After a fork: the helper was stopped for it. */
+static sl_log *go_on(void) {
+    start_helper();
+    return publish();
+}
+
+static void after_unseen_fork(void);
+
+/* An event does not wait for the lock: while somebody forks, it is written without a helper; while somebody
+ * stops, the state says so at once; only the very first event waits until the recorder is there (C2). */
 sl_log *sl_recorder_open(void) {
     for (;;) {
         int state = atomic_load(&rec.state);
         if (state == STATE_OFF)
             return NULL;
-        if (state == STATE_OPEN)
-            return atomic_load_explicit(&sl_recorder_current, memory_order_acquire);
-        if (state == STATE_OPENING)
-            sched_yield();
-        else if (atomic_compare_exchange_strong(&rec.state, &state, STATE_OPENING)) {
-            if (state == STATE_READY)
-                return open_log();
-            start_helper();
-            return publish();
+        if (SL_UNLIKELY(!atomic_load(&sl_recorder_page.is_here)))
+            after_unseen_fork();
+        if (sl_control_try()) {
+            state = atomic_load(&rec.state);
+            sl_log *log = state == STATE_READY ? open_log() : state == STATE_OPEN ? go_on() : NULL;
+            sl_control_give();
+            return log;
         }
+        if (state == STATE_OPEN)
+            return atomic_load(&rec.log);
+        sched_yield();
     }
 }
 
 /* --- Fork ------------------------------------------------------------------------------------ */
 
-/* Takes the log away from all threads. False when it was not open. */
-static bool pause_log(void) {
-    int open = STATE_OPEN;
-    if (!atomic_compare_exchange_strong(&rec.state, &open, STATE_OPENING))
-        return false;
-    atomic_store(&sl_recorder_current, NULL);
-    return true;
-}
-
+/* Until after the fork the lock is held (C3). Events of other threads go on; the next one after the fork
+ * starts the helper again. */
 static void before_fork(void) {
-    bool was_open = pause_log();
-    sl_helper_stop(FORK_STOP_MS);
-    if (was_open)
-        atomic_store(&rec.state, STATE_PAUSED);
+    sl_control_take();
+    rec.fork_cnt++;
+    atomic_store(&sl_recorder_page.current, NULL);
+    sl_helper_stop(FORK_STOP_MS, sl_got_is_waiting);
 }
 
 /* Before the first event there is a helper only to patch libraries that come. */
 static void after_fork_in_parent(void) {
     if (atomic_load(&rec.state) == STATE_READY && rec.settings.is_patching)
         start_helper();
+    sl_control_give();
 }
 
-static void after_fork_in_child(void) {
+/* Only the calling thread exists. Where a signal handler forked, it may be in the middle of an event. */
+static void become_child(bool has_lock) {
+    bool is_inside = sl_guard_own && atomic_load(&sl_guard_own->is_inside);
+    rec.is_child = true;
     sl_guard_after_fork_child();
     sl_helper_after_fork_child();
     sl_got_after_fork_child();
@@ -217,24 +307,51 @@ static void after_fork_in_child(void) {
     sl_torch_profiler_after_fork_child();
     sl_sampler_after_fork_child();
     sl_vmm_after_fork_child();
-    if (atomic_load(&rec.state) == STATE_OFF)
+    sl_bus_guard_after_fork_child();
+    atomic_store(&sl_recorder_page.current, NULL);
+    sl_log_after_fork_child(atomic_exchange(&rec.log, NULL), is_inside);
+    if (atomic_load(&rec.state) != STATE_OFF) {
+        sl_stack_cache_clear();
+        sl_native_clear();
+        /* Whatever another thread of the parent was at, opening a log for example, ends here. */
+        atomic_store(&rec.state, STATE_READY);
+    }
+    atomic_store(&sl_recorder_page.is_here, true);
+    sl_control_after_fork_child(has_lock);
+}
+
+static void after_fork_in_child(void) {
+    become_child(true);
+}
+
+/* A child whose making called no handler has its first event. The caller is inside the guard; what it was in
+ * the parent is not known, so the memory of the parent's log is not given back. */
+static void after_unseen_fork(void) {
+    static atomic_flag is_busy = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&is_busy))
         return;
-    atomic_store(&sl_recorder_current, NULL);
-    if (rec.log)
-        sl_log_after_fork_child(rec.log, false);
-    rec.log = NULL;
-    sl_stack_cache_clear();
-    sl_native_clear();
-    /* Whatever another thread of the parent was at, opening a log for example, ends here. */
-    atomic_store(&rec.state, STATE_READY);
+    if (!atomic_load(&sl_recorder_page.is_here)) {
+        rec.fork_cnt++;
+        atomic_store(&rec.log, NULL);
+        become_child(false);
+    }
+    atomic_flag_clear(&is_busy);
 }
 
 /* --- Start and end ----------------------------------------------------------------------------- */
 
 static void end_thread(void) {
-    sl_log *log = atomic_load(&sl_recorder_current);
+    sl_log *log = atomic_load(&sl_recorder_page.current);
     if (log)
         sl_log_thread_exit(log);
+}
+
+/* Linux 4.14; without it a child that no handler sees would go on in its parent's log, as before. */
+static void guard_page(void) {
+    atomic_store(&sl_recorder_page.is_here, true);
+#ifdef MADV_WIPEONFORK
+    madvise(&sl_recorder_page, sizeof sl_recorder_page, MADV_WIPEONFORK);
+#endif
 }
 
 static void register_once(void) {
@@ -242,59 +359,81 @@ static void register_once(void) {
     if (is_registered)
         return;
     is_registered = true;
+    guard_page();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     sl_guard_on_thread_exit(end_thread);
 }
 
-bool sl_recorder_arm(const sl_record_settings *settings) {
-    if (settings->is_disabled || !settings->dir[0] || atomic_load(&rec.state) != STATE_OFF)
-        return false;
+static bool can_arm(const sl_record_settings *settings) {
+    return !settings->is_disabled && settings->dir[0] && atomic_load(&rec.state) == STATE_OFF &&
+           !atomic_load(&rec.is_exiting) && sl_record_claim_take();
+}
+
+static void arm(const sl_record_settings *settings) {
     rec.settings = *settings;
-    rec.wants_cpu =
-        settings->cpu == SL_CPU_ON || (settings->cpu == SL_CPU_AUTO && !sl_record_has_gpu());
-    rec.path[0] = '\0';
+    atomic_store(&rec.wants_cpu, settings->cpu == SL_CPU_ON ||
+                                     (settings->cpu == SL_CPU_AUTO && !sl_record_has_gpu()));
+    atomic_store(&rec.path, "");
     sl_alert_set_threshold(SL_ALERT_DEVICE_FULL, settings->alert_device_pct);
     sl_alert_set_threshold(SL_ALERT_HOST_FULL, settings->alert_host_pct);
     sl_diag_silence(settings->is_quiet);
     sl_guard_init();
     register_once();
     atomic_store(&rec.state, STATE_READY);
-    if (settings->is_patching) {
-        sl_got_patch_if_changed();
+}
+
+bool sl_recorder_arm(const sl_record_settings *settings) {
+    sl_control_take();
+    bool is_armed = can_arm(settings);
+    if (is_armed)
+        arm(settings);
+    sl_control_give();
+    return is_armed;
+}
+
+/* Patching may wait for the loader, so it is done without the lock (C1). */
+void sl_recorder_patch(void) {
+    sl_got_patch_if_changed();
+    sl_control_take();
+    if (atomic_load(&rec.state) != STATE_OFF)
         start_helper();
-    }
-    return true;
+    sl_control_give();
+}
+
+/* A thread that is still inside after this time may use the mapping for ever: it stays, and the file is
+ * left as after a kill, which loses nothing. */
+static void close_log(sl_log *log, bool is_helper_gone) {
+    if (!log || !is_helper_gone || !sl_guard_wait_empty(EXIT_STOP_MS))
+        return;
+    sl_phase_finish(log);
+    sl_sampler_finish(log);
+    sl_sampler_reset();
+    sl_bus_guard_end();
+    sl_log_close(log);
+    sl_stack_cache_clear();
+    sl_native_clear();
 }
 
 void sl_recorder_close(void) {
-    int state = STATE_READY;
-    if (atomic_compare_exchange_strong(&rec.state, &state, STATE_OFF)) {
-        sl_helper_stop(EXIT_STOP_MS);
+    if (!sl_control_take_within(LOCK_WAIT_MS))
         return;
-    }
-    if (state == STATE_PAUSED)
-        atomic_store(&rec.state, STATE_OFF);
-    else if (!pause_log())
-        return;
-    atomic_store(&rec.state, STATE_OFF);
-    bool is_helper_gone = sl_helper_stop(EXIT_STOP_MS);
-    /* A thread that is still inside after this time may use the mapping for ever: it stays, and
-     * the file is left as after a kill, which loses nothing. */
-    if (is_helper_gone && sl_guard_wait_empty(EXIT_STOP_MS)) {
-        sl_phase_finish(rec.log);
-        sl_sampler_finish(rec.log);
-        sl_sampler_reset();
-        sl_log_close(rec.log);
-        sl_stack_cache_clear();
-        sl_native_clear();
-    }
-    rec.log = NULL;
+    bool was_on = atomic_exchange(&rec.state, STATE_OFF) != STATE_OFF;
+    atomic_store(&sl_recorder_page.current, NULL);
+    sl_log *log = atomic_exchange(&rec.log, NULL);
+    bool is_helper_gone = sl_helper_stop(EXIT_STOP_MS, NULL);
+    close_log(log, is_helper_gone);
+    if (was_on)
+        sl_record_claim_give();
+    sl_control_give();
 }
 
-void sl_recorder_note_library(void *handle) {
+void sl_recorder_note_library(void *handle, const char *name) {
     int saved_errno = errno;
-    if (atomic_load_explicit(&rec.state, memory_order_acquire) != STATE_OFF)
+    if (atomic_load_explicit(&rec.state, memory_order_acquire) != STATE_OFF) {
         sl_got_patch_opened(handle);
+        if (rec.settings.has_stacks && name && strncmp(name, "PyInit_", 7) == 0)
+            sl_py_exit_register();
+    }
     errno = saved_errno;
 }
 
@@ -303,7 +442,7 @@ bool sl_recorder_is_armed(void) {
 }
 
 const char *sl_recorder_path(void) {
-    return rec.path;
+    return atomic_load(&rec.path);
 }
 
 const sl_record_settings *sl_recorder_settings(void) {
@@ -311,5 +450,9 @@ const sl_record_settings *sl_recorder_settings(void) {
 }
 
 SL_HOT bool sl_recorder_wants_cpu(void) {
-    return rec.wants_cpu;
+    return atomic_load_explicit(&rec.wants_cpu, memory_order_relaxed);
+}
+
+void sl_recorder_drop_cpu(void) {
+    atomic_store(&rec.wants_cpu, false);
 }

@@ -38,6 +38,7 @@ static const field_row device_fields[] = {
 
 static const sl_counters_ops *back_end;  /* NULL = not open */
 static sl_error refused = SL_ERROR_INIT; /* why no back end works here; it is asked only once */
+static atomic_bool is_reading;           /* the helper is inside the back end's library */
 
 static void put(sl_log *log, const field_row *row, int device, const void *sample,
                 const char *why) {
@@ -126,12 +127,14 @@ void sl_sampler_run(sl_log *log) {
     run_tags(log);
     if (!devices)
         return;
+    atomic_store(&is_reading, true);
     open_back_end(log);
     for (int i = 0; i < DEVICE_MAX; i++)
         if (devices >> i & 1) {
             sl_log_maintain(log); /* room for the counters of one more device */
             run_device(log, i);
         }
+    atomic_store(&is_reading, false);
 }
 
 void sl_sampler_finish(sl_log *log) {
@@ -150,5 +153,8 @@ void sl_sampler_after_fork_child(void) {
     sl_alert_reset();
     back_end = NULL;
     refused = (sl_error)SL_ERROR_INIT;
+    /* The library's own locks may be held by a thread that does not exist here. */
+    if (atomic_exchange(&is_reading, false))
+        (void)sl_fail(&refused, SL_E_SYSTEM, "the parent was reading its counters while it forked");
     atomic_store(&sl_sampler_devices, 0);
 }
