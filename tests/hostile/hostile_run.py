@@ -75,7 +75,7 @@ class Case:
     every_python: bool = False
     has_cuda: bool = False  # makes sense on a real device, too
     needs: Sequence[str] = ()  # root, unshare
-    timeout_s: int = 90
+    timeout_s: int = 60
     repeat: int = 1
     soak: int = 0  # repetitions in the suite soak; 0: not there
     python: str = ""
