@@ -45,7 +45,7 @@ if first != "checkpoint":
 if first != "log":
     log = os.open("small.log", os.O_RDWR | os.O_APPEND)
 os.write(log, b"hello\\n")
-hold(20000 if KIND == "cuda" else 300000)
+hold(20000 if KIND == "cuda" else 150000)
 time.sleep(0.3)
 os.write(log, b"again\\n")
 for file in files:
@@ -79,7 +79,7 @@ os.dup2(null, 1023)
 os.closerange(3, 1023)
 for number in range(3, 256):
     os.dup2(1023, number)
-hold(300000)
+hold(150000)
 time.sleep(0.2)
 say(table())
 for number in range(3, 256):
@@ -98,7 +98,7 @@ top = min(soft, 1024)
 for number in range(3, top):
     if number != mine:
         os.dup2(mine, number)
-hold(300000)
+hold(150000)
 time.sleep(0.2)
 os.write(mine, b"written at the end\\n")
 os.lseek(mine, 0, os.SEEK_SET)
@@ -123,7 +123,7 @@ except OSError as error:
 say([number for number in opened if number < 100])
 if sys.argv[1] == "before":
     begin()
-hold(200000)
+hold(120000)
 time.sleep(0.2)
 for number in opened:
     os.close(number)
@@ -148,7 +148,7 @@ def look():
         try_it("kind of %d" % number, lambda: oct(os.fstat(number).st_mode & 0o170000))
 look()
 begin()
-for i in range(300):
+for i in range(100):
     for number in (1, 2):
         try_it("write %d" % number, os.write, number, b"step %d: an ordinary line of a training, loss=0.123\\n" % i)
     try_it("read", os.read, 0, 8)
@@ -171,7 +171,7 @@ LIST = "import os; print(sorted(int(name) for name in os.listdir('/proc/self/fd'
 mine = os.open("mine.dat", os.O_CREAT | os.O_RDWR, 0o600)
 os.set_inheritable(mine, True)
 begin()
-hold(200000)
+hold(120000)
 time.sleep(0.1)
 clean = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HOSTILE_LIBRARY")}
 for env in (clean, None):  # None: the child is recorded, too
@@ -195,7 +195,7 @@ def numbers(what):
 numbers("before")
 begin()
 numbers("after the first event")
-hold(300000)
+hold(150000)
 time.sleep(0.2)
 numbers("after the recording has grown")
 thread = threading.Thread(target=numbers, args=("in a thread",))
@@ -238,7 +238,7 @@ def standard_three():
         for where, words in (("outer", {"outer": ["sh", "-c", shell, "sh"]}), ("inner", {"inner": ["sh", "-c", shell, "sh"]})):
             yield Case(f"{name} ({'before' if where == 'outer' else 'under'} stormlog run)",
                        "the numbers 0 to 2 stay the program's; what it writes there never reaches the recording",
-                       STANDARD_THREE, modes=("run", "api") if where == "inner" else ("run",), allocs=300000,
+                       STANDARD_THREE, modes=("run", "api") if where == "inner" else ("run",), allocs=100000,
                        has_cuda=where == "inner" and number in (4, 7), **words)
 
 
@@ -261,6 +261,6 @@ CASES = [
     Case("exhausted before", "no descriptor is left at the first event: the program runs on", EXHAUSTED, args=["before"], allocs=0),
     Case("exhausted running", "descriptors run out later: the program runs on with its own numbers", EXHAUSTED, args=["running"]),
     *standard_three(),
-    Case("children", "no descriptor of the recorder crosses an exec", CHILD_COUNT, allocs=200000),
-    Case("numbers", "open() gives the number it would have given", NUMBERS, every_python=True),
+    Case("children", "no descriptor of the recorder crosses an exec", CHILD_COUNT, allocs=120000),
+    Case("numbers", "open() gives the number it would have given", NUMBERS),
 ]

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Every way a program can end, while threads allocate."""
 
-from hostile_run import Case
+import glob
+import os
+
+import slog_totals
+import tap
+from hostile_run import Case, Outcome
 
 PYTHON_END = """
 import atexit, os, signal, sys, threading, time
@@ -111,18 +116,48 @@ time.sleep(0.1)
 say("ends")
 """
 
-TENSOR_DAEMONS = """
-import threading, time
-from hostile_events import KIND, begin, churn, say
+# Children count in shared memory what they have done; the counts go beside the recordings.
+KILLED = """
+import mmap, os, random, signal, struct, sys, time
+from hostile_events import RUN_FOLDER, begin, churn, say
 begin()
-def work():
-    while True:
-        churn(10)
-for _ in range(3):
-    threading.Thread(target=work, daemon=True).start()
-time.sleep(0.2)
-say("ends")
+shared = mmap.mmap(-1, 4096)
+dice = random.Random(5)
+lines = []
+for _ in range(12):
+    shared[0:8] = struct.pack("<Q", 0)
+    child = os.fork()
+    if child == 0:
+        done = 0
+        while True:
+            churn(1)
+            done += 1
+            shared[0:8] = struct.pack("<Q", done)
+    time.sleep(dice.uniform(0.003, 0.1))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    lines.append("%d %d" % (child, struct.unpack("<Q", shared[0:8])[0]))
+if RUN_FOLDER:
+    with open(os.path.join(RUN_FOLDER, "counts"), "w") as file:
+        file.write("\\n".join(lines))
+say("killed")
 """
+
+
+def nothing_lost(found: Outcome) -> None:
+    """A child that is killed before its first allocation has ended may leave a file without a header."""
+    recorded = {}
+    for path in glob.glob(os.path.join(glob.escape(found.run), "*.slog")):
+        try:
+            totals = slog_totals.load(path)
+            recorded[totals.pid] = totals.sum("alloc_cnt")
+        except ValueError:
+            continue
+    with open(os.path.join(found.run, "counts")) as file:
+        done = dict(tuple(int(word) for word in line.split()) for line in file)
+    lost = {pid: (count, recorded.get(pid)) for pid, count in done.items() if count and not count <= recorded.get(pid, 0) <= count + 1}
+    tap.equal(lost, {}, "children with allocations done and allocations recorded that do not agree")
+
 
 PYTHON_ENDS = {
     "thread_exit": (6, "sys.exit in a thread ends the thread only"),
@@ -170,8 +205,9 @@ CASES = [
     Case("daemons finalized torch", "the same with a real torch", FINALIZED, kind="torch", has_cuda=True, soak=20),
     Case("daemons torch", "threads that allocate through the end of the process", DAEMONS, kind="torch", repeat=3, soak=40,
          has_cuda=True),
-    Case("daemon tensors", "daemon threads that make tensors through the end of the process", TENSOR_DAEMONS, kind="torch",
-         has_cuda=True, soak=20),
+    Case("static program", "a program that cannot be recorded runs as it is", ["hostile_static"], exit=3, modes=("run",), allocs=None),
+    Case("killed children", "kill -9 at any moment loses nothing that was recorded", KILLED, modes=("run",), allocs=None, check=nothing_lost,
+         soak=10),
     Case("embedded twice", "a program that ends its Python and begins another", ["hostile_embed", "twice"]),
     Case("embedded threads", "native threads allocate while the embedded Python comes and goes", ["hostile_embed", "threads"]),
 ]

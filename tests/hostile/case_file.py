@@ -55,7 +55,7 @@ for path in recordings():
     spoil(path)
 hold(50000 if KIND == "fake" else 3000)
 time.sleep(0.25)  # the helper thread has had its turn
-hold(400000 if KIND == "fake" else 3000)
+hold(150000 if KIND == "fake" else 3000)
 if os.fork() == 0:
     churn(100)  # a child makes its own file, in whatever is left
     os._exit(0)
@@ -85,7 +85,7 @@ if sys.argv[1] == "later":
 else:
     begin()
     kit.kit_start(2)
-hold(500000)
+hold(300000)
 time.sleep(0.3)
 if os.fork() == 0:
     churn(100)
@@ -121,9 +121,8 @@ def tmpfs(options):
     return ["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o {options} tmpfs 'RUN' && exec \"$@\"", "sh"]
 
 
-def spoiled(how, proves, *args, **more):
-    name = " ".join([how, *args])
-    return Case(name, proves, ABUSE, args=[how, *args], exit=7, **{"allocs": None, **more})
+def spoiled(how, proves, *args, name="", **more):
+    return Case(name or " ".join([how, *args]), proves, ABUSE, args=[how, *args], exit=7, allocs=None, **more)
 
 
 CASES = [
@@ -138,7 +137,7 @@ CASES = [
     spoiled("readonly", "the run folder and its file become read-only"),
     spoiled("replace", "another file takes the name"),
     spoiled("folder", "a folder takes the name"),
-    spoiled("trunc0 torch", "a file cut to nothing does not end a program with a real torch", kind="torch"),
+    spoiled("trunc0", "a file cut to nothing does not end a program with a real torch", name="trunc0 torch", kind="torch"),
     Case("disk full 2m", "no room for the file", FULL, args=["first"], exit=7, allocs=None, outer=tmpfs("size=2m"),
          needs=["root", "unshare"]),
     Case("disk full 24m", "no room to grow", FULL, args=["first"], exit=7, allocs=None, outer=tmpfs("size=24m"),
@@ -155,5 +154,6 @@ CASES = [
            ["hostile_identity", "limit_fsize", str(size)], exit=7, allocs=None) for size in (8, 1024, 16384)],
     *[Case(f"RLIMIT_AS {room} MiB", "a limit on address space leaves the program its own memory",
            ["hostile_identity", "limit_as", str(room)], exit=7, allocs=None) for room in (1, 16, 64)],
+    *[Case(f"RLIMIT_AS {room} MiB first", "the same limit before the first event", ["hostile_identity", "limit_as", str(room)],
+           exit=7, allocs=None, env={"HOSTILE_LATE": "1"}) for room in (1, 64)],
 ]
-CASES[[case.name for case in CASES].index("trunc0 torch")].args = ["trunc0"]

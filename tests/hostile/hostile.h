@@ -39,6 +39,17 @@ __attribute__((constructor(101))) static void load_fakes(void) {
 #endif
 
 static atomic_int is_over;
+static void *recorder;
+
+/* Before main changes what can be seen and done. */
+__attribute__((constructor(102))) static void load_recorder(void) {
+    const char *path = getenv("HOSTILE_LIBRARY");
+    recorder = path ? dlopen(path, RTLD_NOW) : NULL;
+    if (path && !recorder) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(95);
+    }
+}
 
 /* count blocks, each freed before the next one comes. */
 static inline void churn(long count, uint64_t base) {
@@ -57,15 +68,12 @@ static inline void hold(long count, uint64_t base) {
 /* Starts a recording from inside where the runner asks for it (HOSTILE_LIBRARY), else the recorder is preloaded or
  * absent. Then the first event. */
 static inline void begin(void) {
-    const char *path = getenv("HOSTILE_LIBRARY");
-    if (path) {
-        void *library = dlopen(path, RTLD_NOW);
+    if (recorder) {
         int (*start)(const sl_record_options *) =
-            library ? (int (*)(const sl_record_options *))dlsym(library, "sl_record_start") : NULL;
+            (int (*)(const sl_record_options *))dlsym(recorder, "sl_record_start");
         sl_record_options options = {.struct_size = sizeof options, .cpu = SL_RECORD_CPU_ON};
         if (!start || start(&options) != 0) {
-            fprintf(stderr, "the recording could not be started: %s\n",
-                    library ? "refused" : dlerror());
+            fprintf(stderr, "the recording could not be started\n");
             exit(99);
         }
     }

@@ -27,9 +27,9 @@ static int is_first;
 static void work(void) {
     pthread_t thread;
     int has_thread = pthread_create(&thread, NULL, spin, (void *)1) == 0;
-    hold(300000, 0x100000000);
-    usleep(100000);
-    hold(100000, 0x200000000);
+    hold(100000, 0x100000000);
+    usleep(50000);
+    hold(50000, 0x200000000);
     pid_t child = fork();
     if (child == 0) {
         churn(100, 0x100000);
@@ -179,11 +179,8 @@ static int run_title(void) {
     char *low = arguments[0], *high = low;
     for (char **word = arguments; *word; word++)
         high = *word + strlen(*word) + 1;
-    for (char **word = environ; *word; word++) {
+    for (char **word = environ; *word; word++)
         high = *word + strlen(*word) + 1;
-        if (is_first && getenv("HOSTILE_LIBRARY"))
-            continue;
-    }
     static char *copies[512];
     size_t n = 0;
     for (; environ[n] && n + 1 < 512; n++)

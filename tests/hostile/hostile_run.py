@@ -25,8 +25,11 @@ import tap
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEBIAN_PYTHON = "/usr/bin/python3"
 WHERE_PYTHONS_ARE = ["/usr/bin/python3.[0-9]*", "/usr/local/bin/python3.[0-9]*", os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")]
-# What torch itself says in the mode api: "CPU memory is recorded only when asked for" in docs/inside-the-process.md.
-NOT_OURS_TO_COMPARE = re.compile(r"stormlog: |\[W.*Memory block of unknown size was allocated before the profiling")
+OWN_LINE = re.compile(r"stormlog: ")
+# What torch itself says where a recording is started from inside: "CPU memory is recorded only when asked for" in
+# docs/inside-the-process.md.
+LINE_OF_TORCH = re.compile(r".*Memory block of unknown size was allocated before the profiling|WARNING: Logging before InitGoogleLogging")
+TEXT_BYTES = 1 << 16  # files up to this size are compared line by line
 HEAD_BYTES = 1 << 20
 
 
@@ -204,7 +207,8 @@ class Running:
         texts = [self.read(file) for file in self.files[1:]]
         for file in self.files:
             file.close()
-        err = "".join(line for line in texts[1].splitlines(True) if not NOT_OURS_TO_COMPARE.match(line))
+        err = "".join(line for line in texts[1].splitlines(True) if not OWN_LINE.match(line)
+                      and not (self.mode.startswith("api") and LINE_OF_TORCH.match(line)))
         return Outcome(self.mode, code if code >= 0 else 128 - code, texts[0], err, left_behind(self.work),
                        os.path.join(self.folder, "run"), hang)
 
@@ -233,9 +237,19 @@ def describe_threads(leader: int) -> str:
                 name, where = (read_text(f"/proc/{pid}/task/{task}/{part}") for part in ("comm", "wchan"))
                 call = read_text(f"/proc/{pid}/task/{task}/syscall").split(" ")[0]
                 lines.append(f"process {pid} thread {task} '{name}' waits in {where} (system call {call})")
+            lines.append(stacks_of(pid) if shutil.which("gdb") else "")
         except OSError:
             continue
     return "\n".join(lines) or "its processes could not be listed"
+
+
+def stacks_of(pid: int) -> str:
+    command = ["gdb", "-q", "-batch", "-p", str(pid), "-ex", "set print frame-arguments none", "-ex", "thread apply all bt 7"]
+    try:
+        text = tap.run(command, timeout=30).stdout
+    except subprocess.TimeoutExpired:
+        return ""
+    return "\n".join(line[:110] for line in text.splitlines() if re.match(r"Thread|#", line))
 
 
 def read_text(path: str) -> str:
@@ -260,6 +274,9 @@ def left_behind(folder: str) -> Dict[str, tuple]:
                 digest = os.readlink(path)
             size = facts.st_size if stat.S_ISREG(facts.st_mode) else 0
             found[os.path.relpath(path, folder)] = (stat.filemode(facts.st_mode), size, digest)
+            if digest and size <= TEXT_BYTES and stat.S_ISREG(facts.st_mode):
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, folder)] += (file.read().decode("utf-8", "replace"),)
     return found
 
 
@@ -283,7 +300,7 @@ def name_of(code: int) -> str:
         return str(code)
 
 
-def shorten(text: str, limit: int = 2500) -> str:
+def shorten(text: str, limit: int = 1500) -> str:
     return text if len(text) <= limit else text[:limit // 2] + "\n[…]\n" + text[-limit // 2:]
 
 
@@ -298,9 +315,11 @@ def differences(plain: Outcome, found: Outcome) -> List[str]:
         if mine != theirs and not (what == "standard error" and found.code != plain.code):
             result.append(f"{what} differs:\n{shorten(tap.text_diff(mine, theirs))}")
     for name in sorted(set(plain.files) | set(found.files)):
-        mine, theirs = plain.files.get(name, "is absent"), found.files.get(name, "is absent")
+        mine, theirs = plain.files.get(name, ("absent",)), found.files.get(name, ("absent",))
         if mine != theirs:
-            result.append(f"file '{name}': plain {mine}, recorded {theirs}")
+            result.append(f"file '{name}': plain {mine[:3]}, recorded {theirs[:3]}")
+            if len(mine) == len(theirs) == 4:
+                result[-1] += "\n" + shorten(tap.text_diff(mine[3], theirs[3]), 800)
     return result
 
 
