@@ -199,12 +199,15 @@ NATIVE_ENDS = {
 CASES = [
     *[Case(f"Python {how}", proves, PYTHON_END, args=[how], exit=code, has_cuda=how in ("error", "_exit", "term", "kill", "atexit"))
       for how, (code, proves) in PYTHON_ENDS.items()],
-    *[Case(f"native {how}", proves, ["hostile_exit", how], exit=code) for how, (code, proves) in NATIVE_ENDS.items()],
+    *[Case(f"native {how}", proves, ["hostile_exit", how], exit=code, timeout_s=40)
+      for how, (code, proves) in NATIVE_ENDS.items()],
     Case("daemons finalized", "daemon threads in native code read no stack of an interpreter that is gone", FINALIZED,
          every_python=True, soak=30),
     Case("daemons finalized torch", "the same with a real torch", FINALIZED, kind="torch", has_cuda=True, soak=20),
     Case("daemons torch", "threads that allocate through the end of the process", DAEMONS, kind="torch", repeat=3, soak=40,
          has_cuda=True),
+    Case("closing lines", "what stormlog run says at the end comes on standard error, with the program's exit code", PYTHON_END,
+         args=["thread_exit"], exit=6, modes=("run",), options=()),
     Case("static program", "a program that cannot be recorded runs as it is", ["hostile_static"], exit=3, modes=("run",), allocs=None),
     Case("killed children", "kill -9 at any moment loses nothing that was recorded", KILLED, modes=("run",), allocs=None, check=nothing_lost,
          soak=10),

@@ -172,10 +172,11 @@ def disk_use_below(limit: int):
 
 
 CASES = [
-    Case("fork storm", "4 threads fork at once while 3 allocate: no child fails, the helper thread is back", STORM, args=["25"],
+    Case("fork storm", "4 threads fork at once while 3 allocate: no child fails, the helper thread is back", STORM, args=["10"],
          soak=15),
-    Case("fork storm torch", "the same with tensors", STORM_TORCH, kind="torch", soak=10),
-    Case("start and stop against fork", "recordings begin and end while another thread forks", START_STOP, args=["60"],
+    Case("fork storm torch", "children forked while 3 threads make tensors: torch's own locks are not held in them", STORM_TORCH,
+         kind="torch", timeout_s=40, soak=10),
+    Case("start and stop against fork", "recordings begin and end while another thread forks", START_STOP, args=["30"],
          modes=("api",), allocs=None, soak=10),
     Case("slow library", "a fork does not wait for a library that loads slowly, and the helper thread comes back", SLOW_LIBRARY),
     *[Case(f"native {name}", proves, ["hostile_fork", name], soak=10) for name, proves in {

@@ -22,5 +22,5 @@ CASES = [
     for name, (code, proves) in ROWS.items()
 ] + [
     Case(f"{name} native stacks", "the same with --stacks native", ["hostile_signals", name], modes=("run",),
-         options=["--stacks", "native"], soak=20) for name in ("coroutines", "coroutines_guarded", "profile_storm")
+         options=["-q", "--stacks", "native"], soak=20) for name in ("coroutines", "coroutines_guarded", "profile_storm")
 ]

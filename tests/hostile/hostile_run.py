@@ -71,7 +71,7 @@ class Case:
     outer: Sequence[str] = ()  # put before the whole command; RUN and WORK in it are the folders
     inner: Sequence[str] = ()  # put before the program, after `stormlog run --`
     env: Dict[str, str] = field(default_factory=dict)
-    options: Sequence[str] = ()  # of `stormlog run`
+    options: Sequence[str] = ("-q",)  # of `stormlog run`; without -q it also analyzes what it recorded
     allocs: Optional[int] = 1  # recorded allocations of all processes together, at least; None: no recording is expected
     is_checked: bool = True  # by `stormlog fsck`
     check: Optional[Callable[["Outcome"], None]] = None  # more, for a recorded program
@@ -114,7 +114,7 @@ def every_python() -> Dict[str, str]:
 def expand(cases: List[Case], setting: Setting) -> List[Case]:
     """The cases that run with this setting, those for every Python once per interpreter."""
     if setting.device == "cuda":
-        return [replace(case, kind="torch", python=setting.python, every_python=False, name=case.name + " (CUDA)")
+        return [replace(case, kind="torch", python=setting.python, every_python=False, name=case.name + " (CUDA)", timeout_s=120)
                 for case in cases if case.has_cuda]
     if setting.is_soak:
         cases = [replace(case, repeat=case.soak) for case in cases if case.soak]
