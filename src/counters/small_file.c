@@ -4,11 +4,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/own_fd.h"
+
 bool sl_small_file_read(const char *path, char *text, size_t cap) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, text, cap - 1) : -1;
-    if (fd >= 0)
-        close(fd);
+    sl_own_fd own;
+    ssize_t got = -1;
+    if (sl_own_fd_open(&own, path, O_RDONLY, 0)) {
+        got = pread(own.fd, text, cap - 1, 0);
+        sl_own_fd_close(&own);
+    }
     text[got > 0 ? got : 0] = '\0';
     return got >= 0;
 }

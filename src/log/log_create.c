@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/own_fd.h"
 #include "base/sys.h"
 #include "log/log_writer_impl.h"
 #include "stormlog/version.h"
@@ -120,11 +121,11 @@ static void put_text(char *to, size_t cap, const char *from, size_t len) {
 
 /* Up to cap bytes of a file of /proc; 0 when it cannot be read. */
 static size_t read_proc(const char *path, char *to, size_t cap) {
-    int fd = sl_sys_open(path, O_RDONLY, 0);
-    if (fd < 0)
+    sl_own_fd own;
+    if (!sl_own_fd_open(&own, path, O_RDONLY, 0))
         return 0;
-    ssize_t got = sl_sys_pread(fd, to, cap, 0);
-    sl_sys_close(fd);
+    ssize_t got = sl_sys_pread(own.fd, to, cap, 0);
+    sl_own_fd_close(&own);
     return got < 0 ? 0 : (size_t)got;
 }
 

@@ -7,54 +7,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/own_fd.h"
 #include "base/sys.h"
 #include "log/log_layout.h"
 
 /* ---- descriptors ---- */
 
-/* Numbers that a program's own open(2) reaches last. The first that the limit allows is taken. */
-static const int high_numbers[] = {1000, 500, 200, 60, 10, 3};
-
-/* The same file under a high number, never 0 to 2 (F1). Consumes `fd`; -1 with errno. */
-static int lift(int fd) {
-    int high = -1;
-    for (size_t i = 0; high < 0 && i < SL_COUNT_OF(high_numbers); i++)
-        high = sl_sys_lift(fd, high_numbers[i]);
-    if (high < 0 && fd > 2)
-        return fd;
-    int saved_errno = errno;
-    sl_sys_close(fd);
-    errno = saved_errno;
-    return high;
-}
-
-static int open_high(const char *path, int flags, mode_t mode) {
-    int fd = sl_sys_open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, mode);
-    return fd < 0 ? -1 : lift(fd);
-}
-
-/* (F2) */
-static bool is_ours(const sl_log_file *file, int fd) {
-    struct stat st;
-    return sl_sys_fstat(fd, &st) == 0 && file->is_known && st.st_dev == file->device &&
-           st.st_ino == file->inode;
-}
-
-static void close_ours(const sl_log_file *file, int fd) {
-    int saved_errno = errno;
-    if (is_ours(file, fd))
-        sl_sys_close(fd);
-    errno = saved_errno;
-}
-
-/* -1 when the path leads elsewhere by now, or nowhere. */
-static int open_again(const sl_log_file *file) {
-    int fd = open_high(file->path, O_RDWR, 0);
-    if (fd < 0 || is_ours(file, fd))
-        return fd;
-    sl_sys_close(fd);
+/* False when the path leads elsewhere by now, or nowhere. */
+static bool open_again(const sl_log_file *file, sl_own_fd *own) {
+    if (!sl_own_fd_open(own, file->path, O_RDWR | O_NOFOLLOW, 0))
+        return false;
+    if (own->device == file->device && own->inode == file->inode)
+        return true;
+    sl_own_fd_close(own);
     errno = ESTALE;
-    return -1;
+    return false;
 }
 
 /* The program may change its folder later. What cannot be made absolute stays as it is: then the
@@ -90,35 +57,31 @@ static sl_status lock_file(int fd, const char *path, sl_error *err) {
 }
 
 /* Opens or makes the file and notes which one it is. */
-static sl_status open_file(sl_log_file *file, const sl_log_file_wish *wish, int *fd, bool *is_new,
-                           sl_error *err) {
-    struct stat st;
+static sl_status open_file(sl_log_file *file, const sl_log_file_wish *wish, sl_own_fd *own,
+                           bool *is_new, sl_error *err) {
     *is_new = true;
-    *fd = open_high(wish->path, O_RDWR | O_CREAT | O_EXCL, wish->mode);
-    if (*fd < 0 && errno == EEXIST) {
+    bool is_open =
+        sl_own_fd_open(own, wish->path, O_RDWR | O_NOFOLLOW | O_CREAT | O_EXCL, wish->mode);
+    if (!is_open && errno == EEXIST) {
         *is_new = false;
-        *fd = open_high(wish->path, O_RDWR, 0);
+        is_open = sl_own_fd_open(own, wish->path, O_RDWR | O_NOFOLLOW, 0);
     }
-    if (*fd < 0)
-        return sl_fail_errno(err, SL_E_OPEN, "cannot create '%s'", wish->path);
-    if (sl_sys_fstat(*fd, &st) < 0) {
-        sl_status status = sl_fail_errno(err, SL_E_OPEN, "cannot examine '%s'", wish->path);
-        sl_sys_close(*fd);
-        if (*is_new)
+    if (!is_open) {
+        sl_status status = sl_fail_errno(err, SL_E_OPEN, "cannot create '%s'", wish->path);
+        if (*is_new && own->inode) /* made, but no descriptor could be kept */
             sl_sys_unlink(wish->path);
         return status;
     }
-    file->device = st.st_dev;
-    file->inode = st.st_ino;
+    file->device = own->device;
+    file->inode = own->inode;
     file->is_known = true;
     return SL_OK;
 }
 
 /* A file that existed is only reused when it is empty or the caller said so, and nobody has it. */
-static sl_status claim_file(const sl_log_file *file, const sl_log_file_wish *wish, int fd,
-                            sl_error *err) {
+static sl_status claim_file(const sl_log_file_wish *wish, const sl_own_fd *own, sl_error *err) {
     struct stat st;
-    if (sl_sys_fstat(fd, &st) < 0)
+    if (sl_sys_fstat(own->fd, &st) < 0)
         return sl_fail_errno(err, SL_E_OPEN, "cannot examine '%s'", wish->path);
     if (!S_ISREG(st.st_mode))
         return sl_fail(err, SL_E_OPEN, "cannot write '%s': not a regular file", wish->path);
@@ -126,14 +89,13 @@ static sl_status claim_file(const sl_log_file *file, const sl_log_file_wish *wis
         return sl_fail(err, SL_E_OPEN,
                        "cannot create '%s': it exists (%lld bytes); choose another name",
                        wish->path, (long long)st.st_size);
-    if (st.st_size > 0 && (!is_ours(file, fd) || sl_sys_ftruncate(fd, 0) < 0))
+    if (st.st_size > 0 && (!sl_own_fd_is_valid(own) || sl_sys_ftruncate(own->fd, 0) < 0))
         return sl_fail_errno(err, SL_E_WRITE, "cannot empty '%s'", wish->path);
     return SL_OK;
 }
 
 /* `ulimit -f` is asked before, because going beyond it is answered with SIGXFSZ. */
-static sl_status size_file(const sl_log_file *file, const sl_log_file_wish *wish, int fd,
-                           sl_error *err) {
+static sl_status size_file(const sl_log_file_wish *wish, const sl_own_fd *own, sl_error *err) {
     struct rlimit limit;
     if (sl_sys_getrlimit(RLIMIT_FSIZE, &limit) < 0)
         return sl_fail_errno(err, SL_E_SYSTEM, "cannot read the file size limit");
@@ -143,17 +105,17 @@ static sl_status size_file(const sl_log_file *file, const sl_log_file_wish *wish
                        "(ulimit -f) is %llu; raise it or ask for a smaller ring",
                        wish->path, (unsigned long long)wish->bytes,
                        (unsigned long long)limit.rlim_cur);
-    if (!is_ours(file, fd) || sl_sys_ftruncate(fd, wish->bytes) < 0)
+    if (!sl_own_fd_is_valid(own) || sl_sys_ftruncate(own->fd, wish->bytes) < 0)
         return sl_fail_errno(err, SL_E_WRITE, "cannot size '%s' to %llu bytes", wish->path,
                              (unsigned long long)wish->bytes);
     return SL_OK;
 }
 
-static int write_zeros(const sl_log_file *file, int fd, uint64_t offset, uint64_t bytes) {
+static int write_zeros(const sl_own_fd *own, uint64_t offset, uint64_t bytes) {
     static const uint8_t zeros[4096];
     while (bytes > 0) {
         size_t piece = bytes < sizeof zeros ? (size_t)bytes : sizeof zeros;
-        ssize_t put = is_ours(file, fd) ? sl_sys_pwrite(fd, zeros, piece, offset) : -1;
+        ssize_t put = sl_own_fd_is_valid(own) ? sl_sys_pwrite(own->fd, zeros, piece, offset) : -1;
         if (put < 0)
             return -1;
         if (put == 0) {
@@ -166,12 +128,13 @@ static int write_zeros(const sl_log_file *file, int fd, uint64_t offset, uint64_
     return 0;
 }
 
-static sl_status map_file(sl_log_file *file, const sl_log_file_wish *wish, int fd,
+static sl_status map_file(sl_log_file *file, const sl_log_file_wish *wish, const sl_own_fd *own,
                           size_t head_bytes, sl_error *err) {
-    if (write_zeros(file, fd, 0, head_bytes) < 0)
+    if (write_zeros(own, 0, head_bytes) < 0)
         return sl_fail_errno(err, SL_E_WRITE, "cannot write '%s'", wish->path);
-    void *map = is_ours(file, fd) ? sl_sys_mmap(wish->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd)
-                                  : MAP_FAILED;
+    void *map = sl_own_fd_is_valid(own)
+                    ? sl_sys_mmap(wish->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, own->fd)
+                    : MAP_FAILED;
     if (map == MAP_FAILED)
         return sl_fail_errno(err, SL_E_SYSTEM, "cannot map %llu bytes of '%s'",
                              (unsigned long long)wish->bytes, wish->path);
@@ -184,27 +147,27 @@ static sl_status map_file(sl_log_file *file, const sl_log_file_wish *wish, int f
     return SL_OK;
 }
 
-static sl_status fill_in(sl_log_file *file, const sl_log_file_wish *wish, int fd, size_t head_bytes,
-                         bool *is_removable, sl_error *err) {
-    sl_status status = lock_file(fd, wish->path, err);
+static sl_status fill_in(sl_log_file *file, const sl_log_file_wish *wish, const sl_own_fd *own,
+                         size_t head_bytes, bool *is_removable, sl_error *err) {
+    sl_status status = lock_file(own->fd, wish->path, err);
     if (status == SL_E_BUSY)
         *is_removable = false; /* somebody was quicker to lock it */
     SL_TRY(status);
-    SL_TRY(claim_file(file, wish, fd, err));
+    SL_TRY(claim_file(wish, own, err));
     *is_removable = true; /* empty: nothing of value is left to keep */
-    SL_TRY(size_file(file, wish, fd, err));
-    return map_file(file, wish, fd, head_bytes, err);
+    SL_TRY(size_file(wish, own, err));
+    return map_file(file, wish, own, head_bytes, err);
 }
 
 sl_status sl__file_create(sl_log_file *file, const sl_log_file_wish *wish, size_t head_bytes,
                           sl_error *err) {
-    int fd;
+    sl_own_fd own;
     bool is_removable;
     if (!keep_path(file, wish->path))
         return sl_fail_errno(err, SL_E_OPEN, "cannot create '%s'", wish->path);
-    SL_TRY(open_file(file, wish, &fd, &is_removable, err));
-    sl_status status = fill_in(file, wish, fd, head_bytes, &is_removable, err);
-    close_ours(file, fd);
+    SL_TRY(open_file(file, wish, &own, &is_removable, err));
+    sl_status status = fill_in(file, wish, &own, head_bytes, &is_removable, err);
+    sl_own_fd_close(&own);
     if (status < 0 && is_removable)
         sl__file_unlink(file);
     return status;
@@ -225,15 +188,13 @@ static int within_limit(uint64_t end) {
 
 /* The range is not in use yet, so zeros destroy nothing. */
 static int reserve_by_descriptor(const sl_log_file *file, uint64_t offset, uint64_t bytes) {
-    if (within_limit(offset + bytes) < 0)
+    sl_own_fd own;
+    if (within_limit(offset + bytes) < 0 || !open_again(file, &own))
         return -1;
-    int fd = open_again(file);
-    if (fd < 0)
-        return -1;
-    int result = is_ours(file, fd) ? sl_sys_fallocate(fd, offset, bytes) : -1;
+    int result = sl_own_fd_is_valid(&own) ? sl_sys_fallocate(own.fd, offset, bytes) : -1;
     if (result < 0 && (errno == EOPNOTSUPP || errno == ENOSYS))
-        result = write_zeros(file, fd, offset, bytes);
-    close_ours(file, fd);
+        result = write_zeros(&own, offset, bytes);
+    sl_own_fd_close(&own);
     return result;
 }
 
@@ -257,12 +218,12 @@ int sl__file_reserve(sl_log_file *file, uint64_t offset, uint64_t bytes) {
 }
 
 void sl__file_trim(const sl_log_file *file, uint64_t bytes) {
-    int fd = open_again(file);
-    if (fd < 0)
+    sl_own_fd own;
+    if (!open_again(file, &own))
         return;
-    if (is_ours(file, fd))
-        (void)sl_sys_ftruncate(fd, bytes);
-    close_ours(file, fd);
+    if (sl_own_fd_is_valid(&own))
+        (void)sl_sys_ftruncate(own.fd, bytes);
+    sl_own_fd_close(&own);
 }
 
 void sl__file_unlink(const sl_log_file *file) {

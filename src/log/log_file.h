@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The file below a log. The process is somebody else's, and so are its descriptor numbers: a
- * program may close every number it finds and open files of its own under them. Therefore
+/* The file below a log, in a process that is somebody else's.
  *
- * (F1) A log has no descriptor of its own. One exists only inside the functions below, for
- *      microseconds, under a high number that no open(2) of the program is given, and never
- *      0, 1 or 2.
- * (F2) Before a descriptor changes, locks or closes anything, fstat proves that it still is this
- *      log's inode.
+ * (F1) A log has no descriptor. One exists only inside the functions below (base/own_fd.h).
+ * (F2) The file is found again by its path, and used only if device and inode are the same.
  * (F3) The mapping keeps the open file alive, and with it the write lock that tells readers that
  *      the writer lives. A fork does not copy the mapping.
  *

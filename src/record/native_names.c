@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/own_fd.h"
 #include "record/elf_view.h"
 
 #define OBJECT_MAX      1024
@@ -94,13 +95,13 @@ static bool map_symbols(int fd, const Elf64_Ehdr *header, size_t file_bytes, sym
 static bool take_file_symbols(const char *path, uintptr_t low, symbol_table *table) {
     struct stat info;
     bool is_taken = false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    sl_own_fd own;
+    if (!sl_own_fd_open(&own, path, O_RDONLY, 0))
         return false;
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
-        is_same_file(fd, low, (size_t)info.st_size))
-        is_taken = map_symbols(fd, (const Elf64_Ehdr *)low, (size_t)info.st_size, table);
-    close(fd);
+    if (fstat(own.fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
+        is_same_file(own.fd, low, (size_t)info.st_size))
+        is_taken = map_symbols(own.fd, (const Elf64_Ehdr *)low, (size_t)info.st_size, table);
+    sl_own_fd_close(&own);
     return is_taken;
 }
 

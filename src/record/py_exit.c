@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "record/guard.h"
 #include "record/hook_cuda.h"
 #include "record/py_objects.h"
 #include "record/pystack.h"
@@ -34,6 +35,8 @@ typedef struct method_def {
       (method_def *, sl_pyobject *, sl_pyobject *))                                        \
     X(int, dict_set, "PyDict_SetItemString", (sl_pyobject *, const char *, sl_pyobject *)) \
     X(int, add_pending_call, "Py_AddPendingCall", (int (*)(void *), void *))               \
+    X(int, is_initialized, "Py_IsInitialized", (void))                                     \
+    X(void *, thread_state, "PyGILState_GetThisThreadState", (void))                       \
     X(int, is_finalizing, "Py_IsFinalizing", (void))                                       \
     X(int, is_finalizing_old, "_Py_IsFinalizing", (void))
 
@@ -133,9 +136,16 @@ static int on_pending_call(void *unused) {
     return 0;
 }
 
+/* The main thread, called by Python code: then the interpreter is there, and cannot end before this returns. */
+static bool is_in_python(void) {
+    return sl_guard_own && sl_guard_is_main(sl_guard_own) && py.is_initialized() &&
+           py.thread_state();
+}
+
 /* Takes Python's small lock around its list of calls, once in the life of the process. */
 void sl_py_exit_start(void) {
     if (atomic_load(&is_registered) || !find_symbols() || !py.add_pending_call ||
+        !py.is_initialized || !py.thread_state || !is_in_python() ||
         atomic_exchange(&is_asked, true))
         return;
     if (py.add_pending_call(on_pending_call, NULL) != 0)

@@ -25,7 +25,8 @@
  * interpreter. Not for the event path; not inside the guard. errno stays. */
 void sl_py_exit_register(void);
 
-/* The recorder begins to read stacks: where nobody has registered yet, Python's main thread is asked to. */
+/* The recorder begins to read stacks, inside an event. Where nobody has registered yet and this is the main
+ * thread, called by Python code, Python is asked to call back. */
 void sl_py_exit_start(void);
 
 #endif

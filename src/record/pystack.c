@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/own_fd.h"
 #include "record/guard.h"
 #include "record/hook_cuda.h"
 #include "record/key_cache.h"
@@ -210,11 +211,11 @@ static bool read_safely(const void *from, void *to, size_t len) {
     if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)len)
         return true;
     /* Forbidden in some containers; the file is not, and fails the same way on a bad address. */
-    int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    sl_own_fd own;
+    if (!sl_own_fd_open(&own, "/proc/self/mem", O_RDONLY, 0))
         return false;
-    ssize_t got = pread(fd, to, len, (off_t)(uintptr_t)from);
-    close(fd);
+    ssize_t got = pread(own.fd, to, len, (off_t)(uintptr_t)from);
+    sl_own_fd_close(&own);
     return got == (ssize_t)len;
 }
 

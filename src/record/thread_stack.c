@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/own_fd.h"
+
 /* A thread that changes stacks more often than this would read the file all the time. */
 #define LOOKUP_MAX 64
 /* The kernel keeps this free below the first thread's stack and lets the stack grow into it. */
@@ -21,17 +23,19 @@ static _Thread_local stack_range own __attribute__((tls_model("initial-exec")));
 
 /* The file line by line in fixed memory; what is too long for a line is cut. */
 typedef struct line_reader {
-    int fd;
+    sl_own_fd own;
     char bytes[CHUNK];
     size_t used, len;
+    off_t offset; /* of the next chunk in the file */
     char line[LINE_CAP];
 } line_reader;
 
 static bool next_byte(line_reader *in, char *byte) {
     if (in->used == in->len) {
-        ssize_t got = read(in->fd, in->bytes, sizeof in->bytes);
+        ssize_t got = pread(in->own.fd, in->bytes, sizeof in->bytes, in->offset);
         in->used = 0;
         in->len = got > 0 ? (size_t)got : 0;
+        in->offset += (off_t)in->len;
         if (!in->len)
             return false;
     }
@@ -75,13 +79,13 @@ static bool take_line(const char *line, uintptr_t sp, stack_range *range) {
 }
 
 static __attribute__((noinline)) void look_up(uintptr_t sp) {
-    line_reader in = {.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
+    line_reader in = {.offset = 0};
     stack_range found = {0};
-    bool is_found = false;
-    while (in.fd >= 0 && !is_found && next_line(&in))
+    bool is_open = sl_own_fd_open(&in.own, "/proc/self/maps", O_RDONLY, 0), is_found = false;
+    while (is_open && !is_found && next_line(&in))
         is_found = take_line(in.line, sp, &found);
-    if (in.fd >= 0)
-        close(in.fd);
+    if (is_open)
+        sl_own_fd_close(&in.own);
     own.low = is_found ? found.low : 0;
     own.high = is_found ? found.high : 0;
     own.lookup_cnt++;
