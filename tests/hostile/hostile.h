@@ -3,8 +3,8 @@
  * What the C programs of this folder share: a way to start a recording from inside, and events of a GPU that is not
  * there. The events go through the stand-ins for libc10 and libc10_cuda of tests/hook.
  */
-#ifndef HOSTILE_H
-#define HOSTILE_H
+#ifndef SL_HOSTILE_H
+#define SL_HOSTILE_H
 
 #include <dlfcn.h>
 #include <pthread.h>
