@@ -66,8 +66,8 @@ static inline void hold(long count, uint64_t base) {
 }
 
 /* Starts a recording from inside where the runner asks for it (HOSTILE_LIBRARY), else the recorder is preloaded or
- * absent. Then the first event. */
-static inline void begin(void) {
+ * absent. */
+static inline void start_recording(void) {
     if (recorder) {
         int (*start)(const sl_record_options *) =
             (int (*)(const sl_record_options *))dlsym(recorder, "sl_record_start");
@@ -77,6 +77,11 @@ static inline void begin(void) {
             exit(99);
         }
     }
+}
+
+/* The same, and the first event. */
+static inline void begin(void) {
+    start_recording();
     churn(1, 0x10000);
 }
 
