@@ -31,6 +31,20 @@ say(sorted(modes), oct(os.umask(0)))
 recording.stop()
 """
 
+EXPORT_ONCE = """
+import os
+from hostile_events import IS_RECORDED, churn, hold, record, say
+recording = record()
+hold(150000)
+if IS_RECORDED:
+    import stormlog
+    data = os.path.join(os.environ["HOSTILE_SOURCES"], "..", "data", "corpus", "c22_oom_capacity_build.pickle.gz")
+    stormlog.export(data, "folded", "export.txt")
+    os.unlink("export.txt")
+recording.stop()
+say("goes on")
+"""
+
 ROWS = {
     "nobody": ("becomes nobody", ["root"]),
     "chroot": ("changes its root folder", ["root"]),
@@ -58,5 +72,7 @@ CASES = [
          allocs=150000),
     *[Case(f"seccomp {calls}", f"a filter that refuses {calls} system calls", ["hostile_identity", "facts"], exit=7, allocs=0,
            inner=["PROGRAMS/hostile_seccomp", calls]) for calls in ("few", "many")],
+    Case("umask untouched", "nothing calls umask, which is the whole process's", EXPORT_ONCE, modes=("api",),
+         inner=["PROGRAMS/hostile_seccomp", "umask"]),
     Case("umask", "the umask is the program's own, also while threads export", EXPORTS, modes=("api",)),
 ]

@@ -21,6 +21,6 @@ CASES = [
     Case(name, proves, ["hostile_signals", name], exit=code, soak=20 if name not in ("state", "own_faults", "bus_by_default") else 0)
     for name, (code, proves) in ROWS.items()
 ] + [
-    Case(f"{name} native stacks", "the same with --stacks native", ["hostile_signals", name], modes=("run",),
+    Case(f"{name} native stacks", "the same with --stacks native", ["hostile_signals", name, "2"], modes=("run",),
          options=["-q", "--stacks", "native"], soak=20) for name in ("coroutines", "coroutines_guarded", "profile_storm")
 ]

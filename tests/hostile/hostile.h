@@ -3,8 +3,8 @@
  * What the C programs of this folder share: a way to start a recording from inside, and events of a GPU that is not
  * there. The events go through the stand-ins for libc10 and libc10_cuda of tests/hook.
  */
-#ifndef HOSTILE_H
-#define HOSTILE_H
+#ifndef SL_HOSTILE_H
+#define SL_HOSTILE_H
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -66,8 +66,8 @@ static inline void hold(long count, uint64_t base) {
 }
 
 /* Starts a recording from inside where the runner asks for it (HOSTILE_LIBRARY), else the recorder is preloaded or
- * absent. Then the first event. */
-static inline void begin(void) {
+ * absent. */
+static inline void start_recording(void) {
     if (recorder) {
         int (*start)(const sl_record_options *) =
             (int (*)(const sl_record_options *))dlsym(recorder, "sl_record_start");
@@ -77,6 +77,11 @@ static inline void begin(void) {
             exit(99);
         }
     }
+}
+
+/* The same, and the first event. */
+static inline void begin(void) {
+    start_recording();
     churn(1, 0x10000);
 }
 

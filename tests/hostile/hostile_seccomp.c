@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Runs a program under a filter such as containers have: system calls are refused that a recorder might like.
- * Usage: hostile_seccomp CALLS PROGRAM [ARGUMENT...]; CALLS is "few" or "many".
+ * Usage: hostile_seccomp CALLS PROGRAM [ARGUMENT...]; CALLS is "few" or "many", or "umask": then a call of umask ends the
+ * program.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -43,8 +44,9 @@ static const struct {
 int main(int argc, char **argv) {
     if (argc < 3)
         return 2;
-    size_t cnt = strcmp(argv[1], "many") == 0 ? COUNT(refused) : 5;
-    struct sock_filter filter[2 * COUNT(refused) + 2];
+    int is_umask = strcmp(argv[1], "umask") == 0;
+    size_t cnt = is_umask ? 0 : strcmp(argv[1], "many") == 0 ? COUNT(refused) : 5;
+    struct sock_filter filter[2 * COUNT(refused) + 4];
     unsigned short n = 0;
     filter[n++] =
         (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
@@ -53,6 +55,10 @@ int main(int argc, char **argv) {
                                                    (unsigned)refused[i].number, 0, 1);
         filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
                                                    SECCOMP_RET_ERRNO | (unsigned)refused[i].error);
+    }
+    if (is_umask) {
+        filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_umask, 0, 1);
+        filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     }
     filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {n, filter};

@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--python", default="")
     parser.add_argument("--soak", action="store_true")
     parser.add_argument("--list", action="store_true", help="print the table of the README and end")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     if args.list:
         for group, cases in GROUPS.items():
             for case in cases:
