@@ -95,6 +95,7 @@ static void point_latest_to(const char *target) {
         return;
     }
     snprintf(temp, sizeof temp, SL_RUNS_FOLDER "/.latest-%d", (int)getpid());
+    unlink(temp); /* of a process of the same number that was killed */
     if (symlink(target, temp) == 0 && rename(temp, LATEST) != 0)
         unlink(temp);
 }

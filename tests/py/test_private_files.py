@@ -168,7 +168,7 @@ def _(folder):
     try:
         for thread in threads:
             thread.start()
-        wrong, made, end = 0, 0, time.monotonic() + 2
+        wrong, made, end = 0, 0, time.monotonic() + 1
         while time.monotonic() < end:
             fd = os.open(f"{folder}/mine", os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o666)
             wrong += stat.S_IMODE(os.fstat(fd).st_mode) != 0o600
