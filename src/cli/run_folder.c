@@ -56,7 +56,8 @@ static sl_status make_folders(const char *path, bool *is_made, sl_error *err) {
     for (char *at = part + 1; *at; at++)
         if (*at == '/' && at[1] && at[1] != '/') {
             *at = '\0';
-            SL_TRY(make_part(part, 0777, &is_new, err));
+            if (make_part(part, 0777, &is_new, err) < 0)
+                return sl_error_prefix(err, "cannot make the folder '%s'", path);
             *at = '/';
         }
     return make_part(part, sl_share_folder_mode(), is_made, err);
