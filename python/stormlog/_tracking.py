@@ -12,15 +12,16 @@ import json
 import logging
 import os
 import socket
-import tempfile
 import threading
 import time
 from collections import deque
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any, Deque, Dict, Iterable, List, Optional, Tuple
 
 from ._collectors import DeviceMemoryCollector, DeviceMemorySample
+from ._files import create_file, own_temporary_folder, private_file_mode, private_folder_mode, remove_temporary
 from ._repeat import Repeater
 from .telemetry import (SCHEMA_VERSION_V2, TelemetryEventV2, resolve_distributed_identity, telemetry_event_from_record,
                         write_telemetry_records)
@@ -73,38 +74,61 @@ class Clock:
 class EvidenceFile:
     """Every event as one line of JSON, on disk from the first one: a killed process loses nothing. In the folder that
     STORMLOG_DIR names, else in that of the out-of-memory bundles, else below the system's temporary folder, where it is
-    removed when the interpreter ends in good order."""
+    removed when the interpreter ends in good order. Always a new file: nobody else can have put it there."""
 
     _numbers = iter(range(1, 1 << 62))
+    _temporary: List[Tuple[int, Path]] = []  # the process that made it, the file
 
     def __init__(self, dump_dir: Optional[str], kind: str) -> None:
         named = os.environ.get("STORMLOG_DIR") or dump_dir
-        self._is_temporary = not named
-        folder = Path(named) if named else Path(tempfile.gettempdir()) / f"stormlog-{os.getuid()}"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700 if self._is_temporary else 0o777)
-        self.path = folder / f"{kind}_events_{os.getpid()}_{next(self._numbers)}.jsonl"
-        self._file = open(self.path, "ab", buffering=0)
+        folder = Path(named) if named else own_temporary_folder()
+        if named:
+            folder.mkdir(parents=True, exist_ok=True, mode=private_folder_mode())
+        self.path, self._file = self._create(folder, kind)
         self._bytes = 0
-        if self._is_temporary:
-            atexit.register(self.remove, os.getpid())
+        if not named:
+            if not self._temporary:
+                atexit.register(self._remove_temporary)
+            self._temporary.append((os.getpid(), self.path))
+
+    @classmethod
+    def _create(cls, folder: Path, kind: str) -> Tuple[Path, Optional[FileIO]]:
+        """A process of the same number may have left its files: the first free name."""
+        while True:
+            path = folder / f"{kind}_events_{os.getpid()}_{next(cls._numbers)}.jsonl"
+            try:
+                return path, cls._open_new(path)
+            except FileExistsError:
+                continue
+
+    @staticmethod
+    def _open_new(path: Path) -> FileIO:
+        return FileIO(create_file(path, os.O_WRONLY | os.O_APPEND, private_file_mode()), "a")
 
     def append(self, record: Dict[str, Any]) -> None:
         line = json.dumps(record, separators=(",", ":"), default=str).encode() + b"\n"
+        if self._file is None:
+            self._file = FileIO(os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC), "a")
         if self._bytes + len(line) > EVIDENCE_MAX_BYTES:
             self._rotate()
         self._bytes += self._file.write(line) or 0
 
+    def close(self) -> None:
+        """Gives the descriptor back; another event opens the file again."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
     def _rotate(self) -> None:
-        self._file.close()
+        self.close()
         os.replace(self.path, self.path.with_suffix(".jsonl.old"))
-        self._file = open(self.path, "ab", buffering=0)
+        self._file = self._open_new(self.path)
         self._bytes = 0
 
-    def remove(self, owner: int) -> None:
-        if os.getpid() != owner:
-            return
-        for path in (self.path, self.path.with_suffix(".jsonl.old")):
-            path.unlink(missing_ok=True)
+    @classmethod
+    def _remove_temporary(cls) -> None:
+        files = [path for owner, path in cls._temporary if owner == os.getpid()]
+        remove_temporary(files + [path.with_suffix(".jsonl.old") for path in files])
 
 
 class TrackerBase:
@@ -300,6 +324,8 @@ class TrackerBase:
             return
         try:
             self._evidence.append(self._event_record(event))
+            if not self.is_tracking:
+                self._evidence.close()
         except OSError as error:
             logger.warning("the evidence file '%s' is given up: %s", self._evidence.path, error)
             self._evidence = None

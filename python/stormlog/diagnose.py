@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from ._files import write_json_whole
+from ._files import private_file_mode, private_folder_mode, write_json_whole
 from ._torch import torch_or_none
 from .utils import check_memory_fragmentation, get_gpu_info, get_system_info, suggest_memory_optimization
 
@@ -34,7 +34,8 @@ def resolve_output_dir(output: Optional[Any], prefix: str = "stormlog-diagnose")
         name = f"{prefix}-{datetime.now(timezone.utc).strftime('%Y%m%d-%H%M%S')}"
         candidates = (parent / (name if number == 0 else f"{name}-{number}") for number in range(10000))
         path = next(candidate for candidate in candidates if not candidate.exists())
-    path.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=private_folder_mode())
     return path
 
 
@@ -113,12 +114,13 @@ def write_bundle(output: Optional[Any] = None, device: Any = None, duration: flo
     if interval <= 0:
         raise ValueError(f"interval must be > 0, found {interval}")
     folder = resolve_output_dir(output)
+    mode = private_file_mode()
     backend = get_system_info()["detected_backend"]
     environment = build_environment(backend, device)
-    write_json_whole(folder / _FILES[0], environment)
-    write_json_whole(folder / _FILES[1], capture(duration, interval, device))
+    write_json_whole(folder / _FILES[0], environment, mode)
+    write_json_whole(folder / _FILES[1], capture(duration, interval, device), mode)
     summary = build_summary(backend, environment)
-    write_json_whole(folder / _FILES[2], summary)
+    write_json_whole(folder / _FILES[2], summary, mode)
     is_risk = any(summary["risk_flags"].values())
     write_json_whole(folder / _FILES[3], {
         "version": 1,
@@ -127,5 +129,5 @@ def write_bundle(output: Optional[Any] = None, device: Any = None, duration: flo
         "files": list(_FILES),
         "exit_code": 2 if is_risk else 0,
         "risk_detected": is_risk,
-    })
+    }, mode)
     return folder, 2 if is_risk else 0

@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import shutil
+import tempfile
 import threading
 import time
 from collections import deque
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Deque, Dict, List, Mapping, Optional
 
-from ._files import write_json_whole
+from ._files import is_shared, private_file_mode, private_folder_mode, write_json_whole
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +110,7 @@ class OOMFlightRecorder:
             while True:
                 self._sequence += 1
                 path = root / f"{_BUNDLE_PREFIX}{stamp}_{os.getpid()}_{clean}_{self._sequence}"
-                if not path.exists():
+                if not os.path.lexists(path):
                     return path
 
 
@@ -152,11 +153,12 @@ def _manifest_part(name: str, now: time.struct_time, reason: str, backend: str,
 
 
 def _write_bundle(final: Path, parts: Mapping[str, Any]) -> None:
-    temporary = final.with_name(f".{final.name}.tmp")
-    temporary.mkdir()
+    temporary = Path(tempfile.mkdtemp(prefix=f".{final.name}.tmp-", dir=final.parent))
     try:
         for name, part in parts.items():
-            write_json_whole(temporary / f"{name}.json", part)
+            write_json_whole(temporary / f"{name}.json", part, private_file_mode())
+        if is_shared():
+            temporary.chmod(private_folder_mode())
         os.rename(temporary, final)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -177,7 +179,7 @@ def _may_remove(bundle: Path) -> bool:
 
 def _apply_retention(root: Path, newest: Path, config: OOMFlightRecorderConfig) -> None:
     try:
-        bundles = sorted((path for path in root.iterdir() if path.is_dir() and path.name.startswith(_BUNDLE_PREFIX)),
+        bundles = sorted((path for path in root.iterdir() if path.name.startswith(_BUNDLE_PREFIX) and path.is_dir() and not path.is_symlink()),
                          key=lambda path: path.stat().st_mtime_ns)
         sizes = {path: _folder_bytes(path) for path in bundles}
     except OSError as error:

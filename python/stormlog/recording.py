@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 from . import _record
-from ._files import find_library
+from ._files import find_library, write_bytes_whole
 from ._identity import resolve_distributed_identity
 from .oom_flight_recorder import classify_oom_exception
 
@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 _PathLike = Union[str, "os.PathLike[str]"]
 
 _EVENT_BYTES = 32  # of one event in the recording's ring
+_MAX_ENTRIES = (1 << 40) // _EVENT_BYTES  # the largest ring is 1 TiB
 _STACKS = {"python": 0, "none": 1, "native": 2}
 _CPU = {None: 0, True: 1, False: 2}
 
@@ -196,8 +197,10 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
     """
     if stacks not in _STACKS:
         raise ValueError(f"stacks must be one of {', '.join(_STACKS)}, found {stacks!r}")
-    if max_entries is not None and max_entries <= 0:
-        raise ValueError(f"max_entries must be > 0, found {max_entries}")
+    if max_entries is not None and not 0 < max_entries <= _MAX_ENTRIES:
+        raise ValueError(f"max_entries must be 1 to {_MAX_ENTRIES}, found {max_entries}")
+    if interval_ms and not 10 <= interval_ms <= 60000:
+        raise ValueError(f"interval_ms must be 10 to 60000, found {interval_ms}")
     if steps is not None and not 0 <= steps[0] < steps[1]:
         raise ValueError(f"steps must be (first, behind the last), found {steps}")
     options = {"dir": dir, "cpu": _CPU[cpu], "stacks": _STACKS[stacks], "interval_ms": interval_ms,
@@ -266,10 +269,7 @@ def snapshot(path: _PathLike, *, add_rank: bool = True) -> str:
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
         raise RuntimeError("there is nothing to take a snapshot of: no recording (stormlog.record()) and no CUDA")
-    temporary = target.with_name(f".{target.name}.tmp")
-    with open(temporary, "wb") as file:
-        pickle.dump(torch.cuda.memory._snapshot(), file)
-    os.replace(temporary, target)
+    write_bytes_whole(target, lambda file: pickle.dump(torch.cuda.memory._snapshot(), file))
     return str(target)
 
 

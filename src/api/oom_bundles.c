@@ -332,27 +332,75 @@ sl_status sl_oom_bundles_count(const char *recording, uint64_t *cnt, sl_error *e
     return SL_OK;
 }
 
-sl_status sl_oom_bundles_write_all(const char *recording, const char *parent, sl_oom_bundle_fn told,
-                                   void *self, sl_oom_bundles_result *result, sl_error *err) {
-    uint64_t cnt;
-    sl_error local = SL_ERROR_INIT;
-    err = err ? err : &local;
-    *result = (sl_oom_bundles_result){0};
-    SL_TRY(sl_oom_bundles_count(recording, &cnt, err));
-    if (cnt > SL_OOM_BUNDLES_MAX)
-        result->beyond_cnt = cnt - SL_OOM_BUNDLES_MAX;
-    for (uint64_t number = 1; number <= cnt && number <= SL_OOM_BUNDLES_MAX; number++) {
+/* One call of sl_oom_bundles_write_all. */
+typedef struct batch {
+    const char *recording, *parent;
+    sl_oom_bundle_fn told;
+    void *self;
+    sl_oom_bundles_result *result;
+} batch;
+
+/* The list of failures keeps the newest: the number of the oldest one in it. */
+static sl_status find_oldest(const char *recording, uint64_t *oldest, sl_error *err) {
+    sl_log_reader *log;
+    sl_log_ooms ooms;
+    *oldest = 1;
+    SL_TRY(open_log(recording, &log, err));
+    if (!log)
+        return SL_OK;
+    sl_status status = sl_log_load_ooms(log, &ooms, err);
+    if (status == SL_OK) {
+        *oldest = ooms.cnt ? ooms.at[0].seq >> 8 : 1;
+        for (size_t i = 1; i < ooms.cnt; i++)
+            *oldest = ooms.at[i].seq >> 8 < *oldest ? ooms.at[i].seq >> 8 : *oldest;
+        sl_vec_free(&ooms);
+    }
+    sl_log_reader_close(log);
+    return status;
+}
+
+/* Failures `first` to `last`, until the recording has as many bundles as it gets. */
+static sl_status write_range(const batch *b, uint64_t first, uint64_t last, sl_error *err) {
+    sl_oom_bundles_result *result = b->result;
+    for (uint64_t number = first;
+         number <= last && result->written_cnt + result->present_cnt < SL_OOM_BUNDLES_MAX;
+         number++) {
         char path[SL_BUNDLE_PATH_CAP];
-        sl_status status = sl_oom_bundles_write(recording, parent, number, path, err);
+        sl_status status = sl_oom_bundles_write(b->recording, b->parent, number, path, err);
         result->present_cnt += status == SL_E_OPEN;
-        result->beyond_cnt += status == SL_E_LAPPED;
         if (status < 0 && status != SL_E_OPEN && status != SL_E_LAPPED)
             return status;
         if (status != SL_OK)
             continue;
         result->written_cnt++;
-        if (told)
-            told(self, path);
+        if (b->told)
+            b->told(b->self, path);
     }
     return SL_OK;
+}
+
+/* The first failures say most. Where so many came at once that these are gone, the oldest that are
+ * left. */
+static sl_status write_batch(const batch *b, uint64_t cnt, sl_error *err) {
+    uint64_t oldest;
+    SL_TRY(write_range(b, 1, cnt < SL_OOM_BUNDLES_MAX ? cnt : SL_OOM_BUNDLES_MAX, err));
+    if (cnt <= SL_OOM_BUNDLES_MAX)
+        return SL_OK;
+    SL_TRY(find_oldest(b->recording, &oldest, err));
+    uint64_t first = oldest > SL_OOM_BUNDLES_MAX ? oldest : SL_OOM_BUNDLES_MAX + 1;
+    return oldest > 1 ? write_range(b, first, cnt, err) : SL_OK;
+}
+
+sl_status sl_oom_bundles_write_all(const char *recording, const char *parent, sl_oom_bundle_fn told,
+                                   void *self, sl_oom_bundles_result *result, sl_error *err) {
+    uint64_t cnt;
+    sl_error local = SL_ERROR_INIT;
+    batch b = {recording, parent, told, self, result};
+    err = err ? err : &local;
+    *result = (sl_oom_bundles_result){0};
+    SL_TRY(sl_oom_bundles_count(recording, &cnt, err));
+    sl_status status = write_batch(&b, cnt, err);
+    result->failure_cnt = cnt;
+    result->beyond_cnt = (size_t)cnt - result->written_cnt - result->present_cnt;
+    return status;
 }

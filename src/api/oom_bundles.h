@@ -6,7 +6,7 @@
 
 #include "export/bundle_folder.h"
 
-/* Bundles a recording gets: its first failures. A program that catches the error and tries again a
+/* Bundles a recording gets: its first failures, or the oldest that it still has events of. A program that catches the error and tries again a
  * thousand times must not fill the disk. */
 #define SL_OOM_BUNDLES_MAX 8
 
@@ -22,6 +22,7 @@ sl_status sl_oom_bundles_write(const char *recording, const char *parent, uint64
 
 /* What happened to the bundles of one recording. */
 typedef struct sl_oom_bundles_result {
+    uint64_t failure_cnt;
     size_t written_cnt;
     size_t present_cnt; /* were there already */
     size_t beyond_cnt;  /* failures that got none: the limit, or their events are gone */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/torch_version.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define PATH_CAP 1024
 #define PACKAGE  "/torch/"
@@ -19,6 +22,16 @@ static bool take_version(const char *line, char *to, size_t cap) {
     return true;
 }
 
+/* The recording names the place: it may be a pipe, which must not be waited for. */
+static FILE *open_regular(const char *path) {
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *file = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? fdopen(fd, "r") : NULL;
+    if (!file && fd >= 0)
+        close(fd);
+    return file;
+}
+
 /* `path` names something inside the package's folder. */
 static bool read_beside(const char *path, char *to, size_t cap) {
     char file[PATH_CAP], line[256];
@@ -27,7 +40,7 @@ static bool read_beside(const char *path, char *to, size_t cap) {
         return false;
     int len = snprintf(file, sizeof file, "%.*sversion.py",
                        (int)(package - path + (ptrdiff_t)strlen(PACKAGE)), path);
-    FILE *source = len < PATH_CAP ? fopen(file, "re") : NULL;
+    FILE *source = len < PATH_CAP ? open_regular(file) : NULL;
     bool is_found = false;
     while (source && !is_found && fgets(line, sizeof line, source))
         is_found = take_version(line, to, cap);

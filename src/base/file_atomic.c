@@ -9,21 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_rights.h"
+
 /* The place a symbolic link points to, so that the link survives; the path itself where there is
  * no file yet. Owned by the caller. */
 static char *resolve(const char *path) {
     char *real = realpath(path, NULL);
     return real ? real : strdup(path);
-}
-
-/* A new file's permissions: those of the file it replaces, else what the umask leaves. */
-static mode_t mode_for(const char *path) {
-    struct stat old;
-    if (stat(path, &old) == 0)
-        return old.st_mode & 0777;
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
 }
 
 static bool is_special(const char *path) {
@@ -36,13 +28,17 @@ static sl_status open_temp(sl_file_out *out, sl_error *err) {
         out->temp_path = NULL;
         return sl_fail(err, SL_E_NOMEM, "out of memory for a file name");
     }
-    int fd = mkostemp(out->temp_path, O_CLOEXEC);
+    /* A file that is replaced keeps its permissions; a new one gets what the umask leaves. */
+    struct stat old;
+    bool has_old = stat(out->path, &old) == 0;
+    int fd = sl_temp_create(out->temp_path, has_old ? old.st_mode & 0777 : 0666);
     if (fd < 0) {
         free(out->temp_path);
         out->temp_path = NULL;
         return sl_fail_errno(err, SL_E_WRITE, "cannot create '%s'", out->path);
     }
-    if (fchmod(fd, mode_for(out->path)) == 0 && (out->stream = fdopen(fd, "w")) != NULL)
+    if ((!has_old || fchmod(fd, old.st_mode & 0777) == 0) &&
+        (out->stream = fdopen(fd, "w")) != NULL)
         return SL_OK;
     sl_fail_errno(err, SL_E_WRITE, "cannot create '%s'", out->path);
     close(fd);
@@ -56,6 +52,7 @@ sl_status sl_file_out_open(sl_file_out *out, const char *path, sl_error *err) {
         return SL_OK;
     }
     struct stat info;
+    SL_TRY(sl_place_check(path, err));
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return sl_fail(err, SL_E_USAGE, "cannot write '%s': it is a folder; name a file", path);
     out->path = resolve(path);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Output files that exist whole or not at all: written beside their place under another name,
- * synced, then renamed. NULL or "-" is standard output; a device or a pipe is written in place. */
+ * synced, then renamed. NULL or "-" is standard output; a device or a pipe is written in place.
+ *
+ * A symbolic link to a file is followed and survives, as with a shell's ">". One that another
+ * user planted in a folder such as /tmp is refused, whatever the kernel's own setting
+ * (fs.protected_symlinks): see sl_place_check. */
 #ifndef SL_FILE_ATOMIC_H
 #define SL_FILE_ATOMIC_H
 

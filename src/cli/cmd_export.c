@@ -186,9 +186,14 @@ static sl_status write_bundles(const sl_opts *opts, const sl_recordings *list, s
         sum.beyond_cnt += result.beyond_cnt;
     }
     if (sum.beyond_cnt)
-        sl_cli_complain("note: %zu more failed requests have no bundle: %d a recording are "
-                        "written, while their events are in it",
-                        sum.beyond_cnt, SL_OOM_BUNDLES_MAX);
+        sl_cli_complain("note: %zu failed request%s without a bundle: a recording gets at most %d, "
+                        "of failures whose events it still holds",
+                        sum.beyond_cnt, sum.beyond_cnt == 1 ? "" : "s", SL_OOM_BUNDLES_MAX);
+    if (sum.written_cnt == 0 && sum.present_cnt == 0 && sum.beyond_cnt)
+        return sl_fail(err, SL_E_LAPPED,
+                       "'%s' no longer holds the events of its failed requests, so there is no "
+                       "bundle to write",
+                       opts->operands.at[0]);
     if (sum.written_cnt == 0 && sum.present_cnt == 0)
         return sl_fail(err, SL_E_FORMAT,
                        "no request for memory failed in '%s', so there is no "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Several ranks side by side, from telemetry: files, or folders of them. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,12 @@ static sl_status add_path(path_list *list, const char *folder, const char *name,
     return sl_fail(err, SL_E_NOMEM, "out of memory for a path");
 }
 
+/* A pipe may have such a name, too; opening it would wait for a writer. */
+static bool is_regular(int folder_fd, const char *name) {
+    struct stat info;
+    return fstatat(folder_fd, name, &info, 0) == 0 && S_ISREG(info.st_mode);
+}
+
 /* The telemetry files of a folder, one level deep, in order of their names. */
 static sl_status add_folder(path_list *list, const char *folder, sl_error *err) {
     size_t first = list->cnt;
@@ -52,7 +59,7 @@ static sl_status add_folder(path_list *list, const char *folder, sl_error *err) 
     if (!dir)
         return sl_fail_errno(err, SL_E_OPEN, "cannot read '%s'", folder);
     for (struct dirent *entry; status == SL_OK && (entry = readdir(dir)) != NULL;)
-        if (is_data_file(entry->d_name))
+        if (is_data_file(entry->d_name) && is_regular(dirfd(dir), entry->d_name))
             status = add_path(list, folder, entry->d_name, err);
     closedir(dir);
     if (status == SL_OK && list->cnt == first)

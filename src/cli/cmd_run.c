@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
+#include "base/file_rights.h"
 #include "base/vec.h"
 #include "cli/cli.h"
 #include "cli/cmd_list.h"
 #include "cli/run_folder.h"
+#include "cli/run_preload.h"
 #include "cli/run_process.h"
 #include "cli/run_target.h"
 #include "cli/run_verdict.h"
@@ -68,6 +71,10 @@ static const sl_opt options[] = {
      .metavar = "PERCENT",
      .initial = "95%",
      .help = "the same for the host's memory"},
+    {.name = "share",
+     .type = SL_OPT_FLAG,
+     .help = "let other users read the recordings and bundles (modes 0644 and 0755 instead of 0600 "
+             "and 0700; the same as " SL_SHARE_ENV "=1 in the environment)"},
     {.name = "quiet",
      .short_name = 'q',
      .type = SL_OPT_FLAG,
@@ -127,26 +134,38 @@ static bool export_settings(const sl_opts *opts, const sl_run_folder *folder) {
            set_env(sl_record_env_name(SL_RECORD_ENV_QUIET), quiet);
 }
 
-/* Ours first: the names it exports must win. */
 static sl_status export_library(sl_error *err) {
     char library[SL_RUN_PATH_CAP];
-    const char *before = getenv("LD_PRELOAD");
     SL_TRY(sl_target_find_library(library, err));
-    size_t len = strlen(library) + (before ? strlen(before) : 0) + 2;
-    char *list = malloc(len);
+    char *list = sl_preload_list(library, getenv("LD_PRELOAD"));
     if (!list)
         return sl_fail(err, SL_E_NOMEM, "out of host memory");
-    snprintf(list, len, "%s%s%s", library, before && *before ? ":" : "", before ? before : "");
     bool is_set = set_env("LD_PRELOAD", list);
     free(list);
     return is_set ? SL_OK : sl_fail_errno(err, SL_E_SYSTEM, "cannot set LD_PRELOAD");
 }
 
+/* Under a limit for files (ulimit -f) the recorder may have refused, and said so itself. */
+static bool has_file_limit(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+static void say_nothing_recorded(const sl_run_folder *folder) {
+    sl_error err = SL_ERROR_INIT;
+    if (has_file_limit())
+        sl_cli_complain("nothing was recorded");
+    else if (sl_run_folder_try(folder, &err) < 0)
+        sl_cli_complain("nothing was recorded: %s", err.text);
+    else
+        sl_cli_complain("no memory event was seen in this run, so nothing was recorded");
+}
+
 static void say_result(const sl_run_folder *folder) {
     size_t cnt = sl_run_folder_count_new(folder);
     if (cnt == 0) {
+        say_nothing_recorded(folder);
         sl_run_folder_discard(folder);
-        sl_cli_complain("no memory event was seen in this run, so nothing was recorded");
         return;
     }
     sl_cli_complain("recorded %zu process%s in %s", cnt, cnt == 1 ? "" : "es", folder->path);
@@ -184,14 +203,20 @@ static void look(void *self) {
 static sl_status run_watched(const sl_opts *opts, const sl_target *target, char **argv,
                              const sl_run_folder *folder, int *exit_code, sl_error *err) {
     sl_run_watch *watch = sl_run_watch_new(folder, sl_opts_flag(opts, "quiet"));
-    if (!watch)
-        return sl_fail(err, SL_E_NOMEM, "out of host memory");
-    sl_status status =
-        sl_run_process(target->path, argv, &(sl_run_idle){look, watch, WATCH_MS}, exit_code, err);
-    if (status == SL_OK)
+    sl_run_idle idle = {look, watch, WATCH_MS};
+    /* Without memory for watching the command still runs and is recorded. */
+    sl_status status = sl_run_process(target->path, argv, watch ? &idle : NULL, exit_code, err);
+    if (status == SL_OK && watch)
         sl_run_watch_finish(watch);
     sl_run_watch_free(watch);
     return status;
+}
+
+/* Everything the command inherits. LD_PRELOAD comes last: without it nothing is recorded. */
+static sl_status prepare(const sl_opts *opts, const sl_run_folder *folder, sl_error *err) {
+    if (!export_settings(opts, folder))
+        return sl_fail_errno(err, SL_E_SYSTEM, "cannot set the environment");
+    return export_library(err);
 }
 
 static int run_recorded(const sl_opts *opts, const sl_target *target, char **argv, sl_error *err) {
@@ -200,14 +225,13 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
     int exit_code = 0;
     sl_run_folder_name(name, (int)opts->operands.cnt, opts->operands.at);
     sl_status status = sl_run_folder_open(&folder, sl_opts_text(opts, "output"), name, err);
-    if (status < 0 && status != SL_E_USAGE)
+    if (status == SL_E_USAGE)
+        return status;
+    if (status == SL_OK && (status = prepare(opts, &folder, err)) < 0)
+        sl_run_folder_discard(&folder);
+    if (status < 0)
         return run_unrecorded(target, argv, err->text, err);
-    SL_TRY(status);
-    status = export_library(err);
-    if (status == SL_OK && !export_settings(opts, &folder))
-        status = sl_fail_errno(err, SL_E_SYSTEM, "cannot set the environment");
-    if (status == SL_OK)
-        status = run_watched(opts, target, argv, &folder, &exit_code, err);
+    status = run_watched(opts, target, argv, &folder, &exit_code, err);
     if (status < 0) {
         sl_run_folder_discard(&folder);
         return status;
@@ -222,6 +246,9 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
 static int run(const sl_opts *opts, sl_error *err) {
     static sl_target target; /* too large for a stack frame; the command runs once */
     SL_TRY(check_options(opts, err));
+    /* Read by this program for folders and bundles, and by the recorder for its files. */
+    if (sl_opts_flag(opts, "share") && !set_env(SL_SHARE_ENV, "1"))
+        return sl_fail_errno(err, SL_E_SYSTEM, "cannot set the environment");
     sl_status found = sl_target_find(&target, opts->operands.at[0], err);
     if (found < 0) {
         sl_cli_complain("%s", err->text);
@@ -255,14 +282,16 @@ const sl_cmd sl_cmd_run = {
         "a "
         "second, also when the program catches the error or is killed: what was live and where, "
         "the "
-        "newest events, the counters, the report. At most 8 a process. Alerts are raised when a "
+        "newest events, the counters, the report. At most 8 per process. Alerts are raised when a "
         "card or the host's memory is fuller than the threshold; the first of each kind is one "
         "line "
         "on standard error, 'stormlog top' shows the newest.\n\n"
         "The exit code is that of CMD (128 + n when signal n ended it, 127 when there is no such "
         "command, 126 when it cannot be run). SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and "
-        "SIGUSR2 are handed on to it. With STORMLOG_DISABLE=1 in the environment nothing is "
-        "recorded.",
+        "SIGUSR2 are handed on to it. CMD runs in any case: when it cannot be recorded, one line "
+        "says why. With STORMLOG_DISABLE=1 in the environment nothing is recorded.\n\n"
+        "Recordings and bundles hold the command line and the paths of source files, so only their "
+        "owner may read them, unless --share is given.",
     .examples = "stormlog run -- python train.py\n"
                 "  record a training\n"
                 "stormlog run -o runs/a --no-cpu -- torchrun --nproc-per-node 8 train.py\n"

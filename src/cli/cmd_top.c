@@ -44,7 +44,8 @@ static sl_status list_folder(path_list *list, const char *folder, const char *pi
     if (!dir)
         return sl_fail_errno(err, SL_E_OPEN, "cannot open '%s'", folder);
     for (struct dirent *entry; status == SL_OK && (entry = readdir(dir));)
-        if (sl_recordings_is_name(entry->d_name) && (!pid_part || strstr(entry->d_name, pid_part)))
+        if (sl_recordings_is_file(dirfd(dir), entry->d_name) &&
+            (!pid_part || strstr(entry->d_name, pid_part)))
             status = add_path(list, folder, entry->d_name, err);
     closedir(dir);
     if (status == SL_OK && list->cnt == 0)

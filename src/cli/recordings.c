@@ -2,10 +2,12 @@
 #include "cli/recordings.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/cli.h"
 #include "read/source_bundle.h"
 
 bool sl_recordings_is_name(const char *name) {
@@ -14,8 +16,15 @@ bool sl_recordings_is_name(const char *name) {
     return len > strlen(end) && strcmp(name + len - strlen(end), end) == 0;
 }
 
+/* A pipe, a device or a folder may have such a name, too; opening a pipe would wait for a writer. */
+bool sl_recordings_is_file(int folder_fd, const char *name) {
+    struct stat info;
+    return sl_recordings_is_name(name) && fstatat(folder_fd, name, &info, 0) == 0 &&
+           S_ISREG(info.st_mode);
+}
+
 static bool is_recording(const char *path) {
-    return sl_recordings_is_name(path);
+    return sl_recordings_is_file(AT_FDCWD, path);
 }
 
 static sl_status no_memory(sl_error *err) {
@@ -38,9 +47,11 @@ static sl_status add_entries(sl_recordings *list, const char *folder, DIR *dir,
             continue;
         if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
             return no_memory(err);
-        if (!takes(path))
+        if (!takes(path)) {
+            if (takes == is_recording && sl_recordings_is_name(path))
+                sl_cli_complain("'%s' is not a regular file; skipped", path);
             free(path);
-        else
+        } else
             SL_TRY(add_owned(list, path, err));
     }
     return SL_OK;

@@ -24,4 +24,7 @@ sl_status sl_recordings_one(const sl_recordings *list, const char *path, const c
 /* True for "python3-4711.slog". */
 bool sl_recordings_is_name(const char *name);
 
+/* The same, and it is a regular file (or a link to one). A scan of a folder asks this. */
+bool sl_recordings_is_file(int folder_fd, const char *name);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file_rights.h"
 #include "cli/recordings.h"
 
 #define LATEST SL_RUNS_FOLDER "/latest"
+
+/* What a recording takes at its first event, rounded up: its sections' first records, and 8 MiB of
+ * its ring. */
+#define FIRST_BYTES (24 << 20)
 
 static size_t count_recordings(const char *path) {
     DIR *dir = opendir(path);
@@ -20,33 +26,44 @@ static size_t count_recordings(const char *path) {
     if (!dir)
         return 0;
     for (struct dirent *entry; (entry = readdir(dir));)
-        cnt += sl_recordings_is_name(entry->d_name);
+        cnt += sl_recordings_is_file(dirfd(dir), entry->d_name);
     closedir(dir);
     return cnt;
 }
 
-/* mkdir -p. *is_made: the last part was not there before. */
-static sl_status make_folders(const char *path, bool *is_made, sl_error *err) {
-    char part[SL_RUN_PATH_CAP];
-    snprintf(part, sizeof part, "%s", path);
-    for (char *at = part + 1; *at; at++)
-        if (*at == '/') {
-            *at = '\0';
-            mkdir(part, 0777); /* an error shows at the last part */
-            *at = '/';
-        }
-    *is_made = mkdir(path, 0777) == 0;
+/* mkdir for one part; a folder that is there is fine, whatever mkdir said (a disk that is read-only
+ * says so before it looks). */
+static sl_status make_part(const char *part, mode_t mode, bool *is_made, sl_error *err) {
     struct stat info;
+    *is_made = mkdir(part, mode) == 0;
+    int failed = errno;
     if (*is_made)
         return SL_OK;
-    if (errno != EEXIST)
-        return sl_fail_errno(err, SL_E_WRITE, "cannot make the folder '%s'", path);
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        return sl_fail(err, SL_E_WRITE, "cannot record into '%s': it is not a folder", path);
-    return SL_OK;
+    bool is_there = stat(part, &info) == 0;
+    errno = failed;
+    if (is_there && S_ISDIR(info.st_mode))
+        return SL_OK;
+    if (is_there)
+        return sl_fail(err, SL_E_WRITE, "cannot record into '%s': it is not a folder", part);
+    return sl_fail_errno(err, SL_E_WRITE, "cannot make the folder '%s'", part);
 }
 
-/* Two runs within a second get a count behind the time. */
+/* mkdir -p; the folder itself is private. *is_made: the last part was not there before. */
+static sl_status make_folders(const char *path, bool *is_made, sl_error *err) {
+    char part[SL_RUN_PATH_CAP];
+    bool is_new;
+    snprintf(part, sizeof part, "%s", path);
+    for (char *at = part + 1; *at; at++)
+        if (*at == '/' && at[1] && at[1] != '/') {
+            *at = '\0';
+            if (make_part(part, 0777, &is_new, err) < 0)
+                return sl_error_prefix(err, "cannot make the folder '%s'", path);
+            *at = '/';
+        }
+    return make_part(part, sl_share_folder_mode(), is_made, err);
+}
+
+/* Two runs within a second get a count after the time. */
 static sl_status make_default(sl_run_folder *folder, const char *name, sl_error *err) {
     char stamp[32];
     time_t now = time(NULL);
@@ -62,11 +79,26 @@ static sl_status make_default(sl_run_folder *folder, const char *name, sl_error 
     return SL_OK;
 }
 
+/* Whoever has a file or a folder of this name keeps it. */
+static bool is_latest_ours(void) {
+    struct stat info;
+    return lstat(LATEST, &info) != 0 || S_ISLNK(info.st_mode);
+}
+
+/* By renaming, so that there is a `latest` at every moment. A shortcut is a convenience: a failure
+ * (no links on this disk) is not worth a message. */
 static void point_latest_to(const char *target) {
-    /* A shortcut is a convenience: a failure (no links on this disk) is not worth a word. */
-    unlink(LATEST);
-    if (target[0] && symlink(target, LATEST) != 0)
+    char temp[sizeof LATEST + 32];
+    if (!is_latest_ours())
         return;
+    if (!target[0]) {
+        unlink(LATEST);
+        return;
+    }
+    snprintf(temp, sizeof temp, SL_RUNS_FOLDER "/.latest-%d", (int)getpid());
+    unlink(temp); /* of a process of the same number that was killed */
+    if (symlink(target, temp) == 0 && rename(temp, LATEST) != 0)
+        unlink(temp);
 }
 
 static void set_latest(sl_run_folder *folder) {
@@ -91,6 +123,7 @@ static sl_status resolve(sl_run_folder *folder, sl_error *err) {
 sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
                              sl_error *err) {
     *folder = (sl_run_folder){.is_default = !wanted, .started = time(NULL)};
+    SL_TRY(sl_place_check(wanted ? wanted : SL_RUNS_FOLDER, err));
     if (!wanted)
         SL_TRY(make_default(folder, name, err));
     else {
@@ -112,6 +145,24 @@ sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const ch
 size_t sl_run_folder_count_new(const sl_run_folder *folder) {
     size_t now = count_recordings(folder->full_path);
     return now > folder->recording_cnt_before ? now - folder->recording_cnt_before : 0;
+}
+
+sl_status sl_run_folder_try(const sl_run_folder *folder, sl_error *err) {
+    char path[SL_RUN_PATH_CAP + 32];
+    snprintf(path, sizeof path, "%s/.stormlog-XXXXXX", folder->full_path);
+    int fd = sl_temp_create(path, 0600);
+    if (fd < 0 && errno == ENOENT)
+        return sl_fail(err, SL_E_WRITE, "the folder '%s' was removed during the run", folder->path);
+    int failed = fd < 0 || fallocate(fd, 0, 0, FIRST_BYTES) != 0 ? errno : 0;
+    if (fd >= 0) {
+        close(fd);
+        unlink(path);
+    }
+    errno = failed;
+    /* What this file system does not offer says nothing about the run. */
+    if (failed == 0 || failed == EOPNOTSUPP || failed == EINVAL || failed == EMFILE)
+        return SL_OK;
+    return sl_fail_errno(err, SL_E_WRITE, "cannot write into the folder '%s'", folder->path);
 }
 
 void sl_run_folder_discard(const sl_run_folder *folder) {

@@ -21,12 +21,18 @@ typedef struct sl_run_folder {
     time_t started;
 } sl_run_folder;
 
-/* Makes the folder. `wanted` is the user's choice or NULL for stormlog-runs/<UTC time>-<name>. */
+/* Makes the folder, for its owner only unless STORMLOG_SHARE is set. `wanted` is the user's choice
+ * or NULL for stormlog-runs/<UTC time>-<name>. SL_E_PERMISSION for a place that another user
+ * prepared in a folder such as /tmp. */
 sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
                              sl_error *err);
 
 /* Recordings that this run added. */
 size_t sl_run_folder_count_new(const sl_run_folder *folder);
+
+/* Whether a recording could begin in the folder now; the reason when not: it was removed, the disk
+ * is full, it may not be written. Not under a limit for files: going beyond it is a signal. */
+sl_status sl_run_folder_try(const sl_run_folder *folder, sl_error *err);
 
 /* Removes what open made, if nothing was recorded there. */
 void sl_run_folder_discard(const sl_run_folder *folder);

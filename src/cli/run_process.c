@@ -47,6 +47,16 @@ static void exec_command(const char *path, char *const *argv, const signal_state
     _exit(sent == (ssize_t)sizeof failed ? 127 : 126);
 }
 
+/* Waits until exec has happened or failed. */
+static ssize_t read_failure(const int fds[2], bool is_started, int *failed) {
+    if (fds[0] < 0)
+        return 0;
+    close(fds[1]);
+    ssize_t got = is_started ? read(fds[0], failed, sizeof *failed) : 0;
+    close(fds[0]);
+    return got;
+}
+
 static bool is_from_terminal(const siginfo_t *info) {
     return info->si_code == SI_KERNEL && info->si_signo != SIGTERM;
 }
@@ -84,16 +94,15 @@ sl_status sl_run_process(const char *path, char *const *argv, const sl_run_idle 
     int fds[2], failed = 0;
     sigset_t set;
     signal_state before;
+    /* Without a descriptor to spare (ulimit -n) only the exit code says that exec failed. */
     if (pipe2(fds, O_CLOEXEC) != 0)
-        return sl_fail_errno(err, SL_E_SYSTEM, "cannot start '%s'", path);
+        fds[0] = fds[1] = -1;
     fill_set(&set);
     hold_signals(&set, &before);
     pid_t pid = fork();
     if (pid == 0)
         exec_command(path, argv, &before, fds[1]);
-    close(fds[1]);
-    ssize_t got = pid > 0 ? read(fds[0], &failed, sizeof failed) : 0;
-    close(fds[0]);
+    ssize_t got = read_failure(fds, pid > 0, &failed);
     if (pid > 0)
         *exit_code = wait_for(pid, &set, idle);
     int fork_errno = errno;

@@ -11,7 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define LIBRARY_NAME "libstormlog_record.so"
+#include "cli/run_preload.h"
 
 static bool is_file(const char *path) {
     struct stat info;
@@ -148,20 +148,21 @@ sl_status sl_target_find_library(char path[SL_RUN_PATH_CAP], sl_error *err) {
     char self[SL_RUN_PATH_CAP];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     if (len < 0)
-        return sl_fail_errno(err, SL_E_SYSTEM, "cannot read '/proc/self/exe'");
+        return sl_fail_errno(err, SL_E_SYSTEM,
+                             "the recorder needs /proc, and '/proc/self/exe' cannot be read");
     self[len] = '\0';
     *strrchr(self, '/') = '\0';
     for (size_t i = 0; i < SL_COUNT_OF(places); i++) {
-        int used = snprintf(path, SL_RUN_PATH_CAP, "%.*s/%s" LIBRARY_NAME, SL_RUN_PATH_CAP - 64,
+        int used = snprintf(path, SL_RUN_PATH_CAP, "%.*s/%s" SL_PRELOAD_NAME, SL_RUN_PATH_CAP - 64,
                             self, places[i]);
         if (used < SL_RUN_PATH_CAP && access(path, R_OK) == 0)
             break;
         path[0] = '\0';
     }
     if (!path[0])
-        return sl_fail(err, SL_E_UNSUPPORTED,
-                       "cannot find '" LIBRARY_NAME "' in '%s' or its ../lib; reinstall stormlog",
-                       self);
+        return sl_fail(
+            err, SL_E_UNSUPPORTED,
+            "cannot find '" SL_PRELOAD_NAME "' in '%s' or its ../lib; reinstall stormlog", self);
     if (strpbrk(path, " :"))
         return sl_fail(err, SL_E_UNSUPPORTED,
                        "'%s' cannot be preloaded: the loader's list has no way to write a space or "

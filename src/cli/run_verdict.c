@@ -51,7 +51,7 @@ static bool judge(const char *path, sl_run_verdict *verdict, weight *heaviest) {
 
 static bool is_new_recording(const sl_run_folder *folder, const char *path) {
     struct stat info;
-    return sl_recordings_is_name(path) && stat(path, &info) == 0 &&
+    return sl_recordings_is_name(path) && stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
            info.st_mtime >= folder->started;
 }
 

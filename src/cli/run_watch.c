@@ -44,7 +44,6 @@ struct sl_run_watch {
     size_t reader_cnt;
     pid_t writer;      /* 0 = none */
     size_t writer_log; /* what it works on */
-    uint64_t writer_first, writer_last;
     told_alert told[ALERT_MAX];
     size_t told_cnt;
     bool is_quiet;
@@ -74,7 +73,7 @@ static void read_folder(sl_run_watch *watch, bool is_old) {
     if (!dir)
         return;
     for (struct dirent *entry; (entry = readdir(dir));)
-        if (sl_recordings_is_name(entry->d_name) && !is_known(watch, entry->d_name))
+        if (!is_known(watch, entry->d_name) && sl_recordings_is_file(dirfd(dir), entry->d_name))
             add_log(watch, entry->d_name, is_old);
     closedir(dir);
     watch->folder_changed = info.st_mtim;
@@ -166,21 +165,21 @@ static void start_writer(sl_run_watch *watch, size_t index, uint64_t last) {
         return; /* the end of the run catches up */
     watch->writer = pid;
     watch->writer_log = index;
-    watch->writer_first = first;
-    watch->writer_last = last;
     log->oom_cnt = last;
 }
 
 /* What a writer that was killed left half done. */
 static void remove_half(const sl_run_watch *watch) {
-    char path[SL_RUN_PATH_CAP + 64];
-    const char *name = watch->logs.at[watch->writer_log].name;
-    for (uint64_t n = watch->writer_first; n <= watch->writer_last && n <= SL_OOM_BUNDLES_MAX;
-         n++) {
-        snprintf(path, sizeof path, "%s/.%s.oom-%" PRIu64 ".tmp-%d", watch->folder->full_path, name,
-                 n, (int)watch->writer);
-        sl_remove_folder(path);
-    }
+    char start[300], temp[32], path[SL_RUN_PATH_CAP];
+    DIR *dir = opendir(watch->folder->full_path);
+    snprintf(start, sizeof start, ".%.255s.oom-", watch->logs.at[watch->writer_log].name);
+    snprintf(temp, sizeof temp, SL_BUNDLE_TEMP, (int)watch->writer);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (strncmp(entry->d_name, start, strlen(start)) == 0 && strstr(entry->d_name, temp) &&
+            join(path, watch->folder->full_path, entry->d_name))
+            sl_remove_folder(path);
+    if (dir)
+        closedir(dir);
 }
 
 static void reap_writer(sl_run_watch *watch, int flags) {
@@ -278,17 +277,50 @@ void sl_run_watch_look(sl_run_watch *watch) {
             look_at(watch, i);
 }
 
-static void finish_log(sl_run_watch *watch, watched *log) {
+/* One failure with its bundle was told when the bundle was written. */
+static void tell_count(const char *name, const sl_oom_bundles_result *r) {
+    size_t saved = r->written_cnt + r->present_cnt;
+    char which[64];
+    if (r->failure_cnt == 1 && saved == 1)
+        return;
+    if (saved == r->failure_cnt && saved == 2)
+        snprintf(which, sizeof which, "evidence was saved for both");
+    else if (saved == r->failure_cnt)
+        snprintf(which, sizeof which, "evidence was saved for all of them");
+    else if (saved)
+        snprintf(which, sizeof which, "evidence was saved for %zu of them", saved);
+    else
+        snprintf(which, sizeof which, "no evidence was saved");
+    sl_cli_complain("%" PRIu64 " request%s failed in %s; %s", r->failure_cnt,
+                    r->failure_cnt == 1 ? "" : "s", name, which);
+}
+
+typedef struct finishing {
+    const sl_run_watch *watch;
+    sl_oom_bundles_result result;
+} finishing;
+
+/* The first bundle of a recording has a line; the writer has told it when there was one. */
+static void tell_bundle(void *self, const char *path) {
+    const finishing *f = self;
+    const char *slash = strrchr(path, '/');
+    if (f->result.written_cnt == 1 && f->result.present_cnt == 0 && !f->watch->is_quiet)
+        sl_cli_complain("out of memory: evidence in %s/%s", f->watch->folder->path,
+                        slash ? slash + 1 : path);
+}
+
+static void finish_log(const sl_run_watch *watch, const watched *log) {
     char path[SL_RUN_PATH_CAP];
+    finishing f = {.watch = watch};
+    sl_error err = SL_ERROR_INIT;
     uint64_t cnt;
     if (!join(path, watch->folder->full_path, log->name) ||
-        sl_oom_bundles_count(path, &cnt, NULL) < 0)
+        sl_oom_bundles_count(path, &cnt, NULL) < 0 || cnt == 0)
         return; /* what cannot be read is told by those who need it */
-    (void)write_bundles(watch, log, 1, cnt);
-    if (cnt > 1 && !watch->is_quiet)
-        sl_cli_complain("%" PRIu64 " requests failed in %s; there is evidence of %s%d", cnt,
-                        log->name, cnt > SL_OOM_BUNDLES_MAX ? "the first " : "all ",
-                        (int)(cnt > SL_OOM_BUNDLES_MAX ? SL_OOM_BUNDLES_MAX : cnt));
+    if (sl_oom_bundles_write_all(path, NULL, tell_bundle, &f, &f.result, &err) < 0)
+        tell(watch, "no bundle for the out-of-memory: ", err.text);
+    if (!watch->is_quiet)
+        tell_count(log->name, &f.result);
 }
 
 void sl_run_watch_finish(sl_run_watch *watch) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/watch_options.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file_atomic.h"
+#include "base/file_rights.h"
 #include "export/bundle_folder.h"
 #include "read/telemetry_read.h"
 
@@ -81,9 +83,17 @@ sl_status sl_watch_log_open(sl_watch_log *log, const char *path, sl_error *err) 
         return SL_OK;
     SL_TRY(make_parents(path, err));
     snprintf(log->part_path, sizeof log->part_path, "%.1000s.part.jsonl", path);
-    log->part = fopen(log->part_path, "we");
-    if (!log->part)
-        return sl_fail_errno(err, SL_E_WRITE, "cannot write '%s'", log->part_path);
+    SL_TRY(sl_place_check(log->part_path, err));
+    /* Always a new file: what has this name may be a link to another one. */
+    unlink(log->part_path);
+    int fd = sl_file_create(AT_FDCWD, log->part_path, 0666);
+    log->part = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!log->part) {
+        sl_fail_errno(err, SL_E_WRITE, "cannot write '%s'", log->part_path);
+        if (fd >= 0)
+            close(fd);
+        return SL_E_WRITE;
+    }
     sl_tm_out_begin(&log->out, log->part, SL_TM_FORM_LINES);
     return SL_OK;
 }

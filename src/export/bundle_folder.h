@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Folders that exist whole or not at all: their files are written and synced in a folder beside,
- * which is then renamed. */
+ * which is then renamed. Readable by their owner only, unless STORMLOG_SHARE is set
+ * (base/file_rights.h). */
 #ifndef SL_BUNDLE_FOLDER_H
 #define SL_BUNDLE_FOLDER_H
 
@@ -10,9 +11,14 @@
 
 #define SL_BUNDLE_PATH_CAP 1024
 
+/* What comes after the name of a folder that is being written: the writer's process, then random
+ * characters. */
+#define SL_BUNDLE_TEMP ".tmp-%d-"
+
 typedef struct sl_bundle_folder {
     char path[SL_BUNDLE_PATH_CAP]; /* where it will be */
     char temp[SL_BUNDLE_PATH_CAP]; /* where it is written */
+    int fd;                        /* of the latter */
     bool is_open;
 } sl_bundle_folder;
 

@@ -171,7 +171,8 @@ sl_status sl_log_open(const char *path, sl_log_reader **out, sl_error *err) {
     sl_log_reader *r = new_reader(err);
     if (!r)
         return SL_E_NOMEM;
-    r->fd = sl_sys_open(path, O_RDONLY, 0);
+    /* Without waiting: a pipe has no writer perhaps, and is refused below. */
+    r->fd = sl_sys_open(path, O_RDONLY | O_NONBLOCK, 0);
     if (r->fd < 0) {
         int saved_errno = errno;
         sl_log_reader_close(r);

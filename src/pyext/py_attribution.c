@@ -99,13 +99,22 @@ static int override_one(sl_py_state *state, sl_collective_config *config, PyObje
     return failed;
 }
 
-static int apply_overrides(sl_py_state *state, sl_collective_config *config, PyObject *overrides) {
+/* From a copy: a value's own __float__ may change the dict while it is walked. */
+static int override_all(sl_py_state *state, sl_collective_config *config, PyObject *overrides) {
     PyObject *key, *value; /* borrowed */
     Py_ssize_t position = 0;
+    PyObject *copy = PyDict_Copy(overrides);
+    int failed = copy ? 0 : -1;
+    while (!failed && PyDict_Next(copy, &position, &key, &value))
+        failed = override_one(state, config, key, value);
+    Py_XDECREF(copy);
+    return failed;
+}
+
+static int apply_overrides(sl_py_state *state, sl_collective_config *config, PyObject *overrides) {
     sl_error err = SL_ERROR_INIT;
-    while (overrides != Py_None && PyDict_Next(overrides, &position, &key, &value))
-        if (override_one(state, config, key, value) < 0)
-            return -1;
+    if (overrides != Py_None && override_all(state, config, overrides) < 0)
+        return -1;
     if (sl_collective_validate(config, &err) == SL_OK)
         return 0;
     sl_py_raise(&state->errors, &err);

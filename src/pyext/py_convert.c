@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pyext/py_convert.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,33 @@ int sl_py_doubles(PyObject *sequence, double **values, size_t *cnt) {
     *values = made;
     *cnt = n;
     return made ? 0 : -1;
+}
+
+int sl_py_device(PyObject *object, bool *has_device, int *device) {
+    int overflow = 0;
+    *has_device = object != Py_None;
+    long value = *has_device ? PyLong_AsLongAndOverflow(object, &overflow) : 0;
+    if (value == -1 && PyErr_Occurred())
+        return -1;
+    if (overflow || value > INT_MAX || value < INT_MIN) {
+        PyErr_SetString(PyExc_OverflowError, "a device's number has at most 32 bits");
+        return -1;
+    }
+    *device = (int)value;
+    return 0;
+}
+
+int sl_py_unsigned(PyObject *object, void *to) {
+    int overflow = 0;
+    long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (value == -1 && PyErr_Occurred())
+        return 0;
+    if (overflow || value < 0 || value > (long long)UINT_MAX) {
+        PyErr_Format(PyExc_OverflowError, "expected a number from 0 to %u", UINT_MAX);
+        return 0;
+    }
+    *(unsigned *)to = (unsigned)value;
+    return 1;
 }
 
 PyObject *sl_py_path(PyObject *path) {

@@ -9,6 +9,14 @@
 /* A sequence of numbers as doubles; the caller frees *values. */
 int sl_py_doubles(PyObject *sequence, double **values, size_t *cnt);
 
+/* A device of an optional argument: None leaves *has_device false. OverflowError beyond 32 bits,
+ * where a cast would name another device. */
+int sl_py_device(PyObject *object, bool *has_device, int *device);
+
+/* For PyArg_Parse's "O&": an int from 0 to UINT_MAX into an unsigned; the format "I" would drop the
+ * high bits. */
+int sl_py_unsigned(PyObject *object, void *to);
+
 /* str, bytes or os.PathLike as a file-system path; the caller releases the bytes object. NULL with
  * an exception set. */
 PyObject *sl_py_path(PyObject *path);

@@ -75,16 +75,17 @@ static PyObject *trace_diff(PyObject *module, PyObject *args, PyObject *keywords
     PyObject *before, *after, *device = Py_None; /* borrowed */
     const char *name = "json";
     unsigned int top = 15;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|s$OI", names, &before, &after, &name,
-                                     &device, &top))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|s$OO&", names, &before, &after, &name,
+                                     &device, sl_py_unsigned, &top))
         return NULL;
-    diff_wish wish = {.has_device = device != Py_None, .top = top};
-    wish.device = wish.has_device ? (int)PyLong_AsLong(device) : 0;
+    diff_wish wish = {.top = top};
+    if (sl_py_device(device, &wish.has_device, &wish.device) < 0)
+        return NULL;
     wish.format = sl_diff_format_find(name);
     if (!wish.format)
         return PyErr_Format(state->errors.classes[SL_PY_USAGE],
                             "there is no format '%s' for comparisons", name);
-    PyObject *pair = PyErr_Occurred() ? NULL : PyTuple_Pack(2, before, after);
+    PyObject *pair = PyTuple_Pack(2, before, after);
     sl_py_paths paths = {0};
     PyObject *result = NULL;
     if (pair && sl_py_paths_init(&paths, pair) == 0) {

@@ -23,6 +23,10 @@ static void call_list_fini(call_list *calls) {
 static int take_call(PyObject *row, PyObject *names, sl_profile_call *call) {
     PyObject *function; /* borrowed */
     long long numbers[4];
+    if (!PyTuple_Check(row)) {
+        PyErr_SetString(PyExc_TypeError, "each call must be a tuple of 8 values");
+        return -1;
+    }
     if (!PyArg_ParseTuple(row, "UdddLLLL", &function, &call->seconds, &call->before_time,
                           &call->after_time, &numbers[0], &numbers[1], &numbers[2], &numbers[3]))
         return -1;
@@ -121,6 +125,14 @@ static PyObject *report_dict(const sl_profile_report *report) {
 
 /* ---- the function ---- */
 
+/* Not "< 0 || > 1": a NaN must not pass, because it would become an index. */
+static int check_share(const char *name, double share) {
+    if (share >= 0 && share <= 1)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "%s must be 0 to 1", name);
+    return -1;
+}
+
 static PyObject *profile_report(PyObject *module, PyObject *args, PyObject *keywords) {
     static char *names[] = {"calls",
                             "memory_leak_ratio",
@@ -138,6 +150,9 @@ static PyObject *profile_report(PyObject *module, PyObject *args, PyObject *keyw
                                      &t.memory_leak_ratio, &t.fragmentation_ratio,
                                      &t.inefficient_allocation_ratio, &t.slow_function_percentile,
                                      &t.high_memory_percentile, &min_calls))
+        return NULL;
+    if (check_share(names[4], t.slow_function_percentile) < 0 ||
+        check_share(names[5], t.high_memory_percentile) < 0)
         return NULL;
     t.min_calls_for_analysis = min_calls;
     call_list calls = {0};

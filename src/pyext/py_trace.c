@@ -44,21 +44,21 @@ static PyObject *trace_report(PyObject *module, PyObject *args, PyObject *keywor
     const char *name = "json";
     unsigned int top = 10;
     sl_analysis_options options = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|s$OIz", names, &given, &name, &device, &top,
-                                     &options.filter))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|s$OO&z", names, &given, &name, &device,
+                                     sl_py_unsigned, &top, &options.filter))
         return NULL;
     const sl_report_format *format = sl_report_format_find(name);
     if (!format)
         return PyErr_Format(state->errors.classes[SL_PY_USAGE], "there is no report format '%s'",
                             name);
     options.top = top;
-    options.has_device = device != Py_None;
-    options.device = options.has_device ? (int)PyLong_AsLong(device) : 0;
+    if (sl_py_device(device, &options.has_device, &options.device) < 0)
+        return NULL;
     sl_py_paths paths = {0};
     char *text = NULL;
     sl_error err = SL_ERROR_INIT;
     PyObject *result = NULL;
-    if (!PyErr_Occurred() && sl_py_paths_init(&paths, given) == 0) {
+    if (sl_py_paths_init(&paths, given) == 0) {
         sl_status status;
         Py_BEGIN_ALLOW_THREADS status = make_report(&paths, &options, format, &text, &err);
         Py_END_ALLOW_THREADS result = status < 0 ? sl_py_raise(&state->errors, &err)
@@ -104,9 +104,10 @@ static PyObject *trace_export(PyObject *module, PyObject *args, PyObject *keywor
     if (!exporter)
         return PyErr_Format(state->errors.classes[SL_PY_USAGE], "there is no export format '%s'",
                             kind);
-    sl_export_options options = {.has_device = device != Py_None};
-    options.device = options.has_device ? (int)PyLong_AsLong(device) : 0;
-    PyObject *one = PyErr_Occurred() ? NULL : PyTuple_Pack(1, path);
+    sl_export_options options = {0};
+    if (sl_py_device(device, &options.has_device, &options.device) < 0)
+        return NULL;
+    PyObject *one = PyTuple_Pack(1, path);
     PyObject *target = one ? sl_py_path(output) : NULL;
     sl_py_paths paths = {0};
     sl_error err = SL_ERROR_INIT;

@@ -57,6 +57,8 @@ PyObject *sl_py_process_memory(PyObject *module, PyObject *unused) {
 
 /* ---- the watch ---- */
 
+#define DEFAULT_INTERVAL_NS 5000000u
+
 typedef struct watch {
     PyObject ob_base; /* as PyObject_HEAD, which is a macro without a semicolon */
     pthread_t thread;
@@ -64,6 +66,7 @@ typedef struct watch {
     pthread_cond_t wake;
     bool is_stopping; /* under lock */
     bool is_running;  /* under the interpreter's lock */
+    bool is_joining;  /* the same: stop() waits for the thread, without the lock */
     pid_t owner;      /* a forked child has the flag, not the thread */
     int fd;           /* of /proc/self/statm, -1 = not open */
     uint64_t interval_ns;
@@ -109,7 +112,7 @@ static void *watch_run(void *arg) {
 static int watch_init(PyObject *object, PyObject *args, PyObject *keywords) {
     static char *names[] = {"interval", NULL};
     watch *self = (watch *)object;
-    double interval = 0.005;
+    double interval = DEFAULT_INTERVAL_NS / 1e9;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|d", names, &interval))
         return -1;
     if (!(interval >= 0.0001 && interval <= 3600)) {
@@ -127,6 +130,7 @@ static PyObject *watch_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     if (!self)
         return NULL;
     self->fd = -1;
+    self->interval_ns = DEFAULT_INTERVAL_NS; /* also without __init__ */
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -141,6 +145,11 @@ static PyObject *watch_start(PyObject *object, PyObject *unused) {
     watch *self = (watch *)object;
     if (self->is_running && self->owner == getpid())
         return sl_py_none();
+    if (self->is_joining && self->owner == getpid()) {
+        PyErr_SetString(PyExc_RuntimeError, "another thread is stopping this watch");
+        return NULL;
+    }
+    self->is_joining = false; /* a forked child's copy */
     if (self->fd >= 0)
         close(self->fd);
     self->fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -161,15 +170,23 @@ static PyObject *watch_start(PyObject *object, PyObject *unused) {
 }
 
 static void join_thread(watch *self) {
+    pthread_mutex_lock(&self->lock);
+    self->is_stopping = true;
+    pthread_cond_signal(&self->wake);
+    pthread_mutex_unlock(&self->lock);
+    pthread_join(self->thread, NULL);
+}
+
+/* Whether the caller is the one who has to wait for the thread. */
+static bool begin_stop(watch *self) {
     bool is_mine = self->is_running && self->owner == getpid();
     self->is_running = false;
-    if (is_mine) {
-        pthread_mutex_lock(&self->lock);
-        self->is_stopping = true;
-        pthread_cond_signal(&self->wake);
-        pthread_mutex_unlock(&self->lock);
-        pthread_join(self->thread, NULL);
-    }
+    self->is_joining |= is_mine;
+    return is_mine;
+}
+
+static void end_stop(watch *self) {
+    self->is_joining = false;
     if (self->fd >= 0)
         close(self->fd);
     self->fd = -1;
@@ -178,15 +195,20 @@ static void join_thread(watch *self) {
 static PyObject *watch_stop(PyObject *object, PyObject *unused) {
     SL_UNUSED(unused);
     watch *self = (watch *)object;
-    Py_BEGIN_ALLOW_THREADS join_thread(self);
-    Py_END_ALLOW_THREADS return PyLong_FromUnsignedLongLong(atomic_load(&self->peak_bytes));
+    if (begin_stop(self)) {
+        Py_BEGIN_ALLOW_THREADS join_thread(self);
+        Py_END_ALLOW_THREADS end_stop(self);
+    }
+    return PyLong_FromUnsignedLongLong(atomic_load(&self->peak_bytes));
 }
 
 static void watch_dealloc(PyObject *object) {
     watch *self = (watch *)object;
     PyTypeObject *type = Py_TYPE(object);
     freefunc release = (freefunc)(uintptr_t)PyType_GetSlot(type, Py_tp_free);
-    join_thread(self);
+    if (begin_stop(self))
+        join_thread(self);
+    end_stop(self);
     pthread_cond_destroy(&self->wake);
     pthread_mutex_destroy(&self->lock);
     release(self);

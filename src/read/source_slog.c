@@ -405,7 +405,9 @@ static sl_status slurp(sl_byte_stream *in, byte_vec *to, sl_error *err) {
 
 static sl_status open_input(const sl_source_input *input, byte_vec *bytes, sl_log_reader **log,
                             sl_error *err) {
-    if (input->in->fd >= 0 && !input->in->unpack)
+    /* A pipe cannot be opened a second time, nor read at any place: its bytes are taken as they
+     * come. */
+    if (input->in->fd >= 0 && !input->in->unpack && input->in->total > 0)
         return sl_log_open(input->path, log, err);
     SL_TRY(slurp(input->in, bytes, err));
     return sl_log_open_bytes(bytes->at, bytes->cnt, log, err);
