@@ -38,7 +38,8 @@ static void say_result(const char *path, uint64_t bytes) {
 /* Input that is there and cannot be understood: others than the one who typed the command will look
  * for the page. */
 static bool is_bad_input(sl_status status) {
-    static const sl_status bad[] = {SL_E_FORMAT, SL_E_TRUNCATED, SL_E_VERSION, SL_E_REFUSED};
+    static const sl_status bad[] = {SL_E_FORMAT, SL_E_TRUNCATED, SL_E_VERSION, SL_E_REFUSED,
+                                    SL_E_LIMIT};
     for (size_t i = 0; i < SL_COUNT_OF(bad); i++)
         if (status == bad[i])
             return true;

@@ -5,8 +5,9 @@
  * Ownership: a set owns its records and their texts; ids are those of its own string table.
  * Threads: one builds a set; afterwards it is read-only and may be shared.
  *
- * Numbers are integers. Python's have no bounds; here bytes and times are 63 bits wide, and ranks,
- * process and device numbers 31 bits; a record beyond that is refused by name, never cut. */
+ * Numbers are integers. Python's have no bounds; here bytes and times are 63 bits wide, those of a
+ * file smaller still (model/bounds.h), and ranks, process and device numbers 31 bits; a record beyond
+ * that is refused by name, never cut. */
 #ifndef SL_TELEMETRY_H
 #define SL_TELEMETRY_H
 
