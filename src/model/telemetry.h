@@ -129,6 +129,14 @@ bool sl_tm_span(const sl_telemetry *set, const int *device, int64_t *first_ns, i
 /* True for "sample" in any case, with blanks around it. */
 bool sl_tm_is_sample(sl_str event_type);
 
+/* Texts of a CSV file: a cell that begins with one of "=+-@", tab or return is a formula to a
+ * spreadsheet. Such a text gets an apostrophe in front, which a spreadsheet does not show as part of
+ * a formula; so does one that already has apostrophes before that character, so that reading takes
+ * exactly one away again. Numbers are not texts: -5 stays -5. Returns the number of apostrophes in
+ * front of a formula's first character, SL_TM_NO_FORMULA when there is no such character. */
+#define SL_TM_NO_FORMULA SIZE_MAX
+size_t sl_tm_formula_quotes(sl_str text);
+
 /* True when the text is empty or white space only. */
 bool sl_tm_is_blank(sl_str text);
 
