@@ -83,17 +83,13 @@ static const char *escape_of(unsigned char c, unsigned char before, char buf[8])
     }
 }
 
-/* A valid character that is not safe to show: as an escape, which reads back as the same text, or replaced
- * where the reader of the JSON shows it as it is. */
-static void write_unsafe(const sl_json_out *json, const char *at, size_t len) {
+/* A valid character that is not safe to show, as an escape: it reads back as the same text. */
+static void write_unsafe(FILE *to, const char *at, size_t len) {
     uint32_t code = sl_utf8_decode(at, len);
-    if (json->replaces_unsafe)
-        fputs(REPLACEMENT, json->to);
-    else if (code < 0x10000)
-        fprintf(json->to, "\\u%04x", code);
+    if (code < 0x10000)
+        fprintf(to, "\\u%04x", code);
     else
-        fprintf(json->to, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10),
-                0xdc00 + (code & 0x3ff));
+        fprintf(to, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10), 0xdc00 + (code & 0x3ff));
 }
 
 static void write_string(const sl_json_out *json, sl_str s) {
@@ -105,14 +101,16 @@ static void write_string(const sl_json_out *json, sl_str s) {
         unsigned char c = (unsigned char)s.ptr[i];
         sl_utf8_char next = sl_utf8_next(s.ptr + i, s.len - i);
         const char *escape = c < 0x80 ? escape_of(c, before, buf) : NULL;
-        if (escape)
+        if (json->replaces_unsafe && !next.is_safe && c != '\n' && c != '\t')
+            fputs(REPLACEMENT, to);
+        else if (escape)
             fputs(escape, to);
         else if (next.is_safe)
             fwrite(s.ptr + i, 1, next.len, to);
         else if (next.len == 1)
             fputs(REPLACEMENT, to);
         else
-            write_unsafe(json, s.ptr + i, next.len);
+            write_unsafe(to, s.ptr + i, next.len);
         before = c;
         i += next.len;
     }

@@ -22,11 +22,11 @@
 /* No view of an input that a fuzzer tries (some 100 KB) is larger; the page's template is 1 MB of it. */
 #define OUTPUT_MAX_BYTES (64u << 20)
 
-/* Under libFuzzer the page and the pictures, which take most of the time, are for one input in 4. */
+/* Under libFuzzer the page and the pictures, which take most of the time, are for one input in 32. */
 #ifdef FUZZ_REPLAY
 #define SLOW_SHARE 1
 #else
-#define SLOW_SHARE 4
+#define SLOW_SHARE 32
 #endif
 
 /* ---- where views are written to ---- */

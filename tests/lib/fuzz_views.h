@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What every reader's fuzz target does with a trace it has loaded: all that the commands would. */
-#ifndef FUZZ_VIEWS_H
-#define FUZZ_VIEWS_H
+#ifndef SL_FUZZ_VIEWS_H
+#define SL_FUZZ_VIEWS_H
 
 #include "model/telemetry.h"
 #include "model/trace.h"
