@@ -47,9 +47,9 @@ static const char replacement[] = "\xEF\xBF\xBD";
 static size_t text_bytes(sl_str text) {
     size_t bytes = 0;
     for (size_t i = 0; i < text.len;) {
-        sl_utf8_char next = sl_utf8_next(text.ptr + i, text.len - i);
-        bytes += next.is_safe ? next.len : sizeof replacement - 1;
-        i += next.len;
+        size_t len = sl_utf8_length(text.ptr + i, text.len - i);
+        bytes += len ? len : sizeof replacement - 1;
+        i += len ? len : 1;
     }
     return bytes;
 }
@@ -58,12 +58,12 @@ void sl_pb_text(sl_pb_out *pb, uint32_t field, sl_str text) {
     put_key(pb, field, WIRE_LENGTH);
     put_number(pb, text_bytes(text));
     for (size_t i = 0; i < text.len;) {
-        sl_utf8_char next = sl_utf8_next(text.ptr + i, text.len - i);
-        if (next.is_safe)
-            put(pb, text.ptr + i, next.len);
+        size_t len = sl_utf8_length(text.ptr + i, text.len - i);
+        if (len)
+            put(pb, text.ptr + i, len);
         else
             put(pb, replacement, sizeof replacement - 1);
-        i += next.len;
+        i += len ? len : 1;
     }
 }
 
