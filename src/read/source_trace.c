@@ -12,20 +12,16 @@
 #include "model/bounds.h"
 #include "model/trace_schema.h"
 #include "read/source.h"
-
-typedef SL_VEC(uint32_t) id_list;
+#include "read/trace_numbers.h"
 
 typedef struct trace_in {
     sl_json_in json;
     sl_trace *trace;
-    id_list strings, frames, stacks; /* number in the file -> id of the trace */
-    SL_VEC(sl_frame) raw_frames;     /* of numbers of strings */
-    id_list raw_stacks;              /* numbers of frames, one stack after the other */
-    SL_VEC(size_t) raw_ends;         /* where each stack ends in raw_stacks */
-    sl_device_trace device;          /* the one being read, until it is whole */
-    int64_t device_number;           /* NO_DEVICE = not read yet */
-    sl_counter_series *series;       /* the one being read */
-    uint64_t position;               /* of the newest row, for messages */
+    sl_trace_numbers numbers;  /* strings, frames and stacks as the file numbers them */
+    sl_device_trace device;    /* the one being read, until it is whole */
+    int64_t device_number;     /* NO_DEVICE = not read yet */
+    sl_counter_series *series; /* the one being read */
+    uint64_t position;         /* of the newest row, for messages */
     bool has_schema;
     sl_error *err;
 } trace_in;
@@ -104,7 +100,7 @@ static sl_status read_table(trace_in *in, const sl_json_token *first, size_t wid
     return (sl_status)more;
 }
 
-/* A number of a string, frame or stack, kept in the place of its id until resolve_all. */
+/* A number of a string, frame or stack, kept in the place of its id until the end. */
 static sl_status keep_number(trace_in *in, const char *what, uint64_t number, uint32_t *to) {
     if (number >= UINT32_MAX)
         return fail_id(in, what, number, UINT32_MAX);
@@ -112,15 +108,11 @@ static sl_status keep_number(trace_in *in, const char *what, uint64_t number, ui
     return SL_OK;
 }
 
-static sl_status keep_id(trace_in *in, id_list *list, uint32_t id) {
-    return id != SL_STR_NONE && sl_vec_push(list, id) ? SL_OK : no_memory(in);
-}
-
 static sl_status take_frame(trace_in *in, const uint64_t *row) {
     sl_frame frame = {.line = (uint32_t)row[2]};
     SL_TRY(keep_number(in, "string", row[0], &frame.function));
     SL_TRY(keep_number(in, "string", row[1], &frame.file));
-    return sl_vec_push(&in->raw_frames, frame) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->numbers.raw_frames, frame) ? SL_OK : no_memory(in);
 }
 
 static sl_status take_stream(trace_in *in, const uint64_t *row) {
@@ -207,8 +199,8 @@ static sl_status take_block(trace_in *in, const uint64_t *row) {
 /* ---- lists without rows of a fixed width ---- */
 
 static sl_status take_string(trace_in *in, const sl_json_token *token) {
-    return keep_id(in, &in->strings,
-                   sl_strtab_intern(&in->trace->strings, token->text.ptr, token->text.len));
+    uint32_t id = sl_strtab_intern(&in->trace->strings, token->text.ptr, token->text.len);
+    return id != SL_STR_NONE && sl_vec_push(&in->numbers.strings, id) ? SL_OK : no_memory(in);
 }
 
 static sl_status take_strings(trace_in *in, const sl_json_token *first) {
@@ -218,12 +210,12 @@ static sl_status take_strings(trace_in *in, const sl_json_token *first) {
 static sl_status take_frame_number(trace_in *in, const sl_json_token *token) {
     uint32_t number = 0;
     SL_TRY(keep_number(in, "frame", token->u, &number));
-    return sl_vec_push(&in->raw_stacks, number) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->numbers.raw_stacks, number) ? SL_OK : no_memory(in);
 }
 
 static sl_status take_stack(trace_in *in, const sl_json_token *token) {
     SL_TRY(each_element(in, token, SL_JSON_INT, "the number of a frame", take_frame_number));
-    return sl_vec_push(&in->raw_ends, in->raw_stacks.cnt) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->numbers.raw_ends, in->numbers.raw_stacks.cnt) ? SL_OK : no_memory(in);
 }
 
 static sl_status take_stacks(trace_in *in, const sl_json_token *first) {
@@ -487,76 +479,7 @@ static sl_status take_devices(trace_in *in, const sl_json_token *first) {
     return each_element(in, first, SL_JSON_BEGIN_OBJECT, "an object", take_device);
 }
 
-/* ---- numbers of the file become ids of the trace ---- */
-
-static sl_status resolve(trace_in *in, const id_list *list, const char *what, uint32_t *id) {
-    if (*id >= list->cnt)
-        return sl_fail(in->err, SL_E_FORMAT, "%s %u is named; expected a number below %zu", what,
-                       *id, list->cnt);
-    *id = list->at[*id];
-    return SL_OK;
-}
-
-static sl_status resolve_string(trace_in *in, uint32_t *id) {
-    return resolve(in, &in->strings, "string", id);
-}
-
-static sl_status resolve_stack(trace_in *in, uint32_t *id) {
-    return resolve(in, &in->stacks, "stack", id);
-}
-
-static sl_status resolve_frames(trace_in *in) {
-    for (size_t i = 0; i < in->raw_frames.cnt; i++) {
-        sl_frame frame = in->raw_frames.at[i];
-        SL_TRY(resolve_string(in, &frame.function));
-        SL_TRY(resolve_string(in, &frame.file));
-        SL_TRY(keep_id(in, &in->frames, sl_stacks_intern_frame(&in->trace->stacks, frame)));
-    }
-    return SL_OK;
-}
-
-static sl_status resolve_stacks(trace_in *in) {
-    size_t from = 0;
-    for (size_t i = 0; i < in->raw_stacks.cnt; i++)
-        SL_TRY(resolve(in, &in->frames, "frame", &in->raw_stacks.at[i]));
-    for (size_t i = 0; i < in->raw_ends.cnt; i++) {
-        size_t cnt = in->raw_ends.at[i] - from;
-        const uint32_t *ids = cnt ? in->raw_stacks.at + from : NULL;
-        SL_TRY(keep_id(in, &in->stacks, sl_stacks_intern(&in->trace->stacks, ids, cnt)));
-        from = in->raw_ends.at[i];
-    }
-    return SL_OK;
-}
-
-static sl_status resolve_device(trace_in *in, sl_device_trace *device) {
-    for (size_t i = 0; i < device->events.cnt; i++)
-        SL_TRY(resolve_stack(in, &device->events.stack_id[i]));
-    for (size_t i = 0; i < device->segments.cnt; i++)
-        SL_TRY(resolve_stack(in, &device->segments.at[i].stack_id));
-    for (size_t i = 0; i < device->blocks.cnt; i++)
-        SL_TRY(resolve_stack(in, &device->blocks.at[i].stack_id));
-    return SL_OK;
-}
-
-/* A missing name is number 0, which is the empty string also where the file has no strings. */
-static sl_status resolve_name(trace_in *in, uint32_t *id) {
-    return *id == 0 && in->strings.cnt == 0 ? SL_OK : resolve_string(in, id);
-}
-
-static sl_status resolve_lists(trace_in *in) {
-    sl_trace *trace = in->trace;
-    for (size_t i = 0; i < trace->marks.cnt; i++)
-        SL_TRY(resolve_string(in, &trace->marks.at[i].name));
-    for (size_t i = 0; i < trace->alerts.cnt; i++) {
-        SL_TRY(resolve_string(in, &trace->alerts.at[i].text));
-        SL_TRY(resolve_string(in, &trace->alerts.at[i].severity));
-    }
-    for (size_t i = 0; i < trace->counters.cnt; i++) {
-        SL_TRY(resolve_name(in, &trace->counters.at[i].name));
-        SL_TRY(resolve_name(in, &trace->counters.at[i].unit));
-    }
-    return resolve_name(in, &trace->settings.conf);
-}
+/* ---- the source ---- */
 
 static int compare_marks(const void *a, const void *b) {
     const sl_mark *x = a, *y = b;
@@ -575,18 +498,6 @@ static void sort_lists(sl_trace *trace) {
     if (trace->alerts.cnt > 1)
         qsort(trace->alerts.at, trace->alerts.cnt, sizeof *trace->alerts.at, compare_alerts);
 }
-
-static sl_status resolve_all(trace_in *in) {
-    sort_lists(in->trace);
-    SL_TRY(resolve_frames(in));
-    SL_TRY(resolve_stacks(in));
-    SL_TRY(resolve_lists(in));
-    for (size_t i = 0; i < in->trace->devices.cnt; i++)
-        SL_TRY(resolve_device(in, in->trace->devices.at[i]));
-    return SL_OK;
-}
-
-/* ---- the source ---- */
 
 static sl_status read_trace(trace_in *in) {
     static const member members[] = {{"schema", 0, NULL, take_schema},
@@ -612,8 +523,9 @@ static sl_status read_trace(trace_in *in) {
     if (token.type != SL_JSON_BEGIN_OBJECT)
         return fail_type(in, &token, "an object");
     SL_TRY(read_members(in, members, SL_COUNT_OF(members)));
+    sort_lists(in->trace);
     SL_TRY(sl_json_next(&in->json, &token, in->err)); /* nothing may follow */
-    return in->has_schema ? resolve_all(in)
+    return in->has_schema ? sl_trace_numbers_resolve(&in->numbers, in->trace, in->err)
                           : sl_fail(in->err, SL_E_FORMAT,
                                     "the key 'schema' is missing; expected '" SL_TRACE_SCHEMA "'");
 }
@@ -623,12 +535,7 @@ static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *e
     sl_json_in_init(&in.json, input->in);
     sl_status status = read_trace(&in);
     sl_json_in_fini(&in.json);
-    sl_vec_free(&in.strings);
-    sl_vec_free(&in.frames);
-    sl_vec_free(&in.stacks);
-    sl_vec_free(&in.raw_frames);
-    sl_vec_free(&in.raw_stacks);
-    sl_vec_free(&in.raw_ends);
+    sl_trace_numbers_fini(&in.numbers);
     free_device(&in.device);
     return status;
 }
