@@ -9,6 +9,8 @@ DESTDIR ?=
 # One name or part of a name each: make test T='test_status golden'.
 T       ?=
 FUZZ_SECONDS ?= 60
+# Set, it is the time of all targets together, and FUZZ_SECONDS does not count.
+FUZZ_MINUTES ?=
 
 # Debian's own interpreter first: another python3 earlier on PATH would not see Debian's torch.
 PYTHON  := $(firstword $(wildcard /usr/bin/python3) python3)
@@ -55,8 +57,8 @@ bench-%: $(BUILD)/build.ninja
 soak: test-build  ## the long tests: thousands of kills, hours of events
 	@$(RUN) --suite soak $(BUILD) -- $(T)
 
-fuzz:  ## fuzz every reader with libFuzzer for FUZZ_SECONDS each
-	@tools/fuzz.sh $(FUZZ_SECONDS) $(T)
+fuzz:  ## fuzz every reader with libFuzzer for FUZZ_SECONDS each, or FUZZ_MINUTES in all
+	@FUZZ_MINUTES=$(FUZZ_MINUTES) tools/fuzz.sh $(FUZZ_SECONDS) $(T)
 
 check-gpu: test-build  ## the tests that need a real device
 	@$(RUN) --suite gpu $(BUILD) -- $(T)

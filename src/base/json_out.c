@@ -64,6 +64,8 @@ void sl_json_end_array(sl_json_out *json) {
     close_container(json, ']');
 }
 
+#define REPLACEMENT "\xef\xbf\xbd"
+
 /* The escape of an ASCII character, or NULL when it stands for itself. */
 static const char *escape_of(unsigned char c, unsigned char before, char buf[8]) {
     switch (c) {
@@ -81,22 +83,36 @@ static const char *escape_of(unsigned char c, unsigned char before, char buf[8])
     }
 }
 
-static void write_string(FILE *to, sl_str s) {
+/* A valid character that is not safe to show, as an escape: it reads back as the same text. */
+static void write_unsafe(FILE *to, const char *at, size_t len) {
+    uint32_t code = sl_utf8_decode(at, len);
+    if (code < 0x10000)
+        fprintf(to, "\\u%04x", code);
+    else
+        fprintf(to, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10), 0xdc00 + (code & 0x3ff));
+}
+
+static void write_string(const sl_json_out *json, sl_str s) {
+    FILE *to = json->to;
     unsigned char before = 0;
     char buf[8];
     putc('"', to);
     for (size_t i = 0; i < s.len;) {
         unsigned char c = (unsigned char)s.ptr[i];
-        size_t step = sl_utf8_length(s.ptr + i, s.len - i);
-        const char *escape = step == 1 ? escape_of(c, before, buf) : NULL;
-        if (step == 0)
-            fputs("\xef\xbf\xbd", to);
+        sl_utf8_char next = sl_utf8_next(s.ptr + i, s.len - i);
+        const char *escape = c < 0x80 ? escape_of(c, before, buf) : NULL;
+        if (json->replaces_unsafe && !next.is_safe && c != '\n' && c != '\t')
+            fputs(REPLACEMENT, to);
         else if (escape)
             fputs(escape, to);
+        else if (next.is_safe)
+            fwrite(s.ptr + i, 1, next.len, to);
+        else if (next.len == 1)
+            fputs(REPLACEMENT, to);
         else
-            fwrite(s.ptr + i, 1, step, to);
+            write_unsafe(to, s.ptr + i, next.len);
         before = c;
-        i += step ? step : 1;
+        i += next.len;
     }
     putc('"', to);
 }
@@ -104,14 +120,14 @@ static void write_string(FILE *to, sl_str s) {
 void sl_json_key(sl_json_out *json, const char *key) {
     assert(!json->after_key);
     before_item(json);
-    write_string(json->to, (sl_str){key, strlen(key)});
+    write_string(json, (sl_str){key, strlen(key)});
     fputs(json->indent ? ": " : ":", json->to);
     json->after_key = true;
 }
 
 void sl_json_str(sl_json_out *json, sl_str value) {
     before_item(json);
-    write_string(json->to, value);
+    write_string(json, value);
 }
 
 void sl_json_cstr(sl_json_out *json, const char *value) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A strict, streaming JSON writer on a stdio stream. It keeps commas, nesting and escaping right,
  * so no caller prints a brace or a quote. Text that is not UTF-8 is written with U+FFFD in place
- * of each bad byte; "</" is written as "<\/" so that the result may stand inside a page. */
+ * of each bad byte, and characters that are not safe to show (sl_utf8_next) as escapes; "</" is written as "<\/" so that the result may stand inside a page. */
 #ifndef SL_JSON_OUT_H
 #define SL_JSON_OUT_H
 
@@ -17,6 +17,8 @@ typedef struct sl_json_out {
     int depth;
     bool has_item[SL_JSON_DEPTH_MAX];
     bool after_key;
+    bool
+        replaces_unsafe; /* set after init: characters that are not safe become U+FFFD, no escape */
 } sl_json_out;
 
 void sl_json_init(sl_json_out *json, FILE *to, int indent);

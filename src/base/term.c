@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/term.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,16 +31,8 @@ static const uint32_t wide_ranges[][2] = {
     {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
 };
 
-static uint32_t decode(const char *at, size_t len) {
-    static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t code = (unsigned char)at[0] & masks[len];
-    for (size_t i = 1; i < len; i++)
-        code = code << 6 | ((unsigned char)at[i] & 0x3f);
-    return code;
-}
-
 static size_t char_columns(const char *at, size_t len) {
-    uint32_t code = decode(at, len);
+    uint32_t code = sl_utf8_decode(at, len);
     if (code >= 0x300 && code <= 0x36f)
         return 0;
     for (size_t i = 0; i < SL_COUNT_OF(wide_ranges); i++)
@@ -70,32 +63,46 @@ size_t sl_term_width(const char *text, size_t len) {
     return used;
 }
 
-/* C0 with DEL, and C1, which is two bytes in UTF-8. */
-static bool is_control(const char *at, size_t len) {
-    uint32_t code = decode(at, len);
-    return code < 0x20 || (code >= 0x7f && code < 0xa0);
-}
-
 void sl_term_clean(char *text) {
     for (size_t len = strlen(text); len > 0;) {
-        size_t step = sl_utf8_length(text, len);
-        if (step == 0 || is_control(text, step))
-            memset(text, '?', step ? step : 1);
-        text += step ? step : 1;
-        len -= step ? step : 1;
+        sl_utf8_char next = sl_utf8_next(text, len);
+        if (!next.is_safe)
+            memset(text, '?', next.len);
+        text += next.len;
+        len -= next.len;
     }
 }
 
-static void put_clean(FILE *to, const char *text, size_t len) {
+void sl_term_put(FILE *to, const char *text, size_t len) {
     while (len > 0) {
-        size_t step = sl_utf8_length(text, len);
-        if (step == 0 || is_control(text, step))
-            putc('?', to);
+        sl_utf8_char next = sl_utf8_next(text, len);
+        if (next.is_safe)
+            fwrite(text, 1, next.len, to);
         else
-            fwrite(text, 1, step, to);
-        text += step ? step : 1;
-        len -= step ? step : 1;
+            putc('?', to);
+        text += next.len;
+        len -= next.len;
     }
+}
+
+void sl_term_printf(FILE *to, const char *fmt, ...) {
+    char *text = NULL;
+    va_list args;
+    va_start(args, fmt);
+    int len = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (len < 0)
+        return;
+    for (const char *line = text; *line;) {
+        size_t cnt = strcspn(line, "\n");
+        sl_term_put(to, line, cnt);
+        line += cnt;
+        if (*line) {
+            putc('\n', to);
+            line++;
+        }
+    }
+    free(text);
 }
 
 /* One line being filled. */
@@ -131,16 +138,17 @@ static void put_word(line *out, const char *word, size_t len) {
         putc(' ', out->to);
         out->used++;
     }
-    while (out->used + sl_term_width(word, len) > out->columns) {
+    while (out->used + width > out->columns) {
         size_t cut = sl_term_fit(word, len, out->columns - out->used);
         if (cut == 0)
             break;
-        put_clean(out->to, word, cut);
+        sl_term_put(out->to, word, cut);
+        width -= sl_term_width(word, cut);
         word += cut, len -= cut;
         next_line(out);
     }
-    put_clean(out->to, word, len);
-    out->used += sl_term_width(word, len);
+    sl_term_put(out->to, word, len);
+    out->used += width;
     out->has_word = true;
 }
 
@@ -157,11 +165,13 @@ void sl_term_wrap(FILE *to, const sl_wrap *how, const char *text) {
     end_line(&out);
 }
 
-/* Where to cut so that the rest, behind "...", fits: at a '/' when one is near, for whole names. */
-static size_t path_cut(const char *text, size_t len, size_t columns) {
+/* Where to cut so that the rest, after "...", fits: at a '/' when one is near, for whole names. Measures
+ * each character once: names from an input may be megabytes long. */
+static size_t path_cut(const char *text, size_t len, size_t width, size_t columns) {
     size_t skip = 0;
-    while (skip < len && sl_term_width(text + skip, len - skip) + 3 > columns) {
+    while (skip < len && width + 3 > columns) {
         size_t step = sl_utf8_length(text + skip, len - skip);
+        width -= step ? char_columns(text + skip, step) : 1;
         skip += step ? step : 1;
     }
     const char *slash = memchr(text + skip, '/', len - skip);
@@ -171,8 +181,9 @@ static size_t path_cut(const char *text, size_t len, size_t columns) {
 
 void sl_term_fit_path(char *out, size_t cap, const char *text, size_t columns) {
     size_t len = strlen(text);
-    bool is_cut = sl_term_width(text, len) > columns;
-    size_t skip = is_cut ? path_cut(text, len, columns) : 0;
+    size_t width = sl_term_width(text, len);
+    bool is_cut = width > columns;
+    size_t skip = is_cut ? path_cut(text, len, width, columns) : 0;
     snprintf(out, cap, "%s%s", is_cut ? "..." : "", text + skip);
     sl_term_clean(out);
 }

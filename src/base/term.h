@@ -44,9 +44,15 @@ typedef struct sl_wrap {
     bool has_color;
 } sl_wrap;
 
-/* Puts '?' in place of everything a terminal would obey or not understand: control characters and
- * bytes that are not UTF-8. Names from an input may hold them. */
+/* Puts '?' in place of everything that is not safe to show (sl_utf8_next). Names from an input may
+ * hold it, and so may the names of files. */
 void sl_term_clean(char *text);
+
+/* Prints a text, cleaned likewise. */
+void sl_term_put(FILE *to, const char *text, size_t len);
+
+/* printf whose result is cleaned likewise, line ends aside: for lines that hold texts of an input. */
+void sl_term_printf(FILE *to, const char *fmt, ...) SL_PRINTF(2, 3);
 
 /* Prints text, cleaned, as one wrapped paragraph, ending in a newline. A word longer than the line is cut
  * between characters, so no line is ever too wide. */

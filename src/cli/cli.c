@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/term.h"
 #include "cli/compat_cli.h"
 #include "cli/help.h"
 #include "stormlog/version.h"
@@ -22,9 +23,7 @@ void sl_cli_complain(const char *fmt, ...) {
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    sl_term_clean(text);
     fprintf(stderr, "%s: %s\n", running->name, text);
 }
 

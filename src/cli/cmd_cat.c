@@ -7,6 +7,7 @@
 
 #include "base/human.h"
 #include "base/json_out.h"
+#include "base/term.h"
 #include "cli/cli.h"
 #include "cli/cmd_list.h"
 #include "cli/recordings.h"
@@ -24,12 +25,8 @@ static const char *kind_name(const sl_log_record *r) {
 
 /* ---- text ---- */
 
-/* Control characters of a recorded name must not reach the terminal. */
 static void print_text(sl_str text) {
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        putchar(c < 0x20 || c == 0x7f ? '?' : c);
-    }
+    sl_term_put(stdout, text.ptr, text.len);
 }
 
 static void print_frame(const cat *c, const sl_fmt_frame *frame) {

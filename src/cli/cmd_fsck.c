@@ -6,6 +6,7 @@
 
 #include "base/human.h"
 #include "base/json_out.h"
+#include "base/term.h"
 #include "cli/cmd_list.h"
 #include "cli/recordings.h"
 #include "log/log_fsck.h"
@@ -44,8 +45,10 @@ static const char *count(uint64_t n) {
 static void print_identity(const sl_log_reader *log, const sl_fsck_report *r) {
     const sl_fmt_header *h = sl_log_header(log);
     char duration[SL_HUMAN_CAP];
-    printf("format     %u.%u, written by %.31s\n", h->version_major, h->version_minor, h->writer);
-    printf("process    %u on %.127s", h->pid, h->host[0] ? h->host : "an unnamed host");
+    sl_term_printf(stdout, "format     %u.%u, written by %.31s\n", h->version_major,
+                   h->version_minor, h->writer);
+    sl_term_printf(stdout, "process    %u on %.127s", h->pid,
+                   h->host[0] ? h->host : "an unnamed host");
     if (sl_log_rank(log) >= 0)
         printf(", rank %d", sl_log_rank(log));
     if (sl_log_world_size(log) >= 0)
@@ -100,11 +103,11 @@ static void print_problems(const sl_fsck_report *r) {
     if (r->problems.cnt == 0)
         printf("no damage found\n");
     for (size_t i = 0; i < r->problems.cnt; i++)
-        printf("damage (%s): %s\n", r->problems.at[i].rule, r->problems.at[i].text);
+        sl_term_printf(stdout, "damage (%s): %s\n", r->problems.at[i].rule, r->problems.at[i].text);
 }
 
 static void print_text(const char *path, const sl_log_reader *log, const sl_fsck_report *r) {
-    printf("recording  %s\n", path);
+    sl_term_printf(stdout, "recording  %s\n", path);
     print_identity(log, r);
     print_contents(r);
     print_sections(r);

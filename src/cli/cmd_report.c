@@ -6,6 +6,7 @@
 #include "analyze/user_line.h"
 #include "base/file_atomic.h"
 #include "base/human.h"
+#include "base/term.h"
 #include "cli/analysis_options.h"
 #include "cli/cmd_list.h"
 #include "cli/inputs.h"
@@ -32,13 +33,15 @@ static sl_html_options html_options(const sl_opts *opts) {
 
 static void say_result(const char *path, uint64_t bytes) {
     char size[SL_HUMAN_CAP], exact[SL_HUMAN_CAP];
-    printf("%s: %s (%s bytes)\n", path, sl_human_bytes(size, bytes), sl_human_count(exact, bytes));
+    sl_term_printf(stdout, "%s: %s (%s bytes)\n", path, sl_human_bytes(size, bytes),
+                   sl_human_count(exact, bytes));
 }
 
 /* Input that is there and cannot be understood: others than the one who typed the command will look
  * for the page. */
 static bool is_bad_input(sl_status status) {
-    static const sl_status bad[] = {SL_E_FORMAT, SL_E_TRUNCATED, SL_E_VERSION, SL_E_REFUSED};
+    static const sl_status bad[] = {SL_E_FORMAT, SL_E_TRUNCATED, SL_E_VERSION, SL_E_REFUSED,
+                                    SL_E_LIMIT};
     for (size_t i = 0; i < SL_COUNT_OF(bad); i++)
         if (status == bad[i])
             return true;

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/file_rights.h"
+#include "base/shell_word.h"
 #include "base/vec.h"
 #include "cli/cli.h"
 #include "cli/cmd_list.h"
@@ -161,6 +162,15 @@ static void say_nothing_recorded(const sl_run_folder *folder) {
         sl_cli_complain("no memory event was seen in this run, so nothing was recorded");
 }
 
+/* A command to paste: whatever the folder is called, the shell must see one word. */
+static void say_next(const char *path) {
+    char word[SL_ERROR_TEXT_CAP];
+    if (sl_shell_word(word, sizeof word, path))
+        sl_cli_complain("next: stormlog analyze %s", word);
+    else
+        sl_cli_complain("next: stormlog analyze, with the recording in that folder");
+}
+
 static void say_result(const sl_run_folder *folder) {
     size_t cnt = sl_run_folder_count_new(folder);
     if (cnt == 0) {
@@ -177,7 +187,7 @@ static void say_result(const sl_run_folder *folder) {
     if (!verdict.path[0])
         return;
     sl_cli_complain("%s", verdict.sentence);
-    sl_cli_complain("next: stormlog analyze %s", verdict.path);
+    say_next(verdict.path);
 }
 
 /* The operands as argv of the command, with the NULL exec wants; NULL when memory ran out. */

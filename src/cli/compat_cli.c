@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/term.h"
+
 int sl_compat_fail(const char *text) {
-    printf("Error: %s\n", text);
+    sl_term_printf(stdout, "Error: %s\n", text);
     return 1;
 }
 
@@ -23,7 +25,7 @@ static void print_usage(const sl_program *program, const sl_cmd *cmd) {
 
 int sl_compat_usage(const sl_program *program, const sl_cmd *cmd, const char *text) {
     print_usage(program, cmd);
-    fprintf(stderr, "%s %s: error: %s\n", program->name, cmd->name, text);
+    sl_term_printf(stderr, "%s %s: error: %s\n", program->name, cmd->name, text);
     return 2;
 }
 
@@ -31,11 +33,11 @@ int sl_compat_unknown(const sl_program *program, const char *word) {
     fprintf(stderr, "usage: %s [-h]%s COMMAND ...\n", program->name,
             program->has_verbose ? " [-v]" : "");
     if (word[0] == '-') {
-        fprintf(stderr, "%s: error: unrecognized arguments: %s\n", program->name, word);
+        sl_term_printf(stderr, "%s: error: unrecognized arguments: %s\n", program->name, word);
         return 2;
     }
-    fprintf(stderr, "%s: error: argument command: invalid choice: '%s' (choose from ",
-            program->name, word);
+    sl_term_printf(stderr, "%s: error: argument command: invalid choice: '%s' (choose from ",
+                   program->name, word);
     for (size_t i = 0; i < program->cmd_cnt; i++)
         if (!program->cmds[i]->is_hidden)
             fprintf(stderr, "%s'%s'", i ? ", " : "", program->cmds[i]->name);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/sample_stats.h"
+#include "base/term.h"
 #include "cli/compat_cli.h"
 
 /* Findings of these kinds count like the patterns of the Python tool's analyzer. */
@@ -300,37 +301,37 @@ void sl_compat_report_json(sl_json_out *json, const sl_compat_report *report) {
 /* ---- text ---- */
 
 static void put_rank_list(FILE *to, const sl_ranks *ranks) {
-    fprintf(to, "Participating ranks: ");
+    sl_term_printf(to, "Participating ranks: ");
     for (size_t i = 0; i < ranks->rows.cnt; i++)
-        fprintf(to, "%s%d", i ? ", " : "", ranks->rows.at[i].rank);
-    fprintf(to, "%s\nMissing ranks: ", ranks->rows.cnt ? "" : "none");
+        sl_term_printf(to, "%s%d", i ? ", " : "", ranks->rows.at[i].rank);
+    sl_term_printf(to, "%s\nMissing ranks: ", ranks->rows.cnt ? "" : "none");
     for (size_t i = 0; i < ranks->missing.cnt; i++)
-        fprintf(to, "%s%d", i ? ", " : "", ranks->missing.at[i]);
-    fprintf(to, "%s\n", ranks->missing.cnt ? "" : "none");
+        sl_term_printf(to, "%s%d", i ? ", " : "", ranks->missing.at[i]);
+    sl_term_printf(to, "%s\n", ranks->missing.cnt ? "" : "none");
 }
 
 void sl_compat_ranks_text(FILE *to, const sl_ranks *ranks) {
     char bytes[SL_COMPAT_BYTES_CAP];
     put_rank_list(to, ranks);
     if (ranks->has_onset)
-        fprintf(to, "Cluster onset (aligned ns): %" PRId64 "\n", ranks->onset_ns);
+        sl_term_printf(to, "Cluster onset (aligned ns): %" PRId64 "\n", ranks->onset_ns);
     if (ranks->suspects.cnt) {
         const sl_rank_suspect *top = &ranks->suspects.at[0];
-        fprintf(to, "Top first-cause suspect: rank %d (%s)\n", top->rank,
-                sl_rank_confidence_name(top->confidence));
-        fprintf(to,
-                "Evidence: timestamp_ns=%" PRId64 ", aligned_timestamp_ns=%" PRId64
-                ", lead_ns=%" PRId64 ", delta=%s\n",
-                top->first_spike_ns, top->aligned_first_spike_ns, top->lead_ns,
-                sl_compat_bytes(bytes, top->peak_delta_bytes));
+        sl_term_printf(to, "Top first-cause suspect: rank %d (%s)\n", top->rank,
+                       sl_rank_confidence_name(top->confidence));
+        sl_term_printf(to,
+                       "Evidence: timestamp_ns=%" PRId64 ", aligned_timestamp_ns=%" PRId64
+                       ", lead_ns=%" PRId64 ", delta=%s\n",
+                       top->first_spike_ns, top->aligned_first_spike_ns, top->lead_ns,
+                       sl_compat_bytes(bytes, top->peak_delta_bytes));
     } else {
-        fprintf(to, "Top first-cause suspect: none\n");
+        sl_term_printf(to, "Top first-cause suspect: none\n");
     }
     if (!ranks->notes.cnt)
         return;
-    fprintf(to, "Notes:");
+    sl_term_printf(to, "Notes:");
     for (size_t i = 0; i < ranks->notes.cnt; i++)
-        fprintf(to, " %s", ranks->notes.at[i]);
+        sl_term_printf(to, " %s", ranks->notes.at[i]);
     putc('\n', to);
 }
 
@@ -347,8 +348,8 @@ static void put_spikes(FILE *to, const sl_telemetry *set) {
     double mean = sl_stat_mean(values, cnt), stdev = sl_stat_stdev(values, cnt);
     for (size_t i = 0; i < cnt && stdev > 0; i++)
         spikes += (values[i] - mean) / stdev > 3;
-    fprintf(to, "Spikes: %zu (largest z-score %.2f)\n", spikes,
-            stdev > 0 ? (largest - mean) / stdev : 0);
+    sl_term_printf(to, "Spikes: %zu (largest z-score %.2f)\n", spikes,
+                   stdev > 0 ? (largest - mean) / stdev : 0);
     free(values);
 }
 
@@ -357,39 +358,41 @@ static void put_drift(FILE *to, const sl_report *found) {
         const sl_finding *f = &found->findings.at[i];
         if (f->kind != SL_FINDING_LEAK || !f->bytes_per_second.known)
             continue;
-        fprintf(to, "Drift: %.2f MB/s (R^2 %.3f) on device %d\n",
-                f->bytes_per_second.value / 1048576.0, f->r_squared.value, f->device);
+        sl_term_printf(to, "Drift: %.2f MB/s (R^2 %.3f) on device %d\n",
+                       f->bytes_per_second.value / 1048576.0, f->r_squared.value, f->device);
         return;
     }
-    fprintf(to, "Drift: none\n");
+    sl_term_printf(to, "Drift: none\n");
 }
 
 static void put_findings(FILE *to, const sl_report *found) {
-    fprintf(to, "Verdict: %s\n", sl_verdict_name(found->verdict));
+    sl_term_printf(to, "Verdict: %s\n", sl_verdict_name(found->verdict));
     for (size_t i = 0; i < found->findings.cnt; i++)
-        fprintf(to, "  [%s] %s\n", severity_name(found->findings.at[i].severity),
-                found->findings.at[i].title);
+        sl_term_printf(to, "  [%s] %s\n", severity_name(found->findings.at[i].severity),
+                       found->findings.at[i].title);
 }
 
 void sl_compat_report_text(FILE *to, const sl_compat_report *report) {
-    fprintf(to, "Analyzing profiling results from: %s\n\nBasic Analysis:\n", report->path);
-    fprintf(to, "Input file: %s\nFile size: %" PRId64 " bytes\n", report->path, report->file_bytes);
+    sl_term_printf(to, "Analyzing profiling results from: %s\n\nBasic Analysis:\n", report->path);
+    sl_term_printf(to, "Input file: %s\nFile size: %" PRId64 " bytes\n", report->path,
+                   report->file_bytes);
     if (report->set) {
-        fprintf(to, "Records: %zu\n", report->set->records.cnt);
-        fprintf(to, "Gap findings: %zu\n", report->gaps.cnt);
-        fprintf(to, "Collective attributions: %zu\n", report->collective.cnt);
+        sl_term_printf(to, "Records: %zu\n", report->set->records.cnt);
+        sl_term_printf(to, "Gap findings: %zu\n", report->gaps.cnt);
+        sl_term_printf(to, "Collective attributions: %zu\n", report->collective.cnt);
         put_spikes(to, report->set);
     }
     if (report->found) {
         put_drift(to, report->found);
         put_findings(to, report->found);
-        fprintf(to, "Score: %d/100 (%s)\n", report->score, report->grade);
+        sl_term_printf(to, "Score: %d/100 (%s)\n", report->score, report->grade);
     }
     for (size_t i = 0; report->set && i < report->gaps.cnt; i++)
-        fprintf(to, "  [%s] %s: %s\n", severity_name(report->gaps.at[i].severity),
-                sl_gap_class_name(report->gaps.at[i].class_id), report->gaps.at[i].description);
+        sl_term_printf(to, "  [%s] %s: %s\n", severity_name(report->gaps.at[i].severity),
+                       sl_gap_class_name(report->gaps.at[i].class_id),
+                       report->gaps.at[i].description);
     if (report->ranks) {
-        fprintf(to, "\nDistributed Analysis:\n");
+        sl_term_printf(to, "\nDistributed Analysis:\n");
         sl_compat_ranks_text(to, report->ranks);
     }
 }

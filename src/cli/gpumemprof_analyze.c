@@ -5,6 +5,7 @@
 
 #include "analyze/analysis.h"
 #include "base/file_atomic.h"
+#include "base/term.h"
 #include "cli/cmd_list.h"
 #include "cli/compat_report.h"
 #include "export/bundle_folder.h"
@@ -87,7 +88,7 @@ static sl_status save(const answer *a, sl_error *err) {
         return status;
     }
     SL_TRY(sl_file_out_commit(&out, err));
-    printf("Analysis report saved to: %s\n", path);
+    sl_term_printf(stdout, "Analysis report saved to: %s\n", path);
     return SL_OK;
 }
 
@@ -95,10 +96,11 @@ static int deliver(const answer *a, sl_error *err) {
     write_text(stdout, a);
     SL_TRY(save(a, err));
     if (sl_opts_flag(a->opts, "visualization"))
-        printf("Visualization skipped: %s\n",
-               a->report.ranks
-                   ? "this command draws no pictures; use 'stormlog plot' or 'stormlog report'"
-                   : "there is no cross-rank data");
+        sl_term_printf(
+            stdout, "Visualization skipped: %s\n",
+            a->report.ranks
+                ? "this command draws no pictures; use 'stormlog plot' or 'stormlog report'"
+                : "there is no cross-rank data");
     return 0;
 }
 
@@ -123,10 +125,10 @@ static int explain_failure(const answer *a, const sl_error *load_err, sl_error *
     sl_error survey_err = SL_ERROR_INIT;
     int result = 0;
     if (sl_json_survey_read(a->report.path, &survey, &survey_err) < 0) {
-        printf("Error loading input file: %s\n", survey_err.text);
+        sl_term_printf(stdout, "Error loading input file: %s\n", survey_err.text);
         result = 1;
     } else if (survey.looks_like_telemetry) {
-        printf("Error parsing telemetry events: %s\n", load_err->text);
+        sl_term_printf(stdout, "Error parsing telemetry events: %s\n", load_err->text);
         result = 1;
     } else {
         answer foreign = *a;
@@ -143,7 +145,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_trace *trace = NULL;
     struct stat info;
     if (stat(path, &info) != 0) {
-        printf("Error: Input file '%s' not found\n", path);
+        sl_term_printf(stdout, "Error: Input file '%s' not found\n", path);
         return 1;
     }
     answer a = {.opts = opts, .report = {.path = path, .file_bytes = (int64_t)info.st_size}};

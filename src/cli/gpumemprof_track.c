@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/term.h"
 #include "cli/cmd_list.h"
 #include "cli/compat_cli.h"
 #include "cli/system_info.h"
@@ -39,7 +40,7 @@ static void print_alert(const sl_telemetry *set, const sl_tm_record *record) {
     snprintf(word, sizeof word, "%.*s", (int)type.len, type.ptr);
     for (char *c = word; *c; c++)
         *c = (char)toupper((unsigned char)*c);
-    printf("[%s] %s: %s\n", clock, word, sl_tm_text(set, record->context).ptr);
+    sl_term_printf(stdout, "[%s] %s: %s\n", clock, word, sl_tm_text(set, record->context).ptr);
     fflush(stdout);
 }
 
@@ -188,7 +189,7 @@ static void handle_end(track *t) {
     t->session.watch.alert_cnt++;
     (void)sl_watch_record(&t->session.watch, "error", 0, context, metadata);
     if (write_bundle(t, &v, path, &err) < 0)
-        printf("OOM bundle could not be written: %s\n", err.text);
+        sl_term_printf(stdout, "OOM bundle could not be written: %s\n", err.text);
     else
         printf("OOM flight recorder dump: %s\n", path);
 }

@@ -116,6 +116,14 @@ static sl_status find_peak(const sl_trace *trace, sl_device_choice choice, int64
     return SL_OK;
 }
 
+/* An offset from the command line may be as large as it likes; a moment outside saturates. */
+static int64_t add_us(int64_t time_us, int64_t more_us) {
+    int64_t sum;
+    if (__builtin_add_overflow(time_us, more_us, &sum))
+        return more_us < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
 sl_status sl_inputs_resolve_time(const sl_trace *trace, sl_device_choice choice, sl_opt_time moment,
                                  int64_t *us, sl_error *err) {
     int64_t first = 0, last = 0;
@@ -124,8 +132,8 @@ sl_status sl_inputs_resolve_time(const sl_trace *trace, sl_device_choice choice,
                        "'%s' holds no events, so it has no moments to choose from", trace->path);
     switch (moment.anchor) {
     case SL_ANCHOR_CLOCK: *us = moment.us; break;
-    case SL_ANCHOR_START: *us = first + moment.us; break;
-    case SL_ANCHOR_END: *us = last + moment.us; break;
+    case SL_ANCHOR_START: *us = add_us(first, moment.us); break;
+    case SL_ANCHOR_END: *us = add_us(last, moment.us); break;
     case SL_ANCHOR_PEAK: return find_peak(trace, choice, us, err);
     }
     return SL_OK;

@@ -100,8 +100,8 @@ static void print_holders(const picture *p, int device) {
     if (list.cnt)
         qsort(list.at, list.cnt, sizeof list.at[0], compare_holders);
     for (size_t i = 0; i < list.cnt && i < p->options->line_cnt; i++)
-        fprintf(p->to, "  %10s %10s  %s\n", sl_human_bytes(bytes, list.at[i].bytes),
-                sl_human_count(blocks, list.at[i].blocks), list.at[i].text);
+        sl_term_printf(p->to, "  %10s %10s  %s\n", sl_human_bytes(bytes, list.at[i].bytes),
+                       sl_human_count(blocks, list.at[i].blocks), list.at[i].text);
     sl_vec_free(&list);
 }
 
@@ -109,8 +109,8 @@ static void print_holders(const picture *p, int device) {
 
 static void print_row(const picture *p, const char *name, sl_maybe_u64 value) {
     char bytes[SL_HUMAN_CAP];
-    fprintf(p->to, "  %10s  %s\n", value.known ? sl_human_bytes(bytes, value.value) : "unknown",
-            name);
+    sl_term_printf(p->to, "  %10s  %s\n",
+                   value.known ? sl_human_bytes(bytes, value.value) : "unknown", name);
 }
 
 /* A library or a tag that holds nothing is no row. */
@@ -201,7 +201,9 @@ static void print_alerts(const picture *p) {
                 sl_human_duration_us(time, (int64_t)(alert->time_ns / 1000)));
         if (device >= 0)
             fprintf(p->to, ", device %d", device);
-        fprintf(p->to, ": %.*s\n", (int)text.len, text.ptr);
+        fputs(": ", p->to);
+        sl_term_put(p->to, text.ptr, text.len);
+        putc('\n', p->to);
     }
 }
 
@@ -220,7 +222,7 @@ static void print_head(const picture *p) {
     uint64_t event_cnt = 0;
     for (size_t i = 0; i < p->tables.sites.cnt; i++)
         event_cnt += p->tables.sites.at[i].alloc_cnt + p->tables.sites.at[i].free_cnt;
-    fprintf(p->to, "%.60s\n", header->cmdline);
+    sl_term_printf(p->to, "%.60s\n", header->cmdline);
     fprintf(p->to, "  process %u", header->pid);
     if (sl_log_rank(p->reader) >= 0)
         fprintf(p->to, ", rank %d", sl_log_rank(p->reader));

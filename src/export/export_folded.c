@@ -2,14 +2,21 @@
 /* "outer;inner;innermost bytes", one line a stack: the input of flamegraph.pl, speedscope and
  * inferno. Live bytes at one instant, as requested by the program. */
 #include <inttypes.h>
+#include <string.h>
 
+#include "base/term.h"
 #include "export/stack_sums.h"
 
 /* A frame name must not hold the separator or a line end; the last space belongs to the number. */
 static void put_name(FILE *to, sl_str name) {
-    for (size_t i = 0; i < name.len; i++) {
-        unsigned char c = (unsigned char)name.ptr[i];
-        putc(c == ';' ? ':' : c < 0x20 ? '?' : c, to);
+    while (name.len > 0) {
+        const char *end = memchr(name.ptr, ';', name.len);
+        size_t len = end ? (size_t)(end - name.ptr) : name.len;
+        sl_term_put(to, name.ptr, len);
+        if (end)
+            putc(':', to);
+        len += end != NULL;
+        name = (sl_str){name.ptr + len, name.len - len};
     }
 }
 

@@ -66,19 +66,19 @@ static void put_head(FILE *to, const char *name, const char *type, const char *h
     fprintf(to, "# HELP stormlog_%s %s\n# TYPE stormlog_%s %s\n", name, help, name, type);
 }
 
-/* Backslash, quote and line end are escaped; what is not UTF-8 becomes U+FFFD. */
+/* Backslash, quote and line end are escaped; what is not safe to show becomes U+FFFD. */
 static void put_label(FILE *to, const char *name, const char *value, size_t len) {
     fprintf(to, "%s=\"", name);
     for (size_t i = 0; i < len;) {
-        size_t cnt = sl_utf8_length(value + i, len - i);
-        if (cnt == 0)
-            fputs("\xEF\xBF\xBD", to);
-        else if (value[i] == '\n')
+        sl_utf8_char next = sl_utf8_next(value + i, len - i);
+        if (value[i] == '\n')
             fputs("\\n", to);
+        else if (!next.is_safe)
+            fputs("\xEF\xBF\xBD", to);
         else
-            fprintf(to, "%s%.*s", value[i] == '\\' || value[i] == '"' ? "\\" : "", (int)cnt,
+            fprintf(to, "%s%.*s", value[i] == '\\' || value[i] == '"' ? "\\" : "", (int)next.len,
                     value + i);
-        i += cnt ? cnt : 1;
+        i += next.len;
     }
     putc('"', to);
 }

@@ -7,6 +7,7 @@
 #include "export/end_state.h"
 #include "export/exporter.h"
 #include "export/pickle_out.h"
+#include "model/bounds.h"
 
 /* Keys and fixed words; each is written once and then referenced. */
 #define WORD_MAP(X)                             \
@@ -290,7 +291,21 @@ static void put_device_events(snapshot_out *out, const sl_device_trace *device) 
     sl_pickle_out_list_end(&out->pickle, cnt);
 }
 
-/* The position in the outer list is the device: idle devices need their empty list. */
+/* The position in the outer list is the device, so idle devices below the highest one need an empty list
+ * each. The number comes from the input: unchecked, one record of device 2^31 - 1 makes a file of gigabytes.
+ * Our own readers of snapshots take no higher number either. */
+static sl_status check_devices(const snapshot_out *out, sl_error *err) {
+    for (size_t i = 0; i < out->trace->devices.cnt; i++) {
+        int number = number_of(out, out->trace->devices.at[i]);
+        if (number >= SL_DEVICE_LIMIT)
+            return sl_fail(err, SL_E_LIMIT,
+                           "'%s' holds device %d; expected at most %d, because a snapshot lists "
+                           "every device below it",
+                           out->trace->path, number, SL_DEVICE_LIMIT - 1);
+    }
+    return SL_OK;
+}
+
 static void put_traces(snapshot_out *out) {
     int cnt = 0;
     for (size_t i = 0; i < out->trace->devices.cnt; i++) {
@@ -374,6 +389,8 @@ static sl_status write_all(snapshot_out *out, FILE *to, sl_error *err) {
 sl_status sl_export_snapshot(const sl_trace *trace, const sl_export_options *options, FILE *to,
                              sl_error *err) {
     snapshot_out out = {.trace = trace, .options = options};
+    SL_TRY(sl_export_check_events(trace, "a snapshot", err));
+    SL_TRY(check_devices(&out, err));
     memset(out.words, 0xff, sizeof out.words);
     memset(out.actions, 0xff, sizeof out.actions);
     out.strings = new_memo(trace->strings.strings.cnt);

@@ -3,17 +3,34 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
+/* A character that is more than one byte or not safe is written here; a line end becomes a blank. Returns
+ * the bytes that were taken, 0 when it is plain ASCII, which the callers escape. */
+static size_t put_special(FILE *to, const char *text) {
+    sl_utf8_char next = sl_utf8_next(text, strlen(text));
+    if (!next.is_safe)
+        putc(strchr("\t\n\r", *text) ? ' ' : '?', to);
+    else if (next.len > 1)
+        fwrite(text, 1, next.len, to);
+    else
+        return 0;
+    return next.len;
+}
+
 void sl_md_text(FILE *to, const char *text) {
-    for (; *text; text++) {
-        if ((unsigned char)*text < 0x20)
-            putc(' ', to);
-        else if (*text == '<')
+    for (size_t taken; *text; text += taken) {
+        taken = put_special(to, text);
+        if (taken)
+            continue;
+        taken = 1;
+        if (*text == '<') {
             fputs("&lt;", to);
-        else {
-            if (strchr("\\`*_[]|#", *text))
-                putc('\\', to);
-            putc(*text, to);
+            continue;
         }
+        if (strchr("\\`*_[]|#", *text))
+            putc('\\', to);
+        putc(*text, to);
     }
 }
 
@@ -21,16 +38,16 @@ void sl_md_text(FILE *to, const char *text) {
  * are broken up. A bar is escaped because tables are split before code is recognised. */
 void sl_md_code(FILE *to, const char *text) {
     fputs("`` ", to);
-    for (; *text; text++) {
-        if ((unsigned char)*text < 0x20)
+    for (size_t taken; *text; text += taken) {
+        taken = put_special(to, text);
+        if (taken)
+            continue;
+        taken = 1;
+        if (*text == '|')
+            putc('\\', to);
+        putc(*text, to);
+        if (*text == '`' && text[1] == '`')
             putc(' ', to);
-        else if (*text == '|')
-            fputs("\\|", to);
-        else {
-            putc(*text, to);
-            if (*text == '`' && text[1] == '`')
-                putc(' ', to);
-        }
     }
     fputs(" ``", to);
 }

@@ -90,13 +90,17 @@ void sl_tm_record_json(sl_json_out *json, const sl_telemetry *set, const sl_tm_r
 
 static void put_cell(FILE *to, sl_str text) {
     bool is_plain = text.len > 0;
+    bool is_formula = sl_tm_formula_quotes(text) != SL_TM_NO_FORMULA;
     for (size_t i = 0; i < text.len && is_plain; i++)
         is_plain = !strchr(",\"\r\n", text.ptr[i]) || !text.ptr[i];
+    if (!is_plain)
+        putc('"', to);
+    if (is_formula)
+        putc('\'', to);
     if (is_plain) {
         fwrite(text.ptr, 1, text.len, to);
         return;
     }
-    putc('"', to);
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '"')
             putc('"', to);

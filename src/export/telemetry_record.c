@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/telemetry_record.h"
 
+#include "model/bounds.h"
 #include "model/counter_series.h"
 #include "model/replay.h"
 
@@ -103,6 +104,8 @@ static sl_status walk_device(const sl_trace *trace, const sl_device_trace *devic
         const int64_t *times = device->events.time_us;
         int64_t span_us = times[replay->event_cnt - 1] - times[0];
         walk.every_us = options->every_us ? options->every_us : span_us / DEFAULT_SAMPLES;
+        if (walk.every_us > SL_TIME_US_MAX) /* the option may be as large as it likes */
+            walk.every_us = SL_TIME_US_MAX;
         walk_events(&walk);
     }
     sl_replay_free(replay);

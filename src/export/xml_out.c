@@ -18,16 +18,15 @@ static const char *entity_of(char c) {
 void sl_xml_text(FILE *to, const char *text) {
     size_t len = strlen(text);
     for (size_t at = 0; at < len;) {
-        size_t step = sl_utf8_length(text + at, len - at);
+        sl_utf8_char next = sl_utf8_next(text + at, len - at);
         const char *entity = entity_of(text[at]);
-        bool is_control = (unsigned char)text[at] < 0x20 && text[at] != '\n' && text[at] != '\t';
-        if (step == 0 || is_control)
-            fputs("\xef\xbf\xbd", to);
-        else if (entity)
+        if (entity)
             fputs(entity, to);
+        else if (next.is_safe || text[at] == '\n' || text[at] == '\t')
+            fwrite(text + at, 1, next.len, to);
         else
-            fwrite(text + at, 1, step, to);
-        at += step ? step : 1;
+            fputs("\xef\xbf\xbd", to);
+        at += next.len;
     }
 }
 

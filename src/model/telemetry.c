@@ -63,6 +63,15 @@ bool sl_tm_is_sample(sl_str event_type) {
     return word.len == 6 && strncasecmp(word.ptr, "sample", 6) == 0;
 }
 
+size_t sl_tm_formula_quotes(sl_str text) {
+    size_t quotes = 0;
+    while (quotes < text.len && text.ptr[quotes] == '\'')
+        quotes++;
+    if (quotes == text.len || !text.ptr[quotes] || !strchr("=+-@\t\r", text.ptr[quotes]))
+        return SL_TM_NO_FORMULA;
+    return quotes;
+}
+
 int64_t sl_tm_get_int(const sl_tm_record *record, sl_tm_field field) {
     const char *at = (const char *)record + sl_tm_fields[field].offset;
     return sl_tm_fields[field].type == SL_TM_INT32 ? *(const int32_t *)at : *(const int64_t *)at;

@@ -5,8 +5,9 @@
  * Ownership: a set owns its records and their texts; ids are those of its own string table.
  * Threads: one builds a set; afterwards it is read-only and may be shared.
  *
- * Numbers are integers. Python's have no bounds; here bytes and times are 63 bits wide, and ranks,
- * process and device numbers 31 bits; a record beyond that is refused by name, never cut. */
+ * Numbers are integers. Python's have no bounds; here bytes and times are 63 bits wide, those of a
+ * file smaller still (model/bounds.h), and ranks, process and device numbers 31 bits; a record beyond
+ * that is refused by name, never cut. */
 #ifndef SL_TELEMETRY_H
 #define SL_TELEMETRY_H
 
@@ -127,6 +128,14 @@ bool sl_tm_span(const sl_telemetry *set, const int *device, int64_t *first_ns, i
 
 /* True for "sample" in any case, with blanks around it. */
 bool sl_tm_is_sample(sl_str event_type);
+
+/* Texts of a CSV file: a cell that begins with one of "=+-@", tab or return is a formula to a
+ * spreadsheet. Such a text gets an apostrophe in front, which a spreadsheet does not show as part of
+ * a formula; so does one that already has apostrophes before that character, so that reading takes
+ * exactly one away again. Numbers are not texts: -5 stays -5. Returns the number of apostrophes in
+ * front of a formula's first character, SL_TM_NO_FORMULA when there is no such character. */
+#define SL_TM_NO_FORMULA SIZE_MAX
+size_t sl_tm_formula_quotes(sl_str text);
 
 /* True when the text is empty or white space only. */
 bool sl_tm_is_blank(sl_str text);

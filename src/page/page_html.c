@@ -122,7 +122,7 @@ static sl_status build_lanes(sl_page *page, const sl_html_options *options, sl_e
     return SL_OK;
 }
 
-/* Text between tags or in a quoted attribute. What is not UTF-8 becomes U+FFFD. */
+/* Text between tags or in a quoted attribute. What is not safe to show becomes U+FFFD. */
 static void write_escaped(FILE *to, const char *text) {
     static const struct {
         char c;
@@ -130,12 +130,12 @@ static void write_escaped(FILE *to, const char *text) {
     } entities[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
     size_t left = strlen(text), len;
     for (; left > 0; text += len, left -= len) {
-        len = sl_utf8_length(text, left);
-        const char *replacement = len == 0 ? "\xEF\xBF\xBD" : NULL;
+        sl_utf8_char next = sl_utf8_next(text, left);
+        const char *replacement = next.is_safe ? NULL : "\xEF\xBF\xBD";
+        len = next.len;
         for (size_t i = 0; i < SL_COUNT_OF(entities); i++)
             if (*text == entities[i].c)
                 replacement = entities[i].entity;
-        len = len ? len : 1;
         if (replacement)
             fputs(replacement, to);
         else
@@ -164,6 +164,7 @@ static sl_status write_meta(meta_writer write, void *subject, FILE *to, sl_error
         return sl_fail_errno(err, SL_E_NOMEM, "cannot hold the page's description");
     sl_json_out json;
     sl_json_init(&json, memory, 0);
+    json.replaces_unsafe = true; /* the page shows these texts as they are */
     write(subject, &json);
     sl_status status = sl_json_finish(&json, err);
     if (fclose(memory) != 0 && status == SL_OK)

@@ -5,6 +5,12 @@ int64_t sl_page_lane_time(const sl_page_lane *lane, uint32_t event) {
     return lane->event_cnt == 0 ? 0 : sl_replay_time(lane->replay, event) - lane->first_us;
 }
 
+/* The number of a step is the program's own and may be anything; JavaScript is exact below 2^53. */
+static int64_t exact_number(uint64_t number) {
+    const uint64_t most = (UINT64_C(1) << 53) - 1;
+    return (int64_t)(number < most ? number : most);
+}
+
 /* Marks of this device and marks that name none. */
 bool sl_page_add_marks(sl_page_lane *lane) {
     if (lane->event_cnt == 0)
@@ -21,7 +27,7 @@ bool sl_page_add_marks(sl_page_lane *lane) {
         sl_page_put(&lane->columns, SL_PAGE_MARKS_TIME, mark->time_us - lane->first_us);
         sl_page_put(&lane->columns, SL_PAGE_MARKS_KIND, mark->kind);
         sl_page_put(&lane->columns, SL_PAGE_MARKS_NAME, id);
-        sl_page_put(&lane->columns, SL_PAGE_MARKS_NUMBER, (int64_t)mark->number);
+        sl_page_put(&lane->columns, SL_PAGE_MARKS_NUMBER, exact_number(mark->number));
     }
     return true;
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 void sl_page_names_fini(sl_page_names *names) {
     sl_vec_free(&names->is_user);
     sl_vec_free(&names->site_of);
@@ -148,10 +150,27 @@ static void write_stacks(const sl_page_names *names, sl_page_columns *columns) {
     }
 }
 
+/* The page shows names as they are, so what is not safe to show is replaced here. */
+static void put_name(sl_page_columns *columns, sl_str name) {
+    size_t before = columns->at[SL_PAGE_NAMES_TEXT].cnt;
+    for (size_t at = 0; at < name.len;) {
+        size_t from = at;
+        sl_utf8_char next = sl_utf8_next(name.ptr + at, name.len - at);
+        while (next.is_safe && (at += next.len) < name.len)
+            next = sl_utf8_next(name.ptr + at, name.len - at);
+        sl_page_put_bytes(columns, SL_PAGE_NAMES_TEXT, (sl_str){name.ptr + from, at - from});
+        if (at >= name.len)
+            break;
+        sl_page_put_bytes(columns, SL_PAGE_NAMES_TEXT, SL_STR("\xef\xbf\xbd"));
+        at += next.len;
+    }
+    sl_page_put(columns, SL_PAGE_NAMES_LENGTH,
+                (int64_t)(columns->at[SL_PAGE_NAMES_TEXT].cnt - before));
+}
+
 void sl_page_names_write(const sl_page_names *names, sl_page_columns *columns) {
     for (size_t i = 0; i < names->strings.strings.cnt; i++) {
-        sl_page_put_bytes(columns, SL_PAGE_NAMES_TEXT, names->strings.strings.at[i]);
-        sl_page_put(columns, SL_PAGE_NAMES_LENGTH, (int64_t)names->strings.strings.at[i].len);
+        put_name(columns, names->strings.strings.at[i]);
     }
     write_frames(names, columns);
     write_stacks(names, columns);

@@ -47,9 +47,10 @@ void sl_page_put(sl_page_columns *columns, sl_page_column column, int64_t value)
         put_varint(columns, to, (uint64_t)value);
         return;
     }
-    int64_t delta = value - to->previous;
+    /* Unsigned: the difference of two far apart values wraps, and wraps back when it is added. */
+    uint64_t delta = (uint64_t)value - (uint64_t)to->previous;
     to->previous = value;
-    put_varint(columns, to, ((uint64_t)delta << 1) ^ (delta < 0 ? UINT64_MAX : 0));
+    put_varint(columns, to, (delta << 1) ^ (delta >> 63 ? UINT64_MAX : 0));
 }
 
 void sl_page_put_bytes(sl_page_columns *columns, sl_page_column column, sl_str bytes) {

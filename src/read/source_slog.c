@@ -132,6 +132,21 @@ static sl_status add_events(slog_load *l, sl_log_cursor *cursor, sl_error *err) 
     return SL_OK;
 }
 
+/* (T1). The cursor merges what each thread wrote in order; only a damaged recording has disorder. */
+static sl_status sort_events(slog_load *l, sl_error *err) {
+    for (size_t i = 0; i < l->trace->devices.cnt; i++) {
+        int64_t moved = sl_events_sort(&l->trace->devices.at[i]->events);
+        if (moved < 0)
+            return no_memory(err);
+        if (moved > 0)
+            sl_trace_note(l->trace,
+                          "device %d: time went backwards %lld times, so the recording is damaged; "
+                          "the events were put in order of time",
+                          l->trace->devices.at[i]->device, (long long)moved);
+    }
+    return SL_OK;
+}
+
 static sl_status load_events(slog_load *l, sl_error *err) {
     sl_log_cursor *cursor;
     SL_TRY(sl_slog_tags_new(l->trace, l->log, &l->tags, err));
@@ -375,6 +390,7 @@ static sl_status load_all(slog_load *l, sl_error *err) {
     l->trace->is_live = sl_log_get_ending(l->log) == SL_LOG_LIVE;
     SL_TRY(load_events(l, err));
     SL_TRY(load_end_state(l, err));
+    SL_TRY(sort_events(l, err)); /* tags are found by the events' positions until here */
     promote_driver_events(l);
     SL_TRY(find_capacities(l, err));
     SL_TRY(sl_slog_load_curves(l->log, l->trace, err));

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/bounds.h"
 #include "read/source.h"
 #include "read/source_bundle.h"
 
@@ -85,6 +86,18 @@ static sl_status load_path(const char *path, const sl_load_options *options, sl_
     return status;
 }
 
+/* Where every reader's trace passes through once: what is outside the bounds is refused here. */
+static sl_status finish_load(sl_status status, const char *name, sl_trace **out, sl_error *err) {
+    if (status >= 0) {
+        status = sl_trace_check_bounds(*out, err);
+        if (status < 0) {
+            sl_trace_free(*out);
+            *out = NULL;
+        }
+    }
+    return status < 0 ? sl_error_prefix(err, "cannot read '%s'", name) : SL_OK;
+}
+
 sl_status sl_trace_load(const char *path, const sl_load_options *options, sl_trace **out,
                         sl_error *err) {
     static const sl_load_options defaults;
@@ -92,7 +105,7 @@ sl_status sl_trace_load(const char *path, const sl_load_options *options, sl_tra
     if (!err)
         err = &local;
     sl_status status = load_path(path, options ? options : &defaults, out, err);
-    return status < 0 ? sl_error_prefix(err, "cannot read '%s'", path) : SL_OK;
+    return finish_load(status, path, out, err);
 }
 
 sl_status sl_trace_load_memory(const char *name, const void *bytes, size_t len, sl_trace **out,
@@ -105,5 +118,5 @@ sl_status sl_trace_load_memory(const char *name, const void *bytes, size_t len, 
     sl_bytes_init(&in, bytes, len);
     sl_source_input input = {name, &in, &defaults};
     sl_status status = load_stream(&input, out, err);
-    return status < 0 ? sl_error_prefix(err, "cannot read '%s'", name) : SL_OK;
+    return finish_load(status, name, out, err);
 }

@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces that export/trace_json.c wrote: the evidence inside a bundle. Every number that stands for a
- * string, frame, stack, segment or block is checked against what was read before it, so that a damaged
- * or foreign file is refused and never believed. */
+/* Traces that export/trace_json.c wrote: the evidence inside a bundle, also when another program has
+ * loaded and written it again, with blanks and with its keys in another order. Rows name strings, frames
+ * and stacks by their number in the file. Those numbers are kept as they are until everything is read,
+ * then checked and replaced by ids of the trace, so that a damaged or foreign file is refused and never
+ * believed. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json_in.h"
 #include "base/json_text.h"
+#include "model/bounds.h"
 #include "model/trace_schema.h"
 #include "read/source.h"
-
-#define DEVICE_LIMIT 4096
-
-typedef SL_VEC(uint32_t) id_list;
+#include "read/trace_numbers.h"
 
 typedef struct trace_in {
     sl_json_in json;
     sl_trace *trace;
-    id_list strings, frames, stacks; /* number in the file -> id of the trace */
-    sl_device_trace *device;         /* the one being read, NULL = none */
-    sl_counter_series *series;       /* likewise */
-    uint64_t position;               /* of the newest row, for messages */
+    sl_trace_numbers numbers;  /* strings, frames and stacks as the file numbers them */
+    sl_device_trace device;    /* the one being read, until it is whole */
+    int64_t device_number;     /* NO_DEVICE = not read yet */
+    sl_counter_series *series; /* the one being read */
+    uint64_t position;         /* of the newest row, for messages */
     bool has_schema;
     sl_error *err;
 } trace_in;
+
+#define NO_DEVICE INT64_MIN
 
 typedef sl_status (*take_row)(trace_in *in, const uint64_t *row);
 typedef sl_status (*take_value)(trace_in *in, const sl_json_token *token);
@@ -97,31 +100,19 @@ static sl_status read_table(trace_in *in, const sl_json_token *first, size_t wid
     return (sl_status)more;
 }
 
-static sl_status get_id(trace_in *in, const id_list *list, const char *what, uint64_t number,
-                        uint32_t *id) {
-    if (number >= list->cnt)
-        return fail_id(in, what, number, list->cnt);
-    *id = list->at[number];
+/* A number of a string, frame or stack, kept in the place of its id until the end. */
+static sl_status keep_number(trace_in *in, const char *what, uint64_t number, uint32_t *to) {
+    if (number >= UINT32_MAX)
+        return fail_id(in, what, number, UINT32_MAX);
+    *to = (uint32_t)number;
     return SL_OK;
-}
-
-static sl_status get_string(trace_in *in, uint64_t number, uint32_t *id) {
-    return get_id(in, &in->strings, "string", number, id);
-}
-
-static sl_status get_stack(trace_in *in, uint64_t number, uint32_t *id) {
-    return get_id(in, &in->stacks, "stack", number, id);
-}
-
-static sl_status keep_id(trace_in *in, id_list *list, uint32_t id) {
-    return id != SL_STR_NONE && sl_vec_push(list, id) ? SL_OK : no_memory(in);
 }
 
 static sl_status take_frame(trace_in *in, const uint64_t *row) {
     sl_frame frame = {.line = (uint32_t)row[2]};
-    SL_TRY(get_string(in, row[0], &frame.function));
-    SL_TRY(get_string(in, row[1], &frame.file));
-    return keep_id(in, &in->frames, sl_stacks_intern_frame(&in->trace->stacks, frame));
+    SL_TRY(keep_number(in, "string", row[0], &frame.function));
+    SL_TRY(keep_number(in, "string", row[1], &frame.file));
+    return sl_vec_push(&in->numbers.raw_frames, frame) ? SL_OK : no_memory(in);
 }
 
 static sl_status take_stream(trace_in *in, const uint64_t *row) {
@@ -140,15 +131,15 @@ static sl_status take_mark(trace_in *in, const uint64_t *row) {
                     .number = row[4]};
     if (row[1] > SL_MARK_STEP)
         return fail_id(in, "kind of mark", row[1], SL_MARK_STEP + 1);
-    SL_TRY(get_string(in, row[2], &mark.name));
+    SL_TRY(keep_number(in, "string", row[2], &mark.name));
     return sl_vec_push(&in->trace->marks, mark) ? SL_OK : no_memory(in);
 }
 
 static sl_status take_alert(trace_in *in, const uint64_t *row) {
     sl_alert alert = {
         .time_us = (int64_t)row[0], .device = (int)row[1], .value = row[4], .threshold = row[5]};
-    SL_TRY(get_string(in, row[2], &alert.text));
-    SL_TRY(get_string(in, row[3], &alert.severity));
+    SL_TRY(keep_number(in, "string", row[2], &alert.text));
+    SL_TRY(keep_number(in, "string", row[3], &alert.severity));
     return sl_vec_push(&in->trace->alerts, alert) ? SL_OK : no_memory(in);
 }
 
@@ -166,12 +157,12 @@ static sl_status take_event(trace_in *in, const uint64_t *row) {
                       .stream_idx = (uint16_t)row[5],
                       .pool_idx = (uint16_t)row[6],
                       .tag = row[7] < SL_TAG_LIMIT ? (sl_tag)row[7] : SL_TAG_UNKNOWN};
-    SL_TRY(get_stack(in, row[4], &event.stack_id));
+    SL_TRY(keep_number(in, "stack", row[4], &event.stack_id));
     if (row[1] == SL_EV_UNKNOWN || row[1] >= SL_EV_LIMIT) {
         in->trace->unknown_actions++;
         return SL_OK;
     }
-    return sl_events_push(&in->device->events, &event) ? SL_OK : no_memory(in);
+    return sl_events_push(&in->device.events, &event) ? SL_OK : no_memory(in);
 }
 
 static sl_status take_segment(trace_in *in, const uint64_t *row) {
@@ -186,8 +177,8 @@ static sl_status take_segment(trace_in *in, const uint64_t *row) {
                           .pool_idx = (uint16_t)row[9],
                           .is_large = row[10] != 0,
                           .is_expandable = row[11] != 0};
-    SL_TRY(get_stack(in, row[5], &segment.stack_id));
-    return sl_vec_push(&in->device->segments, segment) ? SL_OK : no_memory(in);
+    SL_TRY(keep_number(in, "stack", row[5], &segment.stack_id));
+    return sl_vec_push(&in->device.segments, segment) ? SL_OK : no_memory(in);
 }
 
 static sl_status take_block(trace_in *in, const uint64_t *row) {
@@ -197,44 +188,34 @@ static sl_status take_block(trace_in *in, const uint64_t *row) {
                       .segment_idx = (uint32_t)row[4],
                       .state = (uint8_t)row[5],
                       .tag = row[6] < SL_TAG_LIMIT ? (uint8_t)row[6] : SL_TAG_UNKNOWN};
-    SL_TRY(get_stack(in, row[3], &block.stack_id));
-    if (row[4] != SL_IDX_NONE && row[4] >= in->device->segments.cnt)
-        return fail_id(in, "segment", row[4], in->device->segments.cnt);
+    SL_TRY(keep_number(in, "stack", row[3], &block.stack_id));
+    if (row[4] > SL_IDX_NONE)
+        return fail_id(in, "segment", row[4], SL_IDX_NONE);
     if (row[5] > SL_BLOCK_PENDING_FREE)
         return fail_id(in, "state of a block", row[5], SL_BLOCK_PENDING_FREE + 1);
-    return sl_vec_push(&in->device->blocks, block) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->device.blocks, block) ? SL_OK : no_memory(in);
 }
 
 /* ---- lists without rows of a fixed width ---- */
 
 static sl_status take_string(trace_in *in, const sl_json_token *token) {
-    return keep_id(in, &in->strings,
-                   sl_strtab_intern(&in->trace->strings, token->text.ptr, token->text.len));
+    uint32_t id = sl_strtab_intern(&in->trace->strings, token->text.ptr, token->text.len);
+    return id != SL_STR_NONE && sl_vec_push(&in->numbers.strings, id) ? SL_OK : no_memory(in);
 }
 
 static sl_status take_strings(trace_in *in, const sl_json_token *first) {
     return each_element(in, first, SL_JSON_STRING, "a string", take_string);
 }
 
-static sl_status read_frames(trace_in *in, id_list *ids) {
-    sl_json_token token;
-    int more;
-    while ((more = next_element(in, SL_JSON_INT, "the number of a frame", &token)) > 0) {
-        uint32_t id = 0;
-        SL_TRY(get_id(in, &in->frames, "frame", token.u, &id));
-        SL_TRY(keep_id(in, ids, id));
-    }
-    return (sl_status)more;
+static sl_status take_frame_number(trace_in *in, const sl_json_token *token) {
+    uint32_t number = 0;
+    SL_TRY(keep_number(in, "frame", token->u, &number));
+    return sl_vec_push(&in->numbers.raw_stacks, number) ? SL_OK : no_memory(in);
 }
 
 static sl_status take_stack(trace_in *in, const sl_json_token *token) {
-    id_list ids = {0};
-    SL_UNUSED(token);
-    sl_status status = read_frames(in, &ids);
-    if (status == SL_OK)
-        status = keep_id(in, &in->stacks, sl_stacks_intern(&in->trace->stacks, ids.at, ids.cnt));
-    sl_vec_free(&ids);
-    return status;
+    SL_TRY(each_element(in, token, SL_JSON_INT, "the number of a frame", take_frame_number));
+    return sl_vec_push(&in->numbers.raw_ends, in->numbers.raw_stacks.cnt) ? SL_OK : no_memory(in);
 }
 
 static sl_status take_stacks(trace_in *in, const sl_json_token *first) {
@@ -347,7 +328,7 @@ static sl_status read_members(trace_in *in, const member *members, size_t cnt) {
 static sl_status take_conf(trace_in *in, const sl_json_token *token) {
     uint64_t number = 0;
     SL_TRY(get_number(in, token, &number));
-    return get_string(in, number, &in->trace->settings.conf);
+    return keep_number(in, "string", number, &in->trace->settings.conf);
 }
 
 static sl_status take_max_split(trace_in *in, const sl_json_token *token) {
@@ -389,13 +370,13 @@ static sl_status take_series_device(trace_in *in, const sl_json_token *token) {
 static sl_status take_series_name(trace_in *in, const sl_json_token *token) {
     uint64_t number = 0;
     SL_TRY(get_number(in, token, &number));
-    return get_string(in, number, &in->series->name);
+    return keep_number(in, "string", number, &in->series->name);
 }
 
 static sl_status take_series_unit(trace_in *in, const sl_json_token *token) {
     uint64_t number = 0;
     SL_TRY(get_number(in, token, &number));
-    return get_string(in, number, &in->series->unit);
+    return keep_number(in, "string", number, &in->series->unit);
 }
 
 static sl_status take_counter(trace_in *in, const sl_json_token *token) {
@@ -413,31 +394,31 @@ static sl_status take_counter(trace_in *in, const sl_json_token *token) {
 static sl_status take_device_number(trace_in *in, const sl_json_token *token) {
     uint64_t number = 0;
     SL_TRY(get_number(in, token, &number));
-    if ((int64_t)number < SL_DEVICE_HOST || (int64_t)number >= DEVICE_LIMIT)
+    if ((int64_t)number < SL_DEVICE_HOST || (int64_t)number >= SL_DEVICE_LIMIT)
         return sl_fail_at(in->err, SL_E_FORMAT, token->position, "device %lld; expected %d to %d",
-                          (long long)number, SL_DEVICE_HOST, DEVICE_LIMIT - 1);
-    if (in->device || sl_trace_find_device(in->trace, (int)number))
-        return sl_fail_at(in->err, SL_E_FORMAT, token->position, "device %d stands here twice",
+                          (long long)number, SL_DEVICE_HOST, SL_DEVICE_LIMIT - 1);
+    if (in->device_number != NO_DEVICE || sl_trace_find_device(in->trace, (int)number))
+        return sl_fail_at(in->err, SL_E_FORMAT, token->position, "device %d is here twice",
                           (int)number);
-    in->device = sl_trace_device(in->trace, (int)number);
-    return in->device ? SL_OK : no_memory(in);
+    in->device_number = (int64_t)number;
+    return SL_OK;
 }
 
 static sl_status take_capacity(trace_in *in, const sl_json_token *token) {
-    return get_maybe(in, token, &in->device->capacity_bytes);
+    return get_maybe(in, token, &in->device.capacity_bytes);
 }
 
 static sl_status take_has_end_state(trace_in *in, const sl_json_token *token) {
-    return get_bool(in, token, &in->device->has_end_state);
+    return get_bool(in, token, &in->device.has_end_state);
 }
 
 static sl_status take_dropped(trace_in *in, const sl_json_token *token) {
-    return get_number(in, token, &in->device->dropped_events);
+    return get_number(in, token, &in->device.dropped_events);
 }
 
-/* What the replay relies on: order, and blocks that are inside their segment's list. */
+/* What the replay relies on: order, and blocks and segments that refer to each other. */
 static sl_status check_device(trace_in *in) {
-    sl_device_trace *device = in->device;
+    sl_device_trace *device = &in->device;
     for (size_t i = 0; i < device->segments.cnt; i++) {
         const sl_segment *s = &device->segments.at[i];
         if ((uint64_t)s->first_block + s->block_cnt > device->blocks.cnt)
@@ -446,31 +427,48 @@ static sl_status check_device(trace_in *in) {
         if (i && s->addr < device->segments.at[i - 1].addr)
             return sl_fail_at(in->err, SL_E_FORMAT, in->position, "segments are out of order");
     }
-    for (size_t i = 1; i < device->blocks.cnt; i++)
-        if (device->blocks.at[i].addr < device->blocks.at[i - 1].addr)
+    for (size_t i = 0; i < device->blocks.cnt; i++) {
+        const sl_block *b = &device->blocks.at[i];
+        if (b->segment_idx != SL_IDX_NONE && b->segment_idx >= device->segments.cnt)
+            return fail_id(in, "segment", b->segment_idx, device->segments.cnt);
+        if (i && b->addr < device->blocks.at[i - 1].addr)
             return sl_fail_at(in->err, SL_E_FORMAT, in->position, "blocks are out of order");
+    }
     return sl_events_sort(&device->events) >= 0 ? SL_OK : no_memory(in);
 }
 
+static void free_device(sl_device_trace *device) {
+    sl_events_fini(&device->events);
+    sl_vec_free(&device->segments);
+    sl_vec_free(&device->blocks);
+}
+
+/* The columns change hands. */
+static sl_status add_device(trace_in *in) {
+    sl_device_trace *device = sl_trace_device(in->trace, (int)in->device_number);
+    if (!device)
+        return no_memory(in);
+    in->device.device = device->device;
+    *device = in->device;
+    in->device = (sl_device_trace){0};
+    return SL_OK;
+}
+
 static sl_status take_device(trace_in *in, const sl_json_token *begin) {
-    static const member members[] = {{"capacity_bytes", 0, NULL, take_capacity},
+    static const member members[] = {{"device", 0, NULL, take_device_number},
+                                     {"capacity_bytes", 0, NULL, take_capacity},
                                      {"has_end_state", 0, NULL, take_has_end_state},
                                      {"dropped_events", 0, NULL, take_dropped},
                                      {"events", SL_TRACE_EVENTS_WIDTH, take_event, NULL},
                                      {"segments", SL_TRACE_SEGMENTS_WIDTH, take_segment, NULL},
                                      {"blocks", SL_TRACE_BLOCKS_WIDTH, take_block, NULL}};
-    sl_json_token token;
-    SL_UNUSED(begin);
-    in->device = NULL;
-    SL_TRY(sl_json_next(&in->json, &token, in->err));
-    if (token.type != SL_JSON_KEY || token.text.len != 6 ||
-        memcmp(token.text.ptr, "device", 6) != 0)
-        return sl_fail_at(in->err, SL_E_FORMAT, token.position,
-                          "expected 'device' as the first key of a device");
-    SL_TRY(sl_json_next(&in->json, &token, in->err));
-    SL_TRY(take_device_number(in, &token));
+    in->device_number = NO_DEVICE;
     SL_TRY(read_members(in, members, SL_COUNT_OF(members)));
-    return check_device(in);
+    if (in->device_number == NO_DEVICE)
+        return sl_fail_at(in->err, SL_E_FORMAT, begin->position,
+                          "expected the key 'device' in each device, found none");
+    SL_TRY(check_device(in));
+    return add_device(in);
 }
 
 static sl_status take_counters(trace_in *in, const sl_json_token *first) {
@@ -482,6 +480,24 @@ static sl_status take_devices(trace_in *in, const sl_json_token *first) {
 }
 
 /* ---- the source ---- */
+
+static int compare_marks(const void *a, const void *b) {
+    const sl_mark *x = a, *y = b;
+    return x->time_us < y->time_us ? -1 : x->time_us > y->time_us;
+}
+
+static int compare_alerts(const void *a, const void *b) {
+    const sl_alert *x = a, *y = b;
+    return x->time_us < y->time_us ? -1 : x->time_us > y->time_us;
+}
+
+/* Both lists ascend in time, whatever wrote the file. */
+static void sort_lists(sl_trace *trace) {
+    if (trace->marks.cnt > 1)
+        qsort(trace->marks.at, trace->marks.cnt, sizeof *trace->marks.at, compare_marks);
+    if (trace->alerts.cnt > 1)
+        qsort(trace->alerts.at, trace->alerts.cnt, sizeof *trace->alerts.at, compare_alerts);
+}
 
 static sl_status read_trace(trace_in *in) {
     static const member members[] = {{"schema", 0, NULL, take_schema},
@@ -507,8 +523,9 @@ static sl_status read_trace(trace_in *in) {
     if (token.type != SL_JSON_BEGIN_OBJECT)
         return fail_type(in, &token, "an object");
     SL_TRY(read_members(in, members, SL_COUNT_OF(members)));
+    sort_lists(in->trace);
     SL_TRY(sl_json_next(&in->json, &token, in->err)); /* nothing may follow */
-    return in->has_schema ? SL_OK
+    return in->has_schema ? sl_trace_numbers_resolve(&in->numbers, in->trace, in->err)
                           : sl_fail(in->err, SL_E_FORMAT,
                                     "the key 'schema' is missing; expected '" SL_TRACE_SCHEMA "'");
 }
@@ -518,17 +535,48 @@ static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *e
     sl_json_in_init(&in.json, input->in);
     sl_status status = read_trace(&in);
     sl_json_in_fini(&in.json);
-    sl_vec_free(&in.strings);
-    sl_vec_free(&in.frames);
-    sl_vec_free(&in.stacks);
+    sl_trace_numbers_fini(&in.numbers);
+    free_device(&in.device);
     return status;
 }
 
-/* The schema is the first key, so it stands among the first bytes. */
+/* The text after what is skipped, or NULL when it is not there. */
+static const char *skip_word(const char *at, const char *end, const char *word) {
+    while (at && at < end && strchr(" \t\r\n", *at) && *at)
+        at++;
+    size_t len = strlen(word);
+    return at && (size_t)(end - at) >= len && memcmp(at, word, len) == 0 ? at + len : NULL;
+}
+
+/* True where a "schema" key of ours is anywhere in these bytes. */
+static bool has_schema_key(const char *at, const char *end) {
+    static const char key[] = "\"schema\"";
+    while ((at = memmem(at, (size_t)(end - at), key, strlen(key))) != NULL) {
+        at += strlen(key);
+        if (skip_word(skip_word(at, end, ":"), end, "\"stormlog.trace/"))
+            return true;
+    }
+    return false;
+}
+
+/* Our writer puts the schema first. Another program may have sorted the keys; then the schema may be
+ * beyond the bytes seen here, and the first key must do. */
 static int probe(const unsigned char *head, size_t len, const char *path) {
-    static const char sign[] = "{\"schema\":\"stormlog.trace/";
+    static const char *const first_keys[] = {
+        "alerts",   "counters", "devices", "frames", "has_event_stacks", "has_requested_sizes",
+        "has_tags", "has_time", "pools",   "stacks", "streams",          "strings"};
+    const char *text = (const char *)head, *end = text + len;
     SL_UNUSED(path);
-    return len >= strlen(sign) && memcmp(head, sign, strlen(sign)) == 0 ? 100 : 0;
+    const char *at = skip_word(text, end, "{");
+    if (!at)
+        return 0;
+    if (has_schema_key(at, end))
+        return 100;
+    at = skip_word(at, end, "\"");
+    for (size_t i = 0; at && i < SL_COUNT_OF(first_keys); i++)
+        if (skip_word(skip_word(at, end, first_keys[i]), end, "\""))
+            return 70;
+    return 0;
 }
 
 const sl_source_ops sl_source_trace = {

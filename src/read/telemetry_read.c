@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "model/bounds.h"
+
 /* Of the rules' codes, those that concern one record and leave the reader where it is. */
 static bool is_record_failure(sl_status status) {
     return status == SL_E_FORMAT || status == SL_E_VERSION || status == SL_E_LIMIT;
@@ -22,7 +24,8 @@ sl_status sl__tm_accept(sl_telemetry *set, const sl_tm_raw *raw, const sl_tm_loa
                         const char *place, sl_error *err) {
     sl_tm_record record;
     int64_t position = err->position;
-    if (sl_tm_from_raw(set, raw, &options->convert, &record, err) < 0) {
+    if (sl_tm_from_raw(set, raw, &options->convert, &record, err) < 0 ||
+        sl_tm_check_bounds(&record, err) < 0) {
         err->position = position;
         sl_error_prefix(err, "%s", place);
         return sl__tm_reject(set, options, err);

@@ -126,6 +126,9 @@ static sl_status take_cell(job *j, size_t i, sl_error *err) {
     bool is_real = key == SL_TM_OLD_TIMESTAMP || key == SL_TM_OLD_MEMORY_MB;
     if (!is_text_key(key) && number_value(cell, is_real, value))
         return SL_OK;
+    size_t quotes = sl_tm_formula_quotes(cell);
+    if (quotes != SL_TM_NO_FORMULA && quotes > 0) /* one is the writer's */
+        cell = (sl_str){cell.ptr + 1, cell.len - 1};
     uint32_t id = sl_strtab_intern(&j->set->strings, cell.ptr, cell.len);
     *value = text_value(id);
     return id == SL_STR_NONE ? no_memory(err) : SL_OK;

@@ -4,11 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "model/bounds.h"
 #include "read/torch_take.h"
 
 /* More cards than any machine has; keeps a hostile file from making a device per byte. */
-#define DEVICE_LIMIT 4096
-
 static sl_status no_memory(sl_error *err) {
     return sl_fail(err, SL_E_NOMEM, "no memory for the snapshot");
 }
@@ -59,9 +58,9 @@ sl_torch_role sl_torch_child_role(const sl_torch_build *build, sl_torch_role rol
 /* --- Begin ------------------------------------------------------------------------------------ */
 
 static sl_status begin_trace(sl_torch_build *build, uint64_t index, sl_error *err) {
-    if (index >= DEVICE_LIMIT)
+    if (index >= SL_DEVICE_LIMIT)
         return sl_fail_at(err, SL_E_LIMIT, build->at_byte,
-                          "more than %d device traces, at byte %llu", DEVICE_LIMIT,
+                          "more than %d device traces, at byte %llu", SL_DEVICE_LIMIT,
                           (unsigned long long)build->at_byte);
     build->trace_device = build->is_host ? SL_DEVICE_HOST : (int)index;
     build->events = NULL;
@@ -297,11 +296,11 @@ static sl_segment make_segment(sl_torch_build *build) {
 
 static sl_status end_segment(sl_torch_build *build, sl_error *err) {
     int64_t index = build->draft.segment.device;
-    if (index < SL_DEVICE_HOST || index >= DEVICE_LIMIT)
+    if (index < SL_DEVICE_HOST || index >= SL_DEVICE_LIMIT)
         return sl_fail_at(err, SL_E_FORMAT, build->at_byte,
                           "the segment that ends at byte %llu is of device %lld, expected %d..%d",
                           (unsigned long long)build->at_byte, (long long)index, SL_DEVICE_HOST,
-                          DEVICE_LIMIT - 1);
+                          SL_DEVICE_LIMIT - 1);
     sl_device_trace *device = sl_trace_device(build->trace, (int)index);
     if (!device || build->blocks.cnt + device->blocks.cnt >= SL_IDX_NONE ||
         device->segments.cnt >= SL_IDX_NONE - 1 ||

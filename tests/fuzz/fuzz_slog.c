@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as a recording: open, walk through every region, load it as a trace. The header's checksum is made right first,
+ * Any bytes as a recording: open, walk through every region, load it as a trace, view that. The header's checksum is made right first,
  * else no change of the header would ever get past it.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_views.h"
 #include "log/log_fsck.h"
 #include "read/source.h"
 
@@ -28,8 +29,10 @@ static void check(const uint8_t *bytes, size_t len) {
 static void load(const uint8_t *bytes, size_t len) {
     sl_error err = SL_ERROR_INIT;
     sl_trace *trace;
-    if (sl_trace_load_memory("fuzz.slog", bytes, len, &trace, &err) >= 0)
-        sl_trace_free(trace);
+    if (sl_trace_load_memory("fuzz.slog", bytes, len, &trace, &err) < 0)
+        return;
+    fuzz_views(trace, bytes, len);
+    sl_trace_free(trace);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -9,6 +9,8 @@
 #include "analyze/an_gap.h"
 #include "analyze/an_ranks.h"
 #include "export/telemetry_out.h"
+#include "fuzz_views.h"
+#include "read/source.h"
 #include "read/telemetry_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -53,6 +55,16 @@ static void check_round_trip(const sl_telemetry *set, sl_tm_form form) {
     sl_telemetry_free(back);
 }
 
+/* The same bytes as a trace, as every command but the Python tool's own names loads them. */
+static void check_trace(const uint8_t *data, size_t size) {
+    sl_trace *trace;
+    sl_error err = SL_ERROR_INIT;
+    if (sl_trace_load_memory("fuzz", data, size, &trace, &err) < 0)
+        return;
+    fuzz_views(trace, data, size);
+    sl_trace_free(trace);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sl_byte_stream in;
     sl_error err = SL_ERROR_INIT;
@@ -66,6 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     run_analyses(set);
     check_round_trip(set, SL_TM_FORM_LINES);
     check_round_trip(set, SL_TM_FORM_CSV);
+    fuzz_telemetry_views(set);
     sl_telemetry_free(set);
+    check_trace(data, size);
     return 0;
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a snapshot: the reader may refuse them, never crash, hang or grow without bound. */
+/* Any bytes as a snapshot: the reader may refuse them, never crash, hang or grow without bound. What was
+ * loaded goes through every view. */
+#include <stdlib.h>
+
+#include "fuzz_views.h"
 #include "read/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -11,9 +15,10 @@ static uint64_t walk(const sl_trace *trace) {
         const sl_device_trace *device = trace->devices.at[d];
         for (size_t i = 0; i < device->events.cnt; i++) {
             sl_event event = sl_events_get(&device->events, i);
-            sum += trace->streams.at[event.stream_idx] +
-                   sl_stack_depth(&trace->stacks, event.stack_id);
-            if (event.pool_idx != SL_POOL_UNKNOWN)
+            sum += sl_stack_depth(&trace->stacks, event.stack_id);
+            if (event.stream_idx < trace->streams.cnt)
+                sum += trace->streams.at[event.stream_idx];
+            if (event.pool_idx < trace->pools.cnt)
                 sum += (uint64_t)trace->pools.at[event.pool_idx].user_id;
             for (size_t f = 0; f < sl_stack_depth(&trace->stacks, event.stack_id); f++) {
                 sl_frame frame = sl_stack_frame(&trace->stacks, event.stack_id, f);
@@ -21,7 +26,8 @@ static uint64_t walk(const sl_trace *trace) {
             }
         }
         for (size_t i = 0; i < device->blocks.cnt; i++)
-            sum += device->segments.at[device->blocks.at[i].segment_idx].addr;
+            if (device->blocks.at[i].segment_idx != SL_IDX_NONE)
+                sum += device->segments.at[device->blocks.at[i].segment_idx].addr;
     }
     return sum;
 }
@@ -29,10 +35,14 @@ static uint64_t walk(const sl_trace *trace) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sl_trace *trace;
     sl_error err = SL_ERROR_INIT;
-    if (sl_trace_load_memory("input", data, size, &trace, &err) < 0)
+    if (sl_trace_load_memory("input", data, size, &trace, &err) < 0) {
+        if (err.text[0] == '\0')
+            abort();
         return 0;
+    }
     volatile uint64_t sum = walk(trace);
     SL_UNUSED(sum);
+    fuzz_views(trace, data, size);
     sl_trace_free(trace);
     return 0;
 }

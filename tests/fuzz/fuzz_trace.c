@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/analysis.h"
 #include "export/trace_json.h"
+#include "fuzz_views.h"
+#include "model/bounds.h"
 #include "read/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -44,11 +45,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sl_status status = sl_source_trace.load(&(sl_source_input){"fuzz", &in, &options}, trace, &err);
     if (status < 0 && err.text[0] == '\0')
         abort();
-    if (status == SL_OK) {
-        sl_report *report = NULL;
-        (void)sl_analyze((const sl_trace *const *)&trace, 1, NULL, &report, NULL);
-        sl_report_free(report);
+    if (status == SL_OK && sl_trace_check_bounds(trace, &err) == SL_OK) {
         check_round_trip(trace);
+        fuzz_views(trace, data, size);
     }
     sl_trace_free(trace);
     return 0;

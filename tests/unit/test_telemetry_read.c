@@ -166,6 +166,43 @@ static void test_round_trips(void **state) {
     sl_telemetry_free(set);
 }
 
+/* No cell may be a formula to a spreadsheet; numbers stay numbers, texts come back as they were. */
+static void test_formulas_in_csv(void **state) {
+    (void)state;
+    static const char *const texts[] = {"=1+1", "+1",   "-5",  "@x",    "'=1",  "''-",
+                                        "'x",   "=a,b", "-\"", "\\t=1", "\\r=1"};
+    for (size_t i = 0; i < SL_COUNT_OF(texts); i++) {
+        char json[1024];
+        snprintf(json, sizeof json,
+                 "{\"schema_version\":2,\"timestamp_ns\":5,\"event_type\":\"sample\",\"collector\":"
+                 "\"c\","
+                 "\"sampling_interval_ms\":1,\"pid\":-1,\"host\":\"h\",\"device_id\":-1,"
+                 "\"allocator_allocated_bytes\":1,\"allocator_reserved_bytes\":1,"
+                 "\"allocator_active_bytes\":null,\"allocator_inactive_bytes\":null,"
+                 "\"allocator_change_bytes\":-5,\"device_used_bytes\":1,\"device_free_bytes\":null,"
+                 "\"device_total_bytes\":null,\"context\":\"%s\",\"metadata\":{}}",
+                 strchr(texts[i], '"') ? "-\\\"" : texts[i]);
+        sl_telemetry *set, *back;
+        sl_error err;
+        if (load(json, NULL, &set, &err) != SL_OK)
+            fail_msg("%s: %s", json, err.text);
+        char *csv = written(set, SL_TM_FORM_CSV);
+        const char *cell = strstr(csv, ",1,,,-5,1,,,");
+        assert_non_null(cell); /* the number is as it was */
+        cell += strlen(",1,,,-5,1,,,");
+        cell += *cell == '"';
+        if (strchr("=+-@\t\r", *cell))
+            fail_msg("a formula: %s", csv);
+        if (load(csv, NULL, &back, &err) != SL_OK)
+            fail_msg("%s: %s", csv, err.text);
+        assert_string_equal(sl_tm_text(back, back->records.at[0].context).ptr,
+                            sl_tm_text(set, set->records.at[0].context).ptr);
+        free(csv);
+        sl_telemetry_free(back);
+        sl_telemetry_free(set);
+    }
+}
+
 static void test_probe(void **state) {
     (void)state;
     static const struct {
@@ -194,6 +231,7 @@ int main(void) {
         cmocka_unit_test(test_events_key),
         cmocka_unit_test(test_python_repr_in_csv),
         cmocka_unit_test(test_round_trips),
+        cmocka_unit_test(test_formulas_in_csv),
         cmocka_unit_test(test_probe),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -75,6 +75,35 @@ static void nothing_reaches_the_terminal_as_a_command(void **state) {
     assert_string_equal(path, "x?]0;y??.py");
 }
 
+/* Measured once per character: a name of 1 MB took hours when each cut measured the rest again. */
+static void long_names_take_linear_time(void **state) {
+    SL_UNUSED(state);
+    size_t len = 1 << 20;
+    char *name = malloc(len + 1), out[64];
+    memset(name, 'x', len);
+    name[len] = '\0';
+    sl_term_fit_path(out, sizeof out, name, 12);
+    assert_string_equal(out, "...xxxxxxxxx");
+    char *wrapped = wrap(&(sl_wrap){0}, name);
+    assert_int_equal(strlen(wrapped), len + (len + SL_TERM_COLUMNS - 1) / SL_TERM_COLUMNS);
+    free(wrapped);
+    free(name);
+}
+
+static void texts_that_reorder_are_replaced(void **state) {
+    SL_UNUSED(state);
+    char text[] = "a\xe2\x80\xae.py \xe2\x81\xa6x\xe2\x80\x8f \xc3\xa9";
+    sl_term_clean(text);
+    assert_string_equal(text, "a???.py ???x??? \xc3\xa9");
+    char *printed = NULL;
+    size_t len = 0;
+    FILE *to = open_memstream(&printed, &len);
+    sl_term_printf(to, "%s\n%s\n", "\x1b[2Jone", "two\xe2\x80\xae");
+    fclose(to);
+    assert_string_equal(printed, "?[2Jone\ntwo?\n");
+    free(printed);
+}
+
 static void colour_needs_a_terminal_and_consent(void **state) {
     SL_UNUSED(state);
     FILE *file = tmpfile();
@@ -91,6 +120,8 @@ int main(void) {
         cmocka_unit_test(widths_count_columns),
         cmocka_unit_test(paths_lose_their_front),
         cmocka_unit_test(nothing_reaches_the_terminal_as_a_command),
+        cmocka_unit_test(long_names_take_linear_time),
+        cmocka_unit_test(texts_that_reorder_are_replaced),
         cmocka_unit_test(colour_needs_a_terminal_and_consent),
     };
     return cmocka_run_group_tests_name("term", tests, NULL, NULL);

@@ -127,6 +127,55 @@ static void refuses_what_is_not_there(void **state) {
     }
 }
 
+/* As json.dump(json.load(f), to) and json.dump(..., sort_keys=True, indent=1) write a trace again. */
+static void reads_what_another_program_wrote_again(void **state) {
+    SL_UNUSED(state);
+    static const char *const texts[] = {
+        "{\"schema\": \"stormlog.trace/1\", \"strings\": [\"\", \"f\", \"a.py\"], \"frames\": "
+        "[[1, 2, 7]], \"stacks\": [[], [0]], \"devices\": [{\"device\": 0, \"events\": [[5, 1, "
+        "4096, 512, 1, 0, 0, 0]]}]}",
+        "\n{\n \"devices\": [\n  {\n   \"blocks\": [[4096, 512, 512, 1, 0, 1, 0]],\n   \"events\": "
+        "[[5, 1, 4096, 512, 1, 0, 0, 0]],\n   \"segments\": [[4096, 512, 512, 512, 512, 0, 0, 1, "
+        "0, 0, 0, 0]],\n \"device\": 0}],\n \"frames\": [[1, 2, 7]],\n \"marks\": [[9, 2, 1, 0, "
+        "0], [3, 2, 1, 0, 0]],\n \"schema\" : \"stormlog.trace/1\",\n \"stacks\": [[], [0]],\n "
+        "\"strings\": [\"\", \"f\", \"a.py\"]}",
+    };
+    for (size_t i = 0; i < SL_COUNT_OF(texts); i++) {
+        sl_trace *trace;
+        sl_error err = SL_ERROR_INIT;
+        if (sl_trace_load_memory("t.json", texts[i], strlen(texts[i]), &trace, &err) < 0)
+            fail_msg("text %zu: %s", i, err.text);
+        const sl_device_trace *device = sl_trace_find_device(trace, 0);
+        assert_non_null(device);
+        assert_int_equal(device->events.cnt, 1);
+        sl_frame frame = sl_stack_frame(&trace->stacks, device->events.stack_id[0], 0);
+        assert_string_equal(sl_strtab_get(&trace->strings, frame.file).ptr, "a.py");
+        assert_int_equal(frame.line, 7);
+        if (trace->marks.cnt)
+            assert_int_equal(trace->marks.at[0].time_us, 3);
+        sl_trace_free(trace);
+    }
+}
+
+static void a_schema_far_behind_is_found(void **state) {
+    SL_UNUSED(state);
+    char *text = NULL;
+    size_t len = 0;
+    FILE *to = open_memstream(&text, &len);
+    fputs("{\"devices\": [], \"notes\": [\"", to);
+    for (int i = 0; i < 2 * SL_PROBE_BYTES; i++)
+        putc('x', to);
+    fputs("\"], \"schema\": \"stormlog.trace/1\"}", to);
+    fclose(to);
+    sl_trace *trace;
+    sl_error err = SL_ERROR_INIT;
+    if (sl_trace_load_memory("t.json", text, len, &trace, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(trace->source, SL_SOURCE_OOM_BUNDLE);
+    sl_trace_free(trace);
+    free(text);
+}
+
 static void is_cut_at_the_failure(void **state) {
     SL_UNUSED(state);
     sl_trace *trace = make_trace();
@@ -171,6 +220,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_back_what_it_wrote),
         cmocka_unit_test(refuses_what_is_not_there),
+        cmocka_unit_test(reads_what_another_program_wrote_again),
+        cmocka_unit_test(a_schema_far_behind_is_found),
         cmocka_unit_test(is_cut_at_the_failure),
         cmocka_unit_test(keeps_the_newest_events),
     };

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuzz_views.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/user_line.h"
+#include "base/crc.h"
+#include "base/utf8.h"
+#include "cli/compat_report.h"
+#include "cli/run_views.h"
+#include "export/check_format.h"
+#include "export/diff_format.h"
+#include "export/exporter.h"
+#include "export/report_format.h"
+#include "export/trace_json.h"
+#include "page/page_html.h"
+#include "plot/plot.h"
+
+/* No view of an input that a fuzzer tries (some 100 KB) is larger; the page's template is 1 MB of it. */
+#define OUTPUT_MAX_BYTES (64u << 20)
+
+/* Under libFuzzer the page and the pictures, which take most of the time, are for one input in 32. */
+#ifdef FUZZ_REPLAY
+#define SLOW_SHARE 1
+#else
+#define SLOW_SHARE 32
+#endif
+
+/* ---- where views are written to ---- */
+
+/* True when the text holds what no terminal, page or mail should get (sl_utf8_next). */
+static bool is_unsafe(const char *text, size_t len) {
+    for (size_t at = 0; at < len;) {
+        sl_utf8_char next = sl_utf8_next(text + at, len - at);
+        if (!next.is_safe && text[at] != '\n' && text[at] != '\t')
+            return true;
+        at += next.len;
+    }
+    return false;
+}
+
+typedef enum sink_kind { SINK_ANY, SINK_TEXT } sink_kind;
+
+typedef struct sink {
+    char *text;
+    size_t len;
+    FILE *to;
+} sink;
+
+static void open_sink(sink *out) {
+    *out = (sink){0};
+    out->to = open_memstream(&out->text, &out->len);
+    if (!out->to)
+        abort();
+}
+
+/* A view either fails with a status or writes what a person may look at. */
+static void close_sink(sink *out, sink_kind kind) {
+    if (fclose(out->to) != 0 || out->len > OUTPUT_MAX_BYTES)
+        abort();
+    if (kind == SINK_TEXT && is_unsafe(out->text, out->len))
+        abort();
+    free(out->text);
+}
+
+/* ---- the views ---- */
+
+static bool is_user_frame(const sl_trace *trace, sl_frame frame) {
+    return sl_frame_classify(sl_strtab_get(&trace->strings, frame.file),
+                             sl_strtab_get(&trace->strings, frame.function))
+               .owner >= SL_OWNER_NAMELESS;
+}
+
+static void write_reports(const sl_report *report) {
+    sl_report_wishes wishes = {.explains = true, .top = 10};
+    for (size_t i = 0; i < sl_report_format_cnt; i++) {
+        sink out;
+        open_sink(&out);
+        (void)sl_report_formats[i].write(report, &wishes, out.to, NULL);
+        close_sink(&out, SINK_TEXT);
+    }
+}
+
+static void write_check(const sl_report *report, const char *form) {
+    sl_baseline baseline;
+    sl_gates gates = {.max_peak = {SL_LIMIT_PERCENT, 5},
+                      .max_live = {SL_LIMIT_ABSOLUTE, 1e9},
+                      .max_slope = {SL_LIMIT_MORE, 1e6},
+                      .no_leak = true,
+                      .no_oom = true};
+    sl_check_result *result = NULL;
+    sl_baseline_from_report(report, &baseline);
+    if (sl_check_run(report, &baseline, &gates, &result, NULL) == SL_OK) {
+        sl_check_view view = {.result = result, .input = "fuzz", .baseline = "fuzz"};
+        sink out;
+        open_sink(&out);
+        (void)sl_check_format_find(form)->write(&view, out.to, NULL);
+        close_sink(&out, SINK_TEXT);
+    }
+    sl_check_result_free(result);
+}
+
+static void write_exports(const sl_trace *trace, const sl_run_view *view) {
+    for (size_t i = 0; i < sl_exporter_cnt; i++) {
+        sl_export_options options = {.view = view, .at = SL_EXPORT_AT_PEAK};
+        if (!sl_exporters[i].write)
+            continue;
+        sink out;
+        open_sink(&out);
+        (void)sl_exporters[i].write(trace, &options, out.to, NULL);
+        close_sink(&out, SINK_ANY);
+    }
+    sink out;
+    open_sink(&out);
+    (void)sl_trace_write_json(trace, out.to, NULL);
+    close_sink(&out, SINK_ANY);
+}
+
+static void write_page(const sl_report *report, bool is_diff) {
+    sl_html_options options = {.lines = {sl_user_site, is_user_frame}, .is_diff = is_diff};
+    sink out;
+    open_sink(&out);
+    (void)sl_export_html(out.to, report, &options, NULL);
+    close_sink(&out, SINK_ANY);
+}
+
+static void write_plot(const sl_report *report, const sl_plot_input inputs[2], sl_plot_kind kind,
+                       bool is_svg) {
+    sl_plot_options options = {
+        .kind = kind, .is_svg = is_svg, .width = 400, .height = 300, .top = 8};
+    sink out;
+    open_sink(&out);
+    (void)sl_plot_write(&options, report, inputs, kind == SL_PLOT_RANKS ? 2 : 1, out.to, NULL);
+    close_sink(&out, SINK_ANY);
+}
+
+static void write_plots(const sl_report *report, const sl_trace *trace, const sl_run_view *view) {
+    for (size_t d = 0; d < trace->devices.cnt && d < 2; d++) {
+        sl_replay *replay = NULL;
+        if (sl_replay_new(trace, trace->devices.at[d], &replay, NULL) < 0)
+            return;
+        sl_plot_input input = {trace, replay, view, &view->steps[d]};
+        sl_plot_input inputs[2] = {input, input};
+        for (sl_plot_kind kind = SL_PLOT_TIMELINE; kind <= SL_PLOT_RANKS; kind++)
+            write_plot(report, inputs, kind, kind != SL_PLOT_TIMELINE);
+        sl_replay_free(replay);
+    }
+}
+
+static void write_diff(const sl_trace *trace, int device) {
+    static const char *const forms[] = {"txt", "json", "md"};
+    sl_instant before = {.trace = trace, .device = device, .kind = SL_AT_PEAK};
+    sl_instant after = {.trace = trace, .device = device, .kind = SL_AT_END};
+    sl_diff *diff = NULL;
+    if (sl_diff_new(&before, &after, NULL, &diff, NULL) < 0)
+        return;
+    sl_diff_list list = {(const sl_diff *const *)&diff, 1};
+    for (size_t i = 0; i < SL_COUNT_OF(forms); i++) {
+        sl_diff_wishes wishes = {.top = 15};
+        sink out;
+        open_sink(&out);
+        (void)sl_diff_format_find(forms[i])->write(&list, &wishes, out.to, NULL);
+        close_sink(&out, SINK_TEXT);
+    }
+    sl_diff_free(diff);
+}
+
+static void write_views(const sl_trace *trace, const sl_report *report, bool is_slow) {
+    sl_view_owner owner;
+    if (sl_view_owner_init(&owner, trace, NULL) == SL_OK) {
+        write_exports(trace, &owner.view);
+        if (is_slow)
+            write_plots(report, trace, &owner.view);
+    }
+    sl_view_owner_fini(&owner);
+    for (size_t d = 0; d < trace->devices.cnt && d < 4; d++)
+        write_diff(trace, trace->devices.at[d]->device);
+    if (is_slow)
+        write_page(report, false);
+}
+
+/* The same trace twice is what `report --diff A A` and `ranks` make of it. */
+static void compare_pair(const sl_trace *trace) {
+    const sl_trace *pair[] = {trace, trace};
+    sl_report *report = NULL;
+    if (sl_analyze(pair, 2, NULL, &report, NULL) == SL_OK) {
+        write_reports(report);
+        write_page(report, true);
+    }
+    sl_report_free(report);
+}
+
+void fuzz_views(const sl_trace *trace, const uint8_t *data, size_t size) {
+    bool is_slow = sl_crc32(0, data, size) % SLOW_SHARE == 0;
+    sl_report *report = NULL;
+    if (sl_analyze(&trace, 1, NULL, &report, NULL) == SL_OK) {
+        write_reports(report);
+        write_check(report, "txt");
+        write_check(report, "junit");
+        write_views(trace, report, is_slow);
+    }
+    sl_report_free(report);
+    if (is_slow)
+        compare_pair(trace);
+    if (trace->telemetry)
+        fuzz_telemetry_views(trace->telemetry);
+}
+
+void fuzz_telemetry_views(const sl_telemetry *set) {
+    sl_compat_report report = {.path = "fuzz", .set = set};
+    if (sl_compat_report_run(&report, NULL) == SL_OK) {
+        sink out;
+        sl_json_out json;
+        open_sink(&out);
+        sl_compat_report_text(out.to, &report);
+        if (report.ranks)
+            sl_compat_ranks_text(out.to, report.ranks);
+        close_sink(&out, SINK_TEXT);
+        open_sink(&out);
+        sl_json_init(&json, out.to, 2);
+        sl_compat_report_json(&json, &report);
+        (void)sl_json_finish(&json, NULL);
+        close_sink(&out, SINK_ANY);
+    }
+    sl_compat_report_fini(&report);
+}
