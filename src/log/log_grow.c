@@ -32,12 +32,12 @@ static const first_sizes first_large = {
 };
 
 static const first_sizes first_small = {
-    .ring_bytes = 256u << 10,
+    .ring_bytes = 128u << 10,
     .stack_bytes = 64u << 10,
-    .string_bytes = 64u << 10,
-    .other_bytes = 16u << 10,
+    .string_bytes = 32u << 10,
+    .other_bytes = 8u << 10,
     .live_levels = 3,
-    .curves_ahead = 5,
+    .curves_ahead = 4,
 };
 
 /* A section that found no space asks again after this time. */

@@ -9,13 +9,34 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "record/hook_table.h"
+
 enum { CAUGHT_NO, CAUGHT_NOW, CAUGHT_DONE };
 
 static _Atomic(uintptr_t) range_from;
 static _Atomic(size_t) range_bytes;
 static atomic_int caught;
-static struct sigaction
-    previous; /* what the program had; changed only while ours is not installed */
+static atomic_bool is_on; /* the kernel has our handler */
+
+/* What the program has, or believes to have. Written into the other half, then that half counts. */
+static struct sigaction users[2];
+static atomic_uint users_turn;
+
+static struct sigaction users_action(void) {
+    return users[atomic_load(&users_turn) & 1];
+}
+
+static void set_users_action(const struct sigaction *action) {
+    unsigned turn = atomic_load(&users_turn);
+    users[(turn + 1) & 1] = *action;
+    atomic_store(&users_turn, turn + 1);
+}
+
+static int real_sigaction(int signal, const struct sigaction *action, struct sigaction *old) {
+    int (*original)(int, const struct sigaction *, struct sigaction *);
+    *(void **)&original = sl_hook_original(SL_HOOK_sigaction);
+    return original ? original(signal, action, old) : -1;
+}
 
 static bool is_in_range(const void *address) {
     uintptr_t from = atomic_load(&range_from), at = (uintptr_t)address;
@@ -38,18 +59,15 @@ static bool replace_range(void) {
  * is sent again. */
 static void take_default(const siginfo_t *info) {
     struct sigaction standard = {.sa_handler = SIG_DFL};
-    sigaction(SIGBUS, &standard, NULL);
+    real_sigaction(SIGBUS, &standard, NULL);
     if (info->si_code <= 0)
         syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), SIGBUS);
 }
 
-static void call_previous(int signal, siginfo_t *info, void *context) {
-    struct sigaction to = previous;
+static void call_users(struct sigaction to, int signal, siginfo_t *info, void *context) {
     sigset_t before;
-    if (to.sa_flags & (int)SA_RESETHAND) {
-        struct sigaction standard = {.sa_handler = SIG_DFL};
-        sigaction(SIGBUS, &standard, NULL);
-    }
+    if (to.sa_flags & (int)SA_RESETHAND)
+        set_users_action(&(struct sigaction){.sa_handler = SIG_DFL});
     if (!(to.sa_flags & SA_NODEFER))
         sigaddset(&to.sa_mask, SIGBUS);
     pthread_sigmask(SIG_BLOCK, &to.sa_mask, &before);
@@ -63,45 +81,82 @@ static void call_previous(int signal, siginfo_t *info, void *context) {
 static void on_bus(int signal, siginfo_t *info, void *context) {
     int saved_errno = errno;
     bool is_fault = info->si_code > 0;
+    struct sigaction to = users_action();
+    bool is_handled =
+        (to.sa_flags & SA_SIGINFO) || (to.sa_handler != SIG_DFL && to.sa_handler != SIG_IGN);
+    bool is_ignored = !is_handled && to.sa_handler == SIG_IGN && !is_fault;
     if (is_fault && is_in_range(info->si_addr) && replace_range())
         ;
-    else if (!(previous.sa_flags & SA_SIGINFO) && previous.sa_handler == SIG_IGN && !is_fault)
-        ;
-    else if (!(previous.sa_flags & SA_SIGINFO) &&
-             (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN))
+    else if (is_handled)
+        call_users(to, signal, info, context);
+    else if (!is_ignored)
         take_default(info);
-    else
-        call_previous(signal, info, context);
     errno = saved_errno;
 }
 
 static bool is_installed(void) {
     struct sigaction now;
-    return sigaction(SIGBUS, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+    return real_sigaction(SIGBUS, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
            now.sa_sigaction == on_bus;
 }
 
-/* SA_ONSTACK as the program's own would have it: a coroutine's small stack has no room for a handler. */
-static void install(void) {
-    struct sigaction ours = {.sa_sigaction = on_bus,
-                             .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER};
+/* As the program's own would be called; without one on the alternate stack, where there is one: a coroutine's
+ * small stack may have no room. */
+static int install(const struct sigaction *users_own) {
+    bool is_theirs = (users_own->sa_flags & SA_SIGINFO) || users_own->sa_handler != SIG_DFL;
+    int flags =
+        is_theirs ? users_own->sa_flags & (SA_ONSTACK | SA_RESTART) : SA_ONSTACK | SA_RESTART;
+    struct sigaction ours = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_NODEFER | flags};
     sigemptyset(&ours.sa_mask);
-    if (sigaction(SIGBUS, NULL, &previous) == 0)
-        sigaction(SIGBUS, &ours, NULL);
+    return real_sigaction(SIGBUS, &ours, NULL);
 }
+
+/* --- What the program sees ---------------------------------------------------------------------- */
+
+int sl_hook_sigaction(int signal, const struct sigaction *action, struct sigaction *old) {
+    if (SL_LIKELY(signal != SIGBUS) || !atomic_load(&is_on))
+        return real_sigaction(signal, action, old);
+    struct sigaction before = users_action(), wanted;
+    if (action) {
+        wanted = *action; /* `old` may be the same struct */
+        set_users_action(&wanted);
+        install(&wanted);
+    }
+    if (old)
+        *old = before;
+    return 0;
+}
+
+sl_sighandler sl_hook_signal(int signal, sl_sighandler handler) {
+    sl_sighandler (*original)(int, sl_sighandler);
+    *(void **)&original = sl_hook_original(SL_HOOK_signal);
+    if (SL_LIKELY(signal != SIGBUS) || !atomic_load(&is_on))
+        return original ? original(signal, handler) : SIG_ERR;
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
+    sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, signal);
+    sl_hook_sigaction(signal, &action, &old);
+    return old.sa_handler;
+}
+
+/* --- Life --------------------------------------------------------------------------------------- */
 
 void sl_bus_guard_watch(void *from, size_t bytes) {
     atomic_store(&caught, CAUGHT_NO);
     atomic_store(&range_bytes, bytes);
     atomic_store(&range_from, (uintptr_t)from);
-    if (!is_installed())
-        install();
+    struct sigaction now;
+    if (is_installed() || real_sigaction(SIGBUS, NULL, &now) != 0)
+        return;
+    set_users_action(&now);
+    atomic_store(&is_on, install(&now) == 0);
 }
 
 void sl_bus_guard_end(void) {
     atomic_store(&range_from, 0);
-    if (is_installed())
-        sigaction(SIGBUS, &previous, NULL);
+    struct sigaction to = users_action();
+    if (atomic_exchange(&is_on, false) && is_installed())
+        real_sigaction(SIGBUS, &to, NULL);
 }
 
 bool sl_bus_guard_has_caught(void) {

@@ -7,17 +7,26 @@
  * recording and says so. Every other SIGBUS takes the way it would have taken: the program's handler, or
  * the default.
  *
- * What this cannot do: a program that installs a handler of its own later has it, and sees these faults
- * itself; a thread that blocks SIGBUS is ended by the kernel. */
+ * The program does not see it: sigaction and signal are hooked, and for SIGBUS they answer and keep what the program
+ * would have without us. What this cannot do: a program that makes the system call itself has its own handler
+ * and sees these faults, too; a thread that blocks SIGBUS is ended by the kernel. */
 #ifndef SL_BUS_GUARD_H
 #define SL_BUS_GUARD_H
 
+#include <signal.h>
+
 #include "base/sl_base.h"
+
+typedef void (*sl_sighandler)(int);
+
+SL_API int sl_hook_sigaction(int signal, const struct sigaction *action,
+                             struct sigaction *old) __asm__("sigaction");
+SL_API sl_sighandler sl_hook_signal(int signal, sl_sighandler handler) __asm__("signal");
 
 /* Watches this memory, one range at a time. Under the control lock. */
 void sl_bus_guard_watch(void *from, size_t bytes);
 
-/* The range is about to be unmapped. Puts the program's own handler back, unless it was changed since. */
+/* The range is about to be unmapped. Puts the program's own handler back. */
 void sl_bus_guard_end(void);
 
 /* Whether a fault was caught in the range: nothing that was written since is in the file. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "record/bus_guard.h"
 #include "record/elf_view.h"
 #include "record/hook_cuda.h"
 #include "record/hook_torch.h"

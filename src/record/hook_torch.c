@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/hook_torch.h"
 
+#include <time.h>
+
+#include "base/diag.h"
 #include "record/backward_map.h"
 #include "record/hook_table.h"
 #include "record/native_stack.h"
@@ -64,23 +67,72 @@ static SL_HOT void add_origin(sl_log_event *event, const sl_capture *capture) {
  *
  * (T1) A thread marks itself before it answers that the profiler is on, and looks once more after that; the
  *      report takes the mark away. At exit the answer becomes "off", then those that are marked are
- *      waited for (sl_hook_torch_leave): torch's table is not used after it is gone. */
+ *      waited for (sl_hook_torch_leave): torch's table is not used after it is gone.
+ * (T2) The table has a lock. A fork while another thread holds it would leave it locked in the child for ever. So
+ *      while a thread forks the others wait here, as they do in the kernel for their next page; those that
+ *      are marked are waited for, and where that is in vain the child's CPU allocator does not report. */
+static _Atomic(const sl_guard_slot *) forking; /* the slot of the thread that forks */
+static bool is_table_free;                     /* under the control lock */
+
+#define FORK_WAIT_MS  20
+#define ENTER_WAIT_US 100
+#define ENTER_TURNS   1000
+
+static sl_diag_once child_without_cpu;
+
 static void leave_torch(void) {
     sl_guard_slot *slot = sl_guard_own;
     if (slot)
         atomic_store_explicit(&slot->is_in_torch, 0, memory_order_release);
 }
 
+/* Waits a tenth of a second at the most: who forks may be waiting for this thread. */
+static __attribute__((noinline)) bool wait_for_fork(const sl_guard_slot *slot) {
+    const struct timespec pause = {0, ENTER_WAIT_US * 1000};
+    for (unsigned turn = 0; turn < ENTER_TURNS; turn++) {
+        const sl_guard_slot *forker = atomic_load(&forking);
+        if (!forker || forker == slot)
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
 static bool enter_torch(void) {
     sl_guard_slot *slot = sl_guard_own;
     if (SL_UNLIKELY(!slot) && !(slot = sl_guard_take_slot()))
         return false;
-    atomic_store_explicit(&slot->is_in_torch, 1, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst); /* the other half is the leaver's membarrier */
-    if (SL_LIKELY(sl_recorder_wants_cpu()))
-        return true;
-    leave_torch();
-    return false;
+    for (;;) {
+        atomic_store_explicit(&slot->is_in_torch, 1, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst); /* the other half is the waiter's membarrier */
+        const sl_guard_slot *forker = atomic_load_explicit(&forking, memory_order_relaxed);
+        if (SL_LIKELY((!forker || forker == slot) && sl_recorder_wants_cpu()))
+            return true;
+        leave_torch();
+        if (!sl_recorder_wants_cpu() || !wait_for_fork(slot))
+            return false;
+    }
+}
+
+void sl_hook_torch_before_fork(void) {
+    const sl_guard_slot *slot = sl_guard_own;
+    is_table_free = true;
+    if (!sl_recorder_wants_cpu() || (!slot && !(slot = sl_guard_take_slot())))
+        return;
+    atomic_store(&forking, slot);
+    is_table_free = sl_guard_wait_out_of_torch(FORK_WAIT_MS);
+}
+
+void sl_hook_torch_after_fork(bool is_child) {
+    atomic_store(&forking, NULL);
+    if (is_table_free)
+        return;
+    if (is_child)
+        sl_recorder_drop_cpu();
+    else
+        sl_diag_say(&child_without_cpu,
+                    "the CPU memory of a child was not recorded: another thread was "
+                    "inside torch's allocator when it was forked");
 }
 
 /* A block that torch's table does not know ends its free without a report and leaves the mark behind: such

@@ -33,6 +33,10 @@ SL_API void sl_hook_torch_grad_mode(bool is_enabled) __asm__("_ZN3c108GradMode11
 /* exit() has begun: torch's CPU allocator no longer reports, and no thread is on the way to it (T1). */
 void sl_hook_torch_leave(void);
 
+/* Around a fork, under the control lock (T2). */
+void sl_hook_torch_before_fork(void);
+void sl_hook_torch_after_fork(bool is_child);
+
 SL_API bool sl_hook_torch_enabled(void) __asm__("_ZN3c1022memoryProfilingEnabledEv");
 
 #endif

@@ -3,12 +3,16 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "counters/small_file.h"
 #include "record/control_lock.h"
 
 #define TICK_MS     10
+/* How often the helper looks whether it is the only thread left. */
+#define ALONE_MS    500
 /* How long a thread that is stuck is waited for all the same: it may only look so. */
 #define STUCK_MS    20
 /* The libraries' thread-local variables are taken from it; torch's are many. */
@@ -61,11 +65,35 @@ static void run_due_tasks(void) {
         }
 }
 
+/* A process ends with its last thread, also when main has called pthread_exit: the helper must not be what
+ * keeps it alive. /proc/self is the first thread, a zombie once main has ended; it still counts. */
+static bool is_alone(void) {
+    char text[512];
+    const char *rest =
+        sl_small_file_read("/proc/self/stat", text, sizeof text) ? strrchr(text, ')') : NULL;
+    char state = 0;
+    long thread_cnt = 0;
+    if (rest)
+        sscanf(rest, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+               &state, &thread_cnt);
+    return state == 'Z' && thread_cnt == 2;
+}
+
+static bool must_leave(void) {
+    static uint64_t next_look_ms; /* the helper's own */
+    uint64_t now = now_ms();
+    if (own.must_stop || now < next_look_ms)
+        return own.must_stop;
+    next_look_ms = now + ALONE_MS;
+    return is_alone();
+}
+
+/* Where this returns as the last thread, libc calls exit(0), as it would after the program's last one. */
 static void *helper_main(void *unused) {
     SL_UNUSED(unused);
     pthread_setname_np(pthread_self(), "stormlog");
     pthread_mutex_lock(&own.lock);
-    while (!own.must_stop) {
+    while (!must_leave()) {
         pthread_mutex_unlock(&own.lock);
         run_due_tasks();
         pthread_mutex_lock(&own.lock);
@@ -146,7 +174,9 @@ bool sl_helper_stop(unsigned limit_ms, bool (*is_stuck)(void)) {
     own.must_stop = true;
     pthread_cond_signal(&own.wake);
     pthread_mutex_unlock(&own.lock);
-    own.life = wait_for_end(limit_ms, is_stuck) ? LIFE_NONE : LIFE_STOPPING;
+    bool is_own =
+        pthread_equal(own.thread, pthread_self()); /* it ends the process, being its last thread */
+    own.life = is_own || wait_for_end(limit_ms, is_stuck) ? LIFE_NONE : LIFE_STOPPING;
     return own.life == LIFE_NONE;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/diag.h"
+#include "base/file_rights.h"
 #include "record/alert_rules.h"
 #include "record/backward_map.h"
 #include "record/bus_guard.h"
@@ -287,10 +288,12 @@ static void before_fork(void) {
     rec.fork_cnt++;
     atomic_store(&sl_recorder_page.current, NULL);
     sl_helper_stop(FORK_STOP_MS, sl_got_is_waiting);
+    sl_hook_torch_before_fork();
 }
 
 /* Before the first event there is a helper only to patch libraries that come. */
 static void after_fork_in_parent(void) {
+    sl_hook_torch_after_fork(false);
     if (atomic_load(&rec.state) == STATE_READY && rec.settings.is_patching)
         start_helper();
     sl_control_give();
@@ -321,6 +324,7 @@ static void become_child(bool has_lock) {
 }
 
 static void after_fork_in_child(void) {
+    sl_hook_torch_after_fork(true);
     become_child(true);
 }
 
@@ -333,6 +337,7 @@ static void after_unseen_fork(void) {
     if (!atomic_load(&sl_recorder_page.is_here)) {
         rec.fork_cnt++;
         atomic_store(&rec.log, NULL);
+        sl_recorder_drop_cpu(); /* torch's table may be locked for ever (T2) */
         become_child(false);
     }
     atomic_flag_clear(&is_busy);
@@ -382,9 +387,18 @@ static void arm(const sl_record_settings *settings) {
     atomic_store(&rec.state, STATE_READY);
 }
 
+/* The launcher has looked at its folder; one that a program names may be in /tmp. */
+static bool is_place_safe(const sl_record_settings *settings) {
+    sl_error err = SL_ERROR_INIT;
+    if (!settings->is_patching || sl_place_check(settings->dir, &err) >= 0)
+        return true;
+    sl_diag_say(&open_failed, "not recording: %s; the program runs on", err.text);
+    return false;
+}
+
 bool sl_recorder_arm(const sl_record_settings *settings) {
     sl_control_take();
-    bool is_armed = can_arm(settings);
+    bool is_armed = is_place_safe(settings) && can_arm(settings);
     if (is_armed)
         arm(settings);
     sl_control_give();
