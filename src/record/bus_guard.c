@@ -16,7 +16,8 @@ enum { CAUGHT_NO, CAUGHT_NOW, CAUGHT_DONE };
 static _Atomic(uintptr_t) range_from;
 static _Atomic(size_t) range_bytes;
 static atomic_int caught;
-static atomic_bool is_on; /* the kernel has our handler */
+static atomic_bool is_on;    /* the kernel has our handler */
+static atomic_int owner_pid; /* of the process that this memory belongs to */
 
 /* What the program has, or believes to have. Written into the other half, then that half counts. */
 static struct sigaction users[2];
@@ -113,8 +114,14 @@ static int install(const struct sigaction *users_own) {
 
 /* --- What the program sees ---------------------------------------------------------------------- */
 
+/* A child of vfork has handlers of its own, and its parent's memory. */
+static bool is_ours_to_answer(int signal) {
+    return SL_UNLIKELY(signal == SIGBUS) && atomic_load(&is_on) &&
+           atomic_load(&owner_pid) == getpid();
+}
+
 int sl_hook_sigaction(int signal, const struct sigaction *action, struct sigaction *old) {
-    if (SL_LIKELY(signal != SIGBUS) || !atomic_load(&is_on))
+    if (!is_ours_to_answer(signal))
         return real_sigaction(signal, action, old);
     struct sigaction before = users_action(), wanted;
     if (action) {
@@ -130,7 +137,7 @@ int sl_hook_sigaction(int signal, const struct sigaction *action, struct sigacti
 sl_sighandler sl_hook_signal(int signal, sl_sighandler handler) {
     sl_sighandler (*original)(int, sl_sighandler);
     *(void **)&original = sl_hook_original(SL_HOOK_signal);
-    if (SL_LIKELY(signal != SIGBUS) || !atomic_load(&is_on))
+    if (!is_ours_to_answer(signal))
         return original ? original(signal, handler) : SIG_ERR;
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
     sigemptyset(&action.sa_mask);
@@ -142,6 +149,7 @@ sl_sighandler sl_hook_signal(int signal, sl_sighandler handler) {
 /* --- Life --------------------------------------------------------------------------------------- */
 
 void sl_bus_guard_watch(void *from, size_t bytes) {
+    atomic_store(&owner_pid, getpid());
     atomic_store(&caught, CAUGHT_NO);
     atomic_store(&range_bytes, bytes);
     atomic_store(&range_from, (uintptr_t)from);
@@ -164,6 +172,7 @@ bool sl_bus_guard_has_caught(void) {
 }
 
 void sl_bus_guard_after_fork_child(void) {
+    atomic_store(&owner_pid, getpid());
     atomic_store(&range_from, 0);
     atomic_store(&caught, CAUGHT_NO);
 }

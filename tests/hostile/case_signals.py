@@ -15,6 +15,7 @@ ROWS = {
     "all_blocked": (5, "signals that every thread blocks stay pending"),
     "children_ignored": (0, "SIGCHLD ignored: no child is left, and wait says so"),
     "fork_in_handler": (0, "a handler forks while events come"),
+    "vfork_handlers": (0, "a child of vfork that sets its SIGBUS handler back leaves the parent's alone"),
 }
 
 CASES = [

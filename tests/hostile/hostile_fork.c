@@ -67,9 +67,9 @@ static int run_daemon(void) {
     return status + (read(pipes[0], &word, 1) != 1) + (word != 'd');
 }
 
-static int run_many(void) {
+static int fork_many(int count) {
     int bad = 0;
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < count; i++) {
         pid_t child = fork();
         if (child == 0) {
             churn(5, 0x100000);
@@ -78,6 +78,15 @@ static int run_many(void) {
         bad += wait_for(child) != 0;
     }
     return bad;
+}
+
+static int run_many(void) {
+    return fork_many(200);
+}
+
+/* Four more than the recorder takes. */
+static int run_cap(void) {
+    return fork_many(260);
 }
 
 /* Children of children, each with its own events. */
@@ -111,8 +120,13 @@ static const struct {
     const char *name;
     int (*run)(void);
 } scenarios[] = {
-    {"vfork", run_vfork}, {"spawn", run_spawn}, {"daemon", run_daemon},
-    {"many", run_many},   {"deep", run_deep},   {"threads", run_threads_in_child},
+    {"vfork", run_vfork},
+    {"spawn", run_spawn},
+    {"daemon", run_daemon},
+    {"many", run_many},
+    {"cap", run_cap},
+    {"deep", run_deep},
+    {"threads", run_threads_in_child},
 };
 
 int main(int argc, char **argv) {

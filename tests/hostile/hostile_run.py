@@ -93,6 +93,7 @@ class Outcome:
     files: Dict[str, tuple]
     run: str  # the run folder
     hang: str = ""
+    own_lines: str = ""  # what the recorder itself said on standard error
 
 
 def is_python(case: Case) -> bool:
@@ -210,7 +211,8 @@ class Running:
         err = "".join(line for line in texts[1].splitlines(True) if not OWN_LINE.match(line)
                       and not (self.mode.startswith("api") and LINE_OF_TORCH.match(line)))
         return Outcome(self.mode, code if code >= 0 else 128 - code, texts[0], err, left_behind(self.work),
-                       os.path.join(self.folder, "run"), hang)
+                       os.path.join(self.folder, "run"), hang,
+                       "".join(line for line in texts[1].splitlines(True) if OWN_LINE.match(line)))
 
     def read(self, file) -> str:
         file.seek(0)

@@ -128,7 +128,7 @@ static int run_in_malloc(void) {
     return 0;
 }
 
-/* The first event comes inside malloc, when luck wills it; so it is tried in several children. */
+/* Not inside malloc, where torch's own allocators could not work either: making a thread allocates. */
 static int run_first_in_handler(void) {
     int bad = 0;
     start_recording();
@@ -137,8 +137,8 @@ static int run_first_in_handler(void) {
         if (child == 0) {
             on_signal(SIGALRM, event_in_handler, SA_RESTART);
             set_timer(ITIMER_REAL, 100);
-            for (size_t n = 0; hits < 20; n++)
-                free(n % 2 ? malloc(100000 + 4096 * (n % 50)) : calloc(1, 2000 + n % 3000));
+            while (hits < 20)
+                continue;
             _exit(0);
         }
         int status = -1;
@@ -320,6 +320,29 @@ static int run_children_ignored(void) {
     return 0;
 }
 
+/* A child of vfork sets its own handlers back; the parent, whose memory it uses, keeps its own. */
+static int run_vfork_handlers(void) {
+    struct sigaction now;
+    begin();
+    on_signal(SIGBUS, event_in_handler, SA_RESTART);
+    for (int i = 0; i < 10; i++) {
+        pid_t child = vfork();
+        if (child == 0) {
+            struct sigaction standard = {.sa_handler = SIG_DFL};
+            sigaction(SIGBUS, &standard, NULL);
+            execl("/bin/true", "true", (char *)NULL);
+            _exit(1);
+        }
+        waitpid(child, NULL, 0);
+        churn(10, 0x100000);
+    }
+    sigaction(SIGBUS, NULL, &now);
+    raise(SIGBUS);
+    printf("the handler is %s, called %d times\n",
+           now.sa_handler == event_in_handler ? "there" : "gone", (int)hits);
+    return 0;
+}
+
 static volatile sig_atomic_t forks;
 
 static void fork_in_handler(int number) {
@@ -368,6 +391,7 @@ static const struct {
     {"all_blocked", run_all_blocked},
     {"children_ignored", run_children_ignored},
     {"fork_in_handler", run_fork_in_handler},
+    {"vfork_handlers", run_vfork_handlers},
 };
 
 int main(int argc, char **argv) {
