@@ -239,7 +239,7 @@ def standard_three():
             yield Case(f"{name} ({'before' if where == 'outer' else 'under'} stormlog run)",
                        "the numbers 0 to 2 stay the program's; what it writes there never reaches the recording",
                        STANDARD_THREE, modes=("run", "api") if where == "inner" else ("run",), allocs=100000,
-                       has_cuda=where == "inner" and number in (4, 7), **words)
+                       has_cuda=where == "inner" and number in (4, 7), has_cuda_text=False, **words)
 
 
 CASES = [

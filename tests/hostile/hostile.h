@@ -26,7 +26,7 @@ static void (*fake_event)(uint64_t ptr, int64_t size, size_t allocated, size_t r
                           int device);
 
 __attribute__((constructor(101))) static void load_fakes(void) {
-    char path[4096];
+    char path[2048];
     const char *folder = getenv("HOSTILE_FAKES");
     snprintf(path, sizeof path, "%s/libc10_cuda.so", folder ? folder : ".");
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -35,7 +35,7 @@ static int cycle_plugins(void) {
 /* A second copy of the stand-ins in a namespace of its own, so that unloading it is real. */
 static int cycle_whole(void) {
     for (int i = 0; i < 12; i++) {
-        char path[4096];
+        char path[2048];
         snprintf(path, sizeof path, "%s/libc10_cuda.so", getenv("HOSTILE_FAKES"));
         void *library = dlmopen(LM_ID_NEWLM, path, RTLD_NOW);
         if (!library)

@@ -38,7 +38,7 @@ def find_python(wanted: str, device: str) -> str:
     if device == "cuda":
         sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gpu"))
         import device as gpu
-        return (gpu.find_python() if os.path.exists("/dev/nvidiactl") else "") or DEBIAN_PYTHON
+        return gpu.find_python() or DEBIAN_PYTHON
     return DEBIAN_PYTHON if os.path.exists(DEBIAN_PYTHON) else sys.executable
 
 
