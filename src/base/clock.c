@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #define PAIR_TRIES 8
 
 sl_clock_pair sl_clock_read_pair(void) {
@@ -13,4 +16,9 @@ sl_clock_pair sl_clock_read_pair(void) {
             best = (sl_clock_pair){before + gap / 2, wall, gap};
     }
     return best;
+}
+
+void sl_clock_pause_us(unsigned us) {
+    struct timespec time = {us / 1000000, (long)(us % 1000000) * 1000};
+    (void)syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &time, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 
 #include "base/sys.h"
 
@@ -18,12 +19,17 @@ bool sl_own_fd_is_valid(const sl_own_fd *own) {
     return own->fd >= 0 && is_same(own->fd, own->device, own->inode);
 }
 
-void sl_own_fd_close(sl_own_fd *own) {
+static void close_if_valid(sl_own_fd *own) {
     int saved_errno = errno;
     if (sl_own_fd_is_valid(own))
         sl_sys_close(own->fd);
     own->fd = -1;
     errno = saved_errno;
+}
+
+void sl_own_fd_close(sl_own_fd *own) {
+    close_if_valid(own);
+    pthread_setcancelstate(own->cancel_state, NULL);
 }
 
 /* The same file under a high number, or under the one it has when that is not 0 to 2 (D1). */
@@ -34,15 +40,21 @@ static bool lift(sl_own_fd *own) {
         high = sl_sys_lift(low.fd, high_numbers[i]);
     if (high < 0 && low.fd > 2)
         return true;
-    sl_own_fd_close(&low);
+    close_if_valid(&low);
     own->fd = high;
-    return high >= 0;
+    if (high < 0 || sl_own_fd_is_valid(own))
+        return high >= 0;
+    sl_sys_close(high); /* the number was somebody else's by then, and this one is ours alone */
+    own->fd = -1;
+    errno = EBADF;
+    return false;
 }
 
-bool sl_own_fd_open(sl_own_fd *own, const char *path, int flags, mode_t mode) {
+static bool open_high(sl_own_fd *own, const char *path, int flags, mode_t mode) {
     struct stat st;
-    *own = (sl_own_fd){.fd = sl_sys_open(path, flags | O_NOCTTY | O_NONBLOCK, mode)};
-    if (own->fd < 0)
+    own->fd = sl_sys_open(path, flags | O_NOCTTY | O_NONBLOCK, mode);
+    own->was_opened = own->fd >= 0;
+    if (!own->was_opened)
         return false;
     if (sl_sys_fstat(own->fd, &st) < 0) {
         int saved_errno = errno;
@@ -54,4 +66,13 @@ bool sl_own_fd_open(sl_own_fd *own, const char *path, int flags, mode_t mode) {
     own->device = st.st_dev;
     own->inode = st.st_ino;
     return lift(own);
+}
+
+bool sl_own_fd_open(sl_own_fd *own, const char *path, int flags, mode_t mode) {
+    *own = (sl_own_fd){.fd = -1};
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &own->cancel_state);
+    if (open_high(own, path, flags, mode))
+        return true;
+    pthread_setcancelstate(own->cancel_state, NULL);
+    return false;
 }

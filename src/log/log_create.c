@@ -351,16 +351,24 @@ static void trim(sl_log *log) {
     sl__file_trim(&log->file, end);
 }
 
-void sl_log_close(sl_log *log) {
-    if (!log)
-        return;
+void sl_log_finish(sl_log *log) {
     uint64_t now_ns = sl__now(log);
     sl__curve_roll(log, now_ns);
     sl_set_release(&log->state->heartbeat_ns, now_ns);
     sl_set_release(&log->state->closed_ns, now_ns);
     sl_set_release(&log->state->closing, SL_CLOSING_CLOSED);
     trim(log);
+}
+
+void sl_log_free(sl_log *log) {
     free_object(log);
+}
+
+void sl_log_close(sl_log *log) {
+    if (!log)
+        return;
+    sl_log_finish(log);
+    sl_log_free(log);
 }
 
 void sl_log_after_fork_child(sl_log *log, bool is_in_use) {

@@ -68,7 +68,7 @@ static sl_status open_file(sl_log_file *file, const sl_log_file_wish *wish, sl_o
     }
     if (!is_open) {
         sl_status status = sl_fail_errno(err, SL_E_OPEN, "cannot create '%s'", wish->path);
-        if (*is_new && own->inode) /* made, but no descriptor could be kept */
+        if (*is_new && own->was_opened)
             sl_sys_unlink(wish->path);
         return status;
     }

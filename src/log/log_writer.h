@@ -74,6 +74,10 @@ void sl_log_maintain(sl_log *log);
  * function may run at the same time or later. NULL is fine. */
 void sl_log_close(sl_log *log);
 
+/* The two halves of it: the last words in the file, after which nothing touches it; and the memory. */
+void sl_log_finish(sl_log *log);
+void sl_log_free(sl_log *log);
+
 /* In the child of a fork: lets go of the parent's file without writing to it, frees the log. Only
  * the calling thread exists then. Create a new log under another name for the child. `is_in_use`:
  * the fork came from a signal handler that interrupted this thread inside an event function; the

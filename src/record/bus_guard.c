@@ -103,13 +103,13 @@ static bool is_installed(void) {
 
 /* As the program's own would be called; without one on the alternate stack, where there is one: a coroutine's
  * small stack may have no room. */
-static int install(const struct sigaction *users_own) {
+static int install(const struct sigaction *users_own, struct sigaction *old) {
     bool is_theirs = (users_own->sa_flags & SA_SIGINFO) || users_own->sa_handler != SIG_DFL;
     int flags =
         is_theirs ? users_own->sa_flags & (SA_ONSTACK | SA_RESTART) : SA_ONSTACK | SA_RESTART;
     struct sigaction ours = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_NODEFER | flags};
     sigemptyset(&ours.sa_mask);
-    return real_sigaction(SIGBUS, &ours, NULL);
+    return real_sigaction(SIGBUS, &ours, old);
 }
 
 /* --- What the program sees ---------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ int sl_hook_sigaction(int signal, const struct sigaction *action, struct sigacti
     if (action) {
         wanted = *action; /* `old` may be the same struct */
         set_users_action(&wanted);
-        install(&wanted);
+        install(&wanted, NULL);
     }
     if (old)
         *old = before;
@@ -137,13 +137,18 @@ int sl_hook_sigaction(int signal, const struct sigaction *action, struct sigacti
 sl_sighandler sl_hook_signal(int signal, sl_sighandler handler) {
     sl_sighandler (*original)(int, sl_sighandler);
     *(void **)&original = sl_hook_original(SL_HOOK_signal);
-    if (!is_ours_to_answer(signal))
+    if (!is_ours_to_answer(signal) || handler == SIG_ERR)
         return original ? original(signal, handler) : SIG_ERR;
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
     sigemptyset(&action.sa_mask);
     sigaddset(&action.sa_mask, signal);
     sl_hook_sigaction(signal, &action, &old);
     return old.sa_handler;
+}
+
+void sl_bus_guard_prepare(void) {
+    sl_hook_original(SL_HOOK_sigaction);
+    sl_hook_original(SL_HOOK_signal);
 }
 
 /* --- Life --------------------------------------------------------------------------------------- */
@@ -153,11 +158,14 @@ void sl_bus_guard_watch(void *from, size_t bytes) {
     atomic_store(&caught, CAUGHT_NO);
     atomic_store(&range_bytes, bytes);
     atomic_store(&range_from, (uintptr_t)from);
-    struct sigaction now;
+    struct sigaction now, old;
     if (is_installed() || real_sigaction(SIGBUS, NULL, &now) != 0)
         return;
     set_users_action(&now);
-    atomic_store(&is_on, install(&now) == 0);
+    bool is_done = install(&now, &old) == 0;
+    if (is_done && old.sa_handler != now.sa_handler) /* another thread was quicker */
+        set_users_action(&old);
+    atomic_store(&is_on, is_done);
 }
 
 void sl_bus_guard_end(void) {

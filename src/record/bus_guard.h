@@ -23,6 +23,9 @@ SL_API int sl_hook_sigaction(int signal, const struct sigaction *action,
                              struct sigaction *old) __asm__("sigaction");
 SL_API sl_sighandler sl_hook_signal(int signal, sl_sighandler handler) __asm__("signal");
 
+/* Looks the originals up: sigaction may be called where nothing can be looked up, in a handler for one. */
+void sl_bus_guard_prepare(void);
+
 /* Watches this memory, one range at a time. Under the control lock. */
 void sl_bus_guard_watch(void *from, size_t bytes);
 

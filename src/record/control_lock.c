@@ -6,60 +6,55 @@
 
 /* Recursive: a handler of another library that runs during our fork may call us. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static sigset_t mask_before; /* of the holder; under the lock */
-static unsigned depth;       /* under the lock */
 
 void sl_control_fill_mask(sigset_t *mask) {
     sigfillset(mask);
     sigdelset(mask, SIGBUS);
 }
 
-/* Signals are blocked first (C4); the mask of before is kept by the outermost taker. */
-static void note_taken(const sigset_t *before) {
-    if (depth++ == 0)
-        mask_before = *before;
-}
-
-void sl_control_take(void) {
-    sigset_t mask, before;
+/* Before the lock is taken (C4). */
+static void harden(sl_control *before) {
+    sigset_t mask;
     sl_control_fill_mask(&mask);
-    pthread_sigmask(SIG_BLOCK, &mask, &before);
-    pthread_mutex_lock(&lock);
-    note_taken(&before);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancel_state);
+    pthread_sigmask(SIG_BLOCK, &mask, &before->mask);
 }
 
-bool sl_control_take_within(unsigned limit_ms) {
-    sigset_t mask, before;
+void sl_control_relax(const sl_control *before) {
+    pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
+    pthread_setcancelstate(before->cancel_state, NULL);
+}
+
+void sl_control_take(sl_control *before) {
+    harden(before);
+    pthread_mutex_lock(&lock);
+}
+
+bool sl_control_take_within(sl_control *before, unsigned limit_ms) {
     struct timespec end;
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec += limit_ms / 1000;
-    sl_control_fill_mask(&mask);
-    pthread_sigmask(SIG_BLOCK, &mask, &before);
-    if ((limit_ms ? pthread_mutex_timedlock(&lock, &end) : pthread_mutex_trylock(&lock)) == 0) {
-        note_taken(&before);
+    harden(before);
+    if ((limit_ms ? pthread_mutex_timedlock(&lock, &end) : pthread_mutex_trylock(&lock)) == 0)
         return true;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sl_control_relax(before);
     return false;
 }
 
-bool sl_control_try(void) {
-    return sl_control_take_within(0);
+bool sl_control_try(sl_control *before) {
+    return sl_control_take_within(before, 0);
 }
 
-void sl_control_give(void) {
-    bool is_last = --depth == 0;
-    sigset_t before = mask_before;
+void sl_control_give_lock(void) {
     pthread_mutex_unlock(&lock);
-    if (is_last)
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void sl_control_after_fork_child(bool is_held) {
+void sl_control_give(const sl_control *before) {
+    sl_control_give_lock();
+    sl_control_relax(before);
+}
+
+void sl_control_after_fork_child(void) {
     static const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-    sigset_t before = mask_before;
     lock = fresh;
-    depth = 0;
-    if (is_held)
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

@@ -115,11 +115,6 @@ static dlsym_fn find_real(void) {
     return real;
 }
 
-void *sl_real_dlsym_call(void *handle, const char *name) {
-    dlsym_fn real = find_real();
-    return real ? real(handle, name) : NULL;
-}
-
 static sl_hook_id find_by_symbol(const char *name) {
     for (unsigned id = 0; id < SL_HOOK_CNT; id++)
         if (strcmp(sl_hooks[id].symbol, name) == 0)

@@ -181,6 +181,23 @@ void *sl_elf_find_original(const char *name, const void *not_here) {
     return search.found;
 }
 
+typedef struct any_search {
+    const char *name;
+    void *found;
+} any_search;
+
+static int visit_for_any(const sl_elf_view *view, void *search_ptr) {
+    any_search *search = search_ptr;
+    search->found = sl_elf_find_symbol(view, search->name);
+    return search->found != NULL;
+}
+
+void *sl_elf_find_anywhere(const char *name) {
+    any_search search = {name, NULL};
+    sl_elf_each(visit_for_any, &search);
+    return search.found;
+}
+
 const char *sl_elf_name(const sl_elf_view *view) {
     const char *slash = strrchr(view->path, '/');
     return slash ? slash + 1 : view->path;

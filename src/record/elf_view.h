@@ -55,6 +55,10 @@ static inline bool sl_elf_contains(const sl_elf_view *view, const void *address)
 const char *sl_elf_soname(const sl_elf_view *view);
 
 /* Last part of the object's path, "" for the program itself. */
+/* The first definition in any library that is loaded, also in one that is not in the global scope. Unlike dlsym it
+ * takes no lock that a library's constructor runs under, and no memory. NULL when there is none. */
+void *sl_elf_find_anywhere(const char *name);
+
 const char *sl_elf_name(const sl_elf_view *view);
 
 #endif

@@ -4,8 +4,9 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define SLOT_CNT 4096 /* threads alive at the same time; 256 KiB of zero pages until used */
 
@@ -84,17 +85,14 @@ static bool is_any(bool (*is_set)(const sl_guard_slot *slot)) {
 }
 
 static bool wait_for_none(bool (*is_set)(const sl_guard_slot *slot), unsigned limit_ms) {
-    struct timespec pause = {0, 1000000};
+    bool is_none;
     /* Where the kernel has no membarrier, a millisecond is a million times what a store needs to
      * leave the core. */
     if (!has_membarrier || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
-        nanosleep(&pause, NULL);
-    for (unsigned waited = 0; is_any(is_set); waited++) {
-        if (waited >= limit_ms)
-            return false;
-        nanosleep(&pause, NULL);
-    }
-    return true;
+        sl_clock_pause_us(1000);
+    for (unsigned waited = 0; !(is_none = !is_any(is_set)) && waited < limit_ms; waited++)
+        sl_clock_pause_us(1000);
+    return is_none;
 }
 
 bool sl_guard_wait_empty(unsigned limit_ms) {

@@ -87,7 +87,4 @@ typedef struct sl_dlsym_answer {
 
 sl_dlsym_answer sl_dlsym_find(void *handle, const char *name);
 
-/* The real dlsym, for the recorder's own needs. */
-void *sl_real_dlsym_call(void *handle, const char *name);
-
 #endif

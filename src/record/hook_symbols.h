@@ -95,9 +95,8 @@
     X(hipMemUnmap, "hipMemUnmap", sl_hook_hipMemUnmap, "libamdhip64.so", "HIP: it loses it")       \
     X(hipSetDevice, "hipSetDevice", sl_hook_hipSetDevice, "libamdhip64.so",                        \
       "HIP: the device of a thread")                                                               \
-    X(sigaction, "sigaction", sl_hook_sigaction, "libc.so",                                        \
-      "what the program sees of bus_guard.h")                                                      \
-    X(signal, "signal", sl_hook_signal, "libc.so", "likewise")                                     \
+    X(sigaction, "sigaction", sl_hook_sigaction, "", "what the program sees of bus_guard.h")       \
+    X(signal, "signal", sl_hook_signal, "", "likewise")                                            \
     X(dlsym, "dlsym", sl_hook_dlsym, "libc.so", "where libraries find the driver")
 
 /* Every symbol above begins with one of these; most imports of a program do not. */

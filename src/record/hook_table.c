@@ -7,6 +7,7 @@
 #include "record/elf_view.h"
 #include "record/hook_cuda.h"
 #include "record/hook_torch.h"
+#include "record/record_claim.h"
 
 sl_hook sl_hooks[SL_HOOK_CNT] = {
 #define SL_HOOK_ROW(id, symbol, replacement, library, meaning) \
@@ -31,7 +32,7 @@ typedef struct definer_search {
 static int visit_library(const sl_elf_view *view, void *search_ptr) {
     definer_search *search = search_ptr;
     const sl_hook *hook = &sl_hooks[search->id];
-    if (sl_elf_contains(view, sl_hooks) ||
+    if (sl_record_claim_is_in(view) ||
         strncmp(sl_elf_name(view), hook->library, strlen(hook->library)) != 0)
         return 0;
     search->found = sl_elf_find_symbol(view, hook->symbol);

@@ -13,7 +13,8 @@
 typedef struct sl_hook {
     const char *symbol;
     void *replacement;
-    const char *library; /* file name of the definer begins so */
+    const char
+        *library; /* file name of the definer begins so; "" = the next definer, as RTLD_NEXT */
     const char *meaning;
     _Atomic(void *) original; /* NULL = not looked for yet */
 } sl_hook;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/hook_torch.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "base/diag.h"
 #include "record/backward_map.h"
 #include "record/hook_table.h"
@@ -73,6 +72,7 @@ static SL_HOT void add_origin(sl_log_event *event, const sl_capture *capture) {
  *      are marked are waited for, and where that is in vain the child's CPU allocator does not report. */
 static _Atomic(const sl_guard_slot *) forking; /* the slot of the thread that forks */
 static bool is_table_free;                     /* under the control lock */
+static atomic_bool is_fork_slow;               /* somebody has waited for it long enough */
 
 #define FORK_WAIT_MS  20
 #define ENTER_WAIT_US 100
@@ -86,15 +86,24 @@ static void leave_torch(void) {
         atomic_store_explicit(&slot->is_in_torch, 0, memory_order_release);
 }
 
-/* Waits a tenth of a second at the most: who forks may be waiting for this thread. */
+/* The table exists once it has reported. */
+static void leave_table(void) {
+    static atomic_bool is_watched;
+    leave_torch();
+    if (SL_UNLIKELY(!atomic_load_explicit(&is_watched, memory_order_relaxed)) &&
+        !atomic_exchange(&is_watched, true))
+        sl_recorder_watch_exit();
+}
+
+/* Waits a tenth of a second at the most, and once for each fork: who forks may be waiting for this thread. */
 static __attribute__((noinline)) bool wait_for_fork(const sl_guard_slot *slot) {
-    const struct timespec pause = {0, ENTER_WAIT_US * 1000};
-    for (unsigned turn = 0; turn < ENTER_TURNS; turn++) {
+    for (unsigned turn = 0; turn < ENTER_TURNS && !atomic_load(&is_fork_slow); turn++) {
         const sl_guard_slot *forker = atomic_load(&forking);
         if (!forker || forker == slot)
             return true;
-        nanosleep(&pause, NULL);
+        sl_clock_pause_us(ENTER_WAIT_US);
     }
+    atomic_store(&is_fork_slow, true);
     return false;
 }
 
@@ -117,6 +126,7 @@ static bool enter_torch(void) {
 void sl_hook_torch_before_fork(void) {
     const sl_guard_slot *slot = sl_guard_own;
     is_table_free = true;
+    atomic_store(&is_fork_slow, false);
     if (!sl_recorder_wants_cpu() || (!slot && !(slot = sl_guard_take_slot())))
         return;
     atomic_store(&forking, slot);
@@ -149,7 +159,7 @@ static SL_HOT void record(const torch_report *report) {
     bool is_host = device.type == DEVICE_TYPE_CPU;
     sl_capture capture;
     if (is_host)
-        leave_torch();
+        leave_table();
     if ((is_host && !sl_recorder_wants_cpu()) || !sl_capture_begin(&capture))
         return;
     bool is_alloc = report->size >= 0;

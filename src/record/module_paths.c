@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/module_paths.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 
 #include "base/clock.h"
 #include "model/stack.h"
-#include "record/hook_cuda.h"
+#include "record/elf_view.h"
 #include "record/py_objects.h"
 #include "record/pystack.h"
 #include "record/recorder.h"
@@ -51,7 +50,7 @@ void sl_module_paths_start(bool wants_paths) {
     atomic_store(&is_on, false);
     if (!wants_paths)
         return;
-    *(void **)&add_pending_call = sl_real_dlsym_call(RTLD_DEFAULT, "Py_AddPendingCall");
+    *(void **)&add_pending_call = sl_elf_find_anywhere("Py_AddPendingCall");
     if (!slots) {
         void *at = mmap(NULL, SLOT_CNT * sizeof *slots, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

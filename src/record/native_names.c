@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/own_fd.h"
 #include "record/elf_view.h"
 
@@ -195,15 +195,14 @@ static void fill_object(named_object *object, const sl_native_code *code) {
 }
 
 #define WAIT_STEPS   1000
-#define WAIT_STEP_NS 100000
+#define WAIT_STEP_US 100
 
 /* A name that is not there is not there for good: the frame stands in every later stack. */
 static bool wait_for(const named_object *object) {
-    const struct timespec step = {0, WAIT_STEP_NS};
     for (int i = 0; i < WAIT_STEPS; i++) {
         if (atomic_load_explicit(&object->state, memory_order_acquire) == OBJECT_READY)
             return true;
-        nanosleep(&step, NULL);
+        sl_clock_pause_us(WAIT_STEP_US);
     }
     return false;
 }

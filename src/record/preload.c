@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "record/bus_guard.h"
 #include "record/record_claim.h"
 #include "record/recorder.h"
 #include "record/torch_check.h"
@@ -22,6 +23,7 @@ static bool is_preloaded(void) {
 __attribute__((constructor)) static void start(void) {
     sl_record_settings settings;
     sl_error err = SL_ERROR_INIT;
+    sl_bus_guard_prepare();
     if (!is_preloaded())
         return;
     sl_status status = sl_record_settings_load(&settings, &err);

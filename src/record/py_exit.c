@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "record/elf_view.h"
 #include "record/guard.h"
-#include "record/hook_cuda.h"
 #include "record/py_objects.h"
 #include "record/pystack.h"
 
@@ -57,7 +57,7 @@ static bool find_symbols(void) {
     if (py.none)
         return true;
 #define PY_EXIT_FIND(result, field, symbol, args) \
-    *(void **)&py.field = sl_real_dlsym_call(RTLD_DEFAULT, symbol);
+    *(void **)&py.field = sl_elf_find_anywhere(symbol);
     PY_EXIT_MAP(PY_EXIT_FIND)
 #undef PY_EXIT_FIND
     if (!py.is_finalizing)
@@ -65,7 +65,7 @@ static bool find_symbols(void) {
     if (!py.interpreter_get || !py.interpreter_main || !py.interpreter_dict || !py.import ||
         !py.get_attr || !py.call || !py.new_function || !py.dict_set || !py.is_finalizing)
         return false;
-    *(void **)&py.none = sl_real_dlsym_call(RTLD_DEFAULT, "_Py_NoneStruct");
+    *(void **)&py.none = sl_elf_find_anywhere("_Py_NoneStruct");
     return py.none != NULL;
 }
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/py_objects.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "record/hook_cuda.h"
+#include "record/elf_view.h"
 #include "record/pystack_offsets.h"
 
 /* Functions of the C API: result, name here, name there, arguments, whether Python must have it. All
- * exist in 3.9 to 3.14 but PyGC_*, which came with 3.10. */
+ * exist in 3.9 to 3.14 but PyGC_*, which came with 3.10, and the two names of one function. */
 #define PY_FUNCTION_MAP(X)                                                                        \
-    X(int, gil_check, "PyGILState_Check", (void), true)                                           \
+    X(int, is_initialized, "Py_IsInitialized", (void), true)                                      \
+    X(void *, own_state, "PyGILState_GetThisThreadState", (void), true)                           \
+    X(void *, current_state, "PyThreadState_GetUnchecked", (void), false)                         \
+    X(void *, current_state_old, "_PyThreadState_UncheckedGet", (void), false)                    \
     X(void, err_fetch, "PyErr_Fetch", (sl_pyobject **, sl_pyobject **, sl_pyobject **), true)     \
     X(void, err_restore, "PyErr_Restore", (sl_pyobject *, sl_pyobject *, sl_pyobject *), true)    \
     X(void, err_clear, "PyErr_Clear", (void), true)                                               \
@@ -74,13 +76,13 @@ static atomic_ullong call_cnt;
 
 static bool find_symbols(void) {
     bool is_complete = true;
-#define PY_FUNCTION_FIND(result, field, symbol, args, needed)       \
-    *(void **)&py.field = sl_real_dlsym_call(RTLD_DEFAULT, symbol); \
+#define PY_FUNCTION_FIND(result, field, symbol, args, needed) \
+    *(void **)&py.field = sl_elf_find_anywhere(symbol);       \
     is_complete &= py.field != NULL || !(needed);
     PY_FUNCTION_MAP(PY_FUNCTION_FIND)
 #undef PY_FUNCTION_FIND
-#define PY_DATA_FIND(field, symbol)                      \
-    py.field = sl_real_dlsym_call(RTLD_DEFAULT, symbol); \
+#define PY_DATA_FIND(field, symbol)          \
+    py.field = sl_elf_find_anywhere(symbol); \
     is_complete &= py.field != NULL;
     PY_DATA_MAP(PY_DATA_FIND)
 #undef PY_DATA_FIND
@@ -121,8 +123,16 @@ static void count_call(void) {
 
 /* --- A visit --------------------------------------------------------------------------------- */
 
+/* PyGILState_Check says yes where there is no interpreter, and once there was a second one. The state of the thread that
+ * holds the GIL is this thread's own, or it is not this one. */
+static bool has_gil(void) {
+    void *own = py.is_initialized() ? py.own_state() : NULL;
+    void *(*current)(void) = py.current_state ? py.current_state : py.current_state_old;
+    return own && current && current() == own;
+}
+
 bool sl_py_enter(sl_py_visit *visit) {
-    if (!is_found() || !py.gil_check())
+    if (!is_found() || !has_gil())
         return false;
     py.err_fetch(&visit->pending[0], &visit->pending[1], &visit->pending[2]);
     visit->was_collecting = py.gc_disable && py.gc_enable ? py.gc_disable() : 0;

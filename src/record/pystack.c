@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/pystack.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/own_fd.h"
+#include "record/elf_view.h"
 #include "record/guard.h"
-#include "record/hook_cuda.h"
 #include "record/key_cache.h"
 #include "record/pystack_offsets.h"
 
@@ -476,22 +475,22 @@ bool sl_pyframe_is_shim(const sl_pyframe_text *text) {
 
 /* Minor version of Python 3, 0 when it is another one. */
 static unsigned find_minor(void) {
-    const unsigned long *hex = sl_real_dlsym_call(RTLD_DEFAULT, "Py_Version"); /* since 3.11 */
+    const unsigned long *hex = sl_elf_find_anywhere("Py_Version"); /* since 3.11 */
     if (hex)
         return (*hex >> 24) == 3 ? (unsigned)(*hex >> 16) & 0xff : 0;
     const char *(*get_version)(void);
-    *(void **)&get_version = sl_real_dlsym_call(RTLD_DEFAULT, "Py_GetVersion");
+    *(void **)&get_version = sl_elf_find_anywhere("Py_GetVersion");
     const char *text = get_version ? get_version() : "";
     return strncmp(text, "3.", 2) == 0 ? (unsigned)strtoul(text + 2, NULL, 10) : 0;
 }
 
 static sl_pystack_state choose_layout(void) {
-    *(void **)&py.get_tstate = sl_real_dlsym_call(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
-    py.code_type = sl_real_dlsym_call(RTLD_DEFAULT, "PyCode_Type");
-    py.str_type = sl_real_dlsym_call(RTLD_DEFAULT, "PyUnicode_Type");
-    py.bytes_type = sl_real_dlsym_call(RTLD_DEFAULT, "PyBytes_Type");
-    py.cell_type = sl_real_dlsym_call(RTLD_DEFAULT, "PyCell_Type");
-    py.type_type = sl_real_dlsym_call(RTLD_DEFAULT, "PyType_Type");
+    *(void **)&py.get_tstate = sl_elf_find_anywhere("PyGILState_GetThisThreadState");
+    py.code_type = sl_elf_find_anywhere("PyCode_Type");
+    py.str_type = sl_elf_find_anywhere("PyUnicode_Type");
+    py.bytes_type = sl_elf_find_anywhere("PyBytes_Type");
+    py.cell_type = sl_elf_find_anywhere("PyCell_Type");
+    py.type_type = sl_elf_find_anywhere("PyType_Type");
     py.reason = "";
     if (!py.get_tstate)
         return SL_PYSTACK_ABSENT;
@@ -499,7 +498,7 @@ static sl_pystack_state choose_layout(void) {
         py.reason = "it does not export its types";
         return SL_PYSTACK_REFUSED;
     }
-    const void *runtime = sl_real_dlsym_call(RTLD_DEFAULT, "_PyRuntime");
+    const void *runtime = sl_elf_find_anywhere("_PyRuntime");
     if (!sl_py_layout_find(find_minor(), runtime, &py.layout, &py.reason))
         return SL_PYSTACK_REFUSED;
     return SL_PYSTACK_UNPROVEN;

@@ -52,10 +52,11 @@ int sl_record_start(const sl_record_options *options) {
 
 /* The helper patches too, so it must be gone before the slots are restored. */
 void sl_record_stop(void) {
-    sl_control_take();
+    sl_control before;
+    sl_control_take(&before);
     sl_recorder_close();
     sl_got_restore();
-    sl_control_give();
+    sl_control_give(&before);
 }
 
 void sl_record_enter_python(void) {

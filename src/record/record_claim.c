@@ -9,7 +9,7 @@ SL_API _Atomic(uintptr_t) stormlog_record_claim;
 static const char symbol[] = "stormlog_record_claim";
 
 bool sl_record_claim_is_in(const sl_elf_view *view) {
-    return sl_elf_find_symbol(view, symbol) != NULL;
+    return sl_elf_contains(view, &stormlog_record_claim) || sl_elf_find_symbol(view, symbol);
 }
 
 static int visit_first(const sl_elf_view *view, void *found_ptr) {

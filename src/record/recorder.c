@@ -2,7 +2,6 @@
 #include "record/recorder.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/diag.h"
 #include "base/file_rights.h"
 #include "record/alert_rules.h"
@@ -63,6 +63,9 @@ typedef struct recorder {
 
 static recorder rec = {.path = ""};
 sl_recorder_page_t sl_recorder_page;
+
+/* Of the calling thread; above 1 where a signal handler forks during a fork. */
+static _Thread_local unsigned forks_under_way __attribute__((tls_model("initial-exec")));
 
 static sl_diag_once open_failed, thread_failed, stacks_refused, native_refused, file_lost,
     too_many_children;
@@ -143,7 +146,8 @@ static void start_stacks(void) {
 /* Nothing more can be kept. Events pass by from now on; the memory stays, because threads may be writing to it. Tried
  * again at the next turn while somebody has the lock: that may be who waits for this thread. */
 static void give_log_up(void) {
-    if (!sl_control_try())
+    sl_control before;
+    if (!sl_control_try(&before))
         return;
     sl_diag_say(&file_lost,
                 "recording ended: '%s' was cut short, or its disk failed; the program runs on",
@@ -151,7 +155,7 @@ static void give_log_up(void) {
     atomic_store(&rec.state, STATE_OFF);
     atomic_store(&sl_recorder_page.current, NULL);
     atomic_store(&rec.log, NULL);
-    sl_control_give();
+    sl_control_give(&before);
 }
 
 /* The helper's tasks. Stop waits for the helper, so the log they load stays. */
@@ -163,10 +167,16 @@ static void run_maintain(void) {
         sl_log_maintain(log);
 }
 
-static void run_sampler(void) {
+static void run_host_sampler(void) {
     sl_log *log = atomic_load(&rec.log);
     if (log)
-        sl_sampler_run(log);
+        sl_sampler_run_host(log);
+}
+
+static void run_device_sampler(void) {
+    sl_log *log = atomic_load(&rec.log);
+    if (log)
+        sl_sampler_run_devices(log);
 }
 
 /* Preloaded, the few libraries that bind past us are met in dlsym: there this thread need not hold
@@ -178,9 +188,10 @@ static void run_patch(void) {
 
 static void start_helper(void) {
     const sl_helper_task tasks[] = {
-        {run_maintain, 20},
-        {run_patch, 10},
-        {run_sampler, rec.settings.interval_ms},
+        {run_maintain, 20, false},
+        {run_patch, 10, false},
+        {run_device_sampler, rec.settings.interval_ms, false},
+        {run_host_sampler, rec.settings.interval_ms, true},
     };
     if (sl_helper_start(tasks, SL_COUNT_OF(tasks)))
         return;
@@ -192,16 +203,15 @@ static void start_helper(void) {
 
 /* --- Opening ----------------------------------------------------------------------------------- */
 
-/* Torch's static objects exist by now, so this runs before they are destroyed (T1 in hook_torch.c). */
+/* Handlers run in the opposite order of their registration. This one is registered after torch's table of CPU blocks
+ * was made, so it runs before that is destroyed (T1 in hook_torch.c). */
 static void on_exit_begins(void) {
     atomic_store(&rec.is_exiting, true);
     sl_hook_torch_leave();
 }
 
-static void register_at_exit(void) {
-    static bool is_registered;
-    if (!is_registered)
-        is_registered = atexit(on_exit_begins) == 0;
+void sl_recorder_watch_exit(void) {
+    atexit(on_exit_begins);
 }
 
 static bool is_child_too_many(void) {
@@ -239,7 +249,8 @@ static sl_log *open_log(void) {
         return NULL;
     }
     watch_for_faults(rec.log);
-    register_at_exit();
+    sl_stack_cache_clear(); /* an earlier log may have been given up, with its numbers in there */
+    sl_native_clear();
     start_stacks();
     sl_phase_start(rec.log);
     sl_backward_start();
@@ -258,25 +269,40 @@ static sl_log *go_on(void) {
 
 static void after_unseen_fork(void);
 
+/* The first event waits until the recorder is there, but not for ever: whoever opens it may be waiting for this
+ * thread, which may be inside a constructor, or of a higher priority. Then it is not recorded. */
+#define OPEN_TURNS   400
+#define OPEN_WAIT_US 500
+
+/* Under the control lock. */
+static sl_log *open_or_go_on(void) {
+    int state = atomic_load(&rec.state);
+    return state == STATE_READY ? open_log() : state == STATE_OPEN ? go_on() : NULL;
+}
+
 /* An event does not wait for the lock: while somebody forks, it is written without a helper; while somebody
- * stops, the state says so at once; only the very first event waits until the recorder is there (C2). */
+ * stops, the state says so at once (C2). What other libraries' handlers do while this thread forks is not
+ * recorded: the log is the parent's, or the child's is not there yet. */
 sl_log *sl_recorder_open(void) {
-    for (;;) {
+    sl_control before;
+    if (SL_UNLIKELY(forks_under_way > 0))
+        return NULL;
+    for (unsigned turn = 0; turn < OPEN_TURNS; turn++) {
         int state = atomic_load(&rec.state);
         if (state == STATE_OFF)
             return NULL;
         if (SL_UNLIKELY(!atomic_load(&sl_recorder_page.is_here)))
             after_unseen_fork();
-        if (sl_control_try()) {
-            state = atomic_load(&rec.state);
-            sl_log *log = state == STATE_READY ? open_log() : state == STATE_OPEN ? go_on() : NULL;
-            sl_control_give();
+        if (sl_control_try(&before)) {
+            sl_log *log = open_or_go_on();
+            sl_control_give(&before);
             return log;
         }
         if (state == STATE_OPEN)
             return atomic_load(&rec.log);
-        sched_yield();
+        sl_clock_pause_us(OPEN_WAIT_US);
     }
+    return NULL;
 }
 
 /* --- Fork ------------------------------------------------------------------------------------ */
@@ -284,23 +310,30 @@ sl_log *sl_recorder_open(void) {
 /* Until after the fork the lock is held (C3). Events of other threads go on; the next one after the fork
  * starts the helper again. */
 static void before_fork(void) {
-    sl_control_take();
-    rec.fork_cnt++;
-    atomic_store(&sl_recorder_page.current, NULL);
-    sl_helper_stop(FORK_STOP_MS, sl_got_is_waiting);
-    sl_hook_torch_before_fork();
+    sl_control before;
+    sl_control_take(&before);
+    if (forks_under_way++ == 0) { /* a signal handler may fork in the middle of it */
+        rec.fork_cnt++;
+        atomic_store(&sl_recorder_page.current, NULL);
+        sl_helper_stop(FORK_STOP_MS, sl_got_is_waiting);
+        sl_hook_torch_before_fork();
+    }
+    sl_control_relax(&before);
 }
 
 /* Before the first event there is a helper only to patch libraries that come. */
 static void after_fork_in_parent(void) {
-    sl_hook_torch_after_fork(false);
-    if (atomic_load(&rec.state) == STATE_READY && rec.settings.is_patching)
-        start_helper();
-    sl_control_give();
+    if (forks_under_way == 1) {
+        sl_hook_torch_after_fork(false);
+        if (atomic_load(&rec.state) == STATE_READY && rec.settings.is_patching)
+            start_helper();
+    }
+    forks_under_way--;
+    sl_control_give_lock();
 }
 
 /* Only the calling thread exists. Where a signal handler forked, it may be in the middle of an event. */
-static void become_child(bool has_lock) {
+static void become_child(void) {
     bool is_inside = sl_guard_own && atomic_load(&sl_guard_own->is_inside);
     rec.is_child = true;
     sl_guard_after_fork_child();
@@ -320,12 +353,13 @@ static void become_child(bool has_lock) {
         atomic_store(&rec.state, STATE_READY);
     }
     atomic_store(&sl_recorder_page.is_here, true);
-    sl_control_after_fork_child(has_lock);
+    sl_control_after_fork_child();
+    forks_under_way = 0;
 }
 
 static void after_fork_in_child(void) {
     sl_hook_torch_after_fork(true);
-    become_child(true);
+    become_child();
 }
 
 /* A child whose making called no handler has its first event. The caller is inside the guard; what it was in
@@ -338,7 +372,7 @@ static void after_unseen_fork(void) {
         rec.fork_cnt++;
         atomic_store(&rec.log, NULL);
         sl_recorder_drop_cpu(); /* torch's table may be locked for ever (T2) */
-        become_child(false);
+        become_child();
     }
     atomic_flag_clear(&is_busy);
 }
@@ -397,21 +431,23 @@ static bool is_place_safe(const sl_record_settings *settings) {
 }
 
 bool sl_recorder_arm(const sl_record_settings *settings) {
-    sl_control_take();
+    sl_control before;
+    sl_control_take(&before);
     bool is_armed = is_place_safe(settings) && can_arm(settings);
     if (is_armed)
         arm(settings);
-    sl_control_give();
+    sl_control_give(&before);
     return is_armed;
 }
 
 /* Patching may wait for the loader, so it is done without the lock (C1). */
 void sl_recorder_patch(void) {
+    sl_control before;
     sl_got_patch_if_changed();
-    sl_control_take();
+    sl_control_take(&before);
     if (atomic_load(&rec.state) != STATE_OFF)
         start_helper();
-    sl_control_give();
+    sl_control_give(&before);
 }
 
 /* A thread that is still inside after this time may use the mapping for ever: it stays, and the file is
@@ -422,14 +458,16 @@ static void close_log(sl_log *log, bool is_helper_gone) {
     sl_phase_finish(log);
     sl_sampler_finish(log);
     sl_sampler_reset();
+    sl_log_finish(log);
     sl_bus_guard_end();
-    sl_log_close(log);
+    sl_log_free(log);
     sl_stack_cache_clear();
     sl_native_clear();
 }
 
 void sl_recorder_close(void) {
-    if (!sl_control_take_within(LOCK_WAIT_MS))
+    sl_control before;
+    if (!sl_control_take_within(&before, LOCK_WAIT_MS))
         return;
     bool was_on = atomic_exchange(&rec.state, STATE_OFF) != STATE_OFF;
     atomic_store(&sl_recorder_page.current, NULL);
@@ -438,7 +476,7 @@ void sl_recorder_close(void) {
     close_log(log, is_helper_gone);
     if (was_on)
         sl_record_claim_give();
-    sl_control_give();
+    sl_control_give(&before);
 }
 
 void sl_recorder_note_library(void *handle, const char *name) {

@@ -51,6 +51,10 @@ const char *sl_recorder_path(void);
 
 const sl_record_settings *sl_recorder_settings(void);
 
+/* Torch's CPU allocator has reported for the first time: its table is there, and must not be used once exit() has
+ * destroyed it. */
+void sl_recorder_watch_exit(void);
+
 /* Whether PyTorch's CPU allocator is recorded; and it is no more, for as long as the process lives. */
 bool sl_recorder_wants_cpu(void);
 void sl_recorder_drop_cpu(void);

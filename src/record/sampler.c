@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/sampler.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "counters/counters.h"
@@ -86,9 +87,23 @@ static void run_device(sl_log *log, int device) {
     sl_alert_check(log, SL_ALERT_DEVICE_FULL, device, sample.used_bytes, sample.total_bytes);
 }
 
+/* The library's file, while it is loaded, and its devices would have the number of a stream that is closed. */
+static bool has_standard_streams(void) {
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            return false;
+    return true;
+}
+
 static void open_back_end(sl_log *log) {
-    if (back_end || refused.code)
+    if (back_end || (refused.code && refused.code != SL_E_BUSY))
         return;
+    if (!has_standard_streams()) { /* asked again at the next reading */
+        (void)sl_fail(&refused, SL_E_BUSY,
+                      "a standard stream is closed; the driver would get its number");
+        return;
+    }
+    refused = (sl_error)SL_ERROR_INIT;
     back_end = sl_counters_open(&refused);
     if (!back_end)
         sl_log_health_add(log, SL_HEALTH_SAMPLE_FAILURE, 1);
@@ -120,11 +135,14 @@ static void run_tags(sl_log *log) {
         put(log, &rows[i], -1, &values[i], NULL);
 }
 
-void sl_sampler_run(sl_log *log) {
-    uint64_t devices = atomic_load(&sl_sampler_devices);
+void sl_sampler_run_host(sl_log *log) {
     run_host(log);
     run_backward(log);
     run_tags(log);
+}
+
+void sl_sampler_run_devices(sl_log *log) {
+    uint64_t devices = atomic_load(&sl_sampler_devices);
     if (!devices)
         return;
     atomic_store(&is_reading, true);
@@ -138,9 +156,7 @@ void sl_sampler_run(sl_log *log) {
 }
 
 void sl_sampler_finish(sl_log *log) {
-    run_host(log);
-    run_backward(log);
-    run_tags(log);
+    sl_sampler_run_host(log);
 }
 
 void sl_sampler_reset(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the counters of host and devices into the log, in the helper's thread. The driver's library
+/* Reads the counters of host and devices into the log, in the recorder's threads. The driver's library
  * is loaded only in processes that were seen to use a device. */
 #ifndef SL_SAMPLER_H
 #define SL_SAMPLER_H
@@ -17,8 +17,9 @@ static inline void sl_sampler_note_device(int index) {
         atomic_fetch_or(&sl_sampler_devices, bit);
 }
 
-/* One reading of everything. */
-void sl_sampler_run(sl_log *log);
+/* One reading of the host, and one of the devices that are in use; each in one thread at a time. */
+void sl_sampler_run_host(sl_log *log);
+void sl_sampler_run_devices(sl_log *log);
 
 /* A last reading of what needs no driver, which may hang at the end of a process. */
 void sl_sampler_finish(sl_log *log);

@@ -63,7 +63,9 @@ if len(sys.argv) > 3:  # the recorder's thread is stopped, so nothing grows any 
     ctypes.CDLL(None).prctl(0x59616d61, -1)  # PR_SET_PTRACER: the child may
     tracer = subprocess.Popen([sys.executable, "-c", sys.argv[3]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     walk(0, 1, 1)
-    helper, = (int(tid) for tid in os.listdir("/proc/self/task") if int(tid) != os.getpid())
+    helper = 0
+    while not helper:  # until the thread has its name
+        helper = next((int(tid) for tid in os.listdir("/proc/self/task") if open(f"/proc/self/task/{tid}/comm").read().strip() == "stormlog"), 0)
     print(helper, file=tracer.stdin, flush=True)
     print(tracer.stdout.readline().strip(), flush=True)
 for _ in range(2):

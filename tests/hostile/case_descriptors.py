@@ -194,6 +194,7 @@ def numbers(what):
         os.close(number)
 numbers("before")
 begin()
+time.sleep(0.3)  # the driver's library, a stand-in here, is loaded by then; its file needs a number meanwhile
 numbers("after the first event")
 hold(150000)
 time.sleep(0.2)

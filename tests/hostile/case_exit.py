@@ -211,5 +211,6 @@ CASES = [
     Case("killed children", "kill -9 at any moment loses nothing that was recorded", KILLED, modes=("run",), allocs=None, check=nothing_lost,
          soak=10),
     Case("embedded twice", "a program that ends its Python and begins another", ["hostile_embed", "twice"]),
+    Case("embedded early", "a program that looks for a module's start before it begins its Python", ["hostile_embed", "early"]),
     Case("embedded threads", "native threads allocate while the embedded Python comes and goes", ["hostile_embed", "threads"]),
 ]

@@ -71,7 +71,7 @@ sys.exit(7)
 
 FULL = """
 import os, sys, time
-from hostile_events import RUN_FOLDER, begin, churn, hold, kit, say
+from hostile_events import RUN_FOLDER, KIND, begin, churn, hold, kit, say
 if sys.argv[1] == "later":
     begin()
     kit.kit_start(2)
@@ -98,7 +98,7 @@ sys.exit(7)
 
 REMOUNT = """
 import ctypes, os, sys, time
-from hostile_events import RUN_FOLDER, begin, churn, hold, kit, say
+from hostile_events import RUN_FOLDER, KIND, begin, churn, hold, kit, say
 begin()
 kit.kit_start(2)
 if RUN_FOLDER:

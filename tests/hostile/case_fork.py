@@ -193,6 +193,10 @@ CASES = [
          ["hostile_fork", "many", "alone"], check=disk_use_below(200 * MIB)),
     Case("200 forks beside threads", "the same while two threads allocate: no child hangs", ["hostile_fork", "many"],
          check=disk_use_below(500 * MIB)),  # the parent's ring alone has 256
+    Case("fork handlers", "handlers of another library that allocate while the process forks: the child's signals are its own",
+         ["hostile_fork", "handlers"], env={"HOSTILE_HANDLERS": "1"}),
+    Case("cancelled thread", "the first event comes on a thread that is being cancelled: it ends where it would have ended, no fork hangs",
+         ["hostile_fork", "cancel", "alone"]),
     Case("260 forks", "as many children as are recorded, and four more: one line says so", ["hostile_fork", "cap", "alone"],
          check=cap_is_kept, options=(), timeout_s=120),
     *[Case(f"multiprocessing {how}", f"a pool made by {how}", MULTIPROCESSING, args=[how]) for how in ("fork", "forkserver", "spawn")],

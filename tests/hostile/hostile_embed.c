@@ -20,6 +20,9 @@ int main(int argc, char **argv) {
     int has_threads = argc > 1 && strcmp(argv[1], "threads") == 0;
     pthread_t threads[2];
     begin();
+    if (argc > 1 &&
+        strcmp(argv[1], "early") == 0) /* asks for a module's start before there is a Python */
+        printf("%s\n", dlsym(dlopen(NULL, RTLD_NOW), "PyInit_nothing") ? "found" : "not found");
     if (has_threads)
         start_threads(threads, 2);
     for (int i = 0; i < (has_threads ? 5 : 2); i++) {

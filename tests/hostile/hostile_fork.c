@@ -2,6 +2,7 @@
  *
  * Every way to make a process, while two threads allocate.
  */
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -116,17 +117,79 @@ static int run_threads_in_child(void) {
     return wait_for(child);
 }
 
+/* Handlers that were registered before the recorder's, and allocate. */
+static void event_in_fork(void) {
+    churn(3, 0x700000);
+}
+
+__attribute__((constructor(101))) static void register_handlers(void) {
+    if (getenv("HOSTILE_HANDLERS"))
+        pthread_atfork(event_in_fork, event_in_fork, event_in_fork);
+}
+
+static int blocked_cnt(void) {
+    sigset_t mask;
+    int cnt = 0;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    for (int i = 1; i < 32; i++)
+        cnt += sigismember(&mask, i) == 1;
+    return cnt;
+}
+
+static int run_handlers(void) {
+    int bad = 0;
+    for (int i = 0; i < 30; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            churn(10, 0x100000);
+            _exit(blocked_cnt());
+        }
+        bad += wait_for(child) != 0 || blocked_cnt() != 0;
+    }
+    return bad;
+}
+
+/* The first event of a process comes on a thread that is to be cancelled: it ends where it would have ended, and nothing
+ * of the recorder's stays locked. */
+static void *cancelled(void *done) {
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    pthread_cancel(pthread_self());
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    churn(10, 0x200000);
+    *(int *)done = 1;
+    pthread_testcancel();
+    return NULL;
+}
+
+static int run_cancel(void) {
+    int bad = 0;
+    for (int i = 0; i < 10; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            pthread_t thread;
+            int done = 0;
+            void *result = NULL;
+            pthread_create(&thread, NULL, cancelled, &done);
+            pthread_join(thread, &result);
+            pid_t grandchild = fork();
+            if (grandchild == 0) {
+                churn(10, 0x100000);
+                _exit(0);
+            }
+            _exit(!done + 2 * (result != PTHREAD_CANCELED) + 4 * (wait_for(grandchild) != 0));
+        }
+        bad += wait_for(child) != 0;
+    }
+    return bad;
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
 } scenarios[] = {
-    {"vfork", run_vfork},
-    {"spawn", run_spawn},
-    {"daemon", run_daemon},
-    {"many", run_many},
-    {"cap", run_cap},
-    {"deep", run_deep},
-    {"threads", run_threads_in_child},
+    {"vfork", run_vfork},       {"spawn", run_spawn},   {"daemon", run_daemon},
+    {"handlers", run_handlers}, {"cancel", run_cancel}, {"many", run_many},
+    {"cap", run_cap},           {"deep", run_deep},     {"threads", run_threads_in_child},
 };
 
 int main(int argc, char **argv) {
