@@ -42,6 +42,14 @@ def find_python(wanted: str, device: str) -> str:
     return DEBIAN_PYTHON if os.path.exists(DEBIAN_PYTHON) else sys.executable
 
 
+def forget_fakes(fakes: str) -> None:
+    """Meson puts the folder of the stand-ins on the library path; a real torch would find the stand-in of its driver there."""
+    paths = os.environ.pop("LD_LIBRARY_PATH", "").split(":")
+    kept = [path for path in paths if path and os.path.realpath(path) != os.path.realpath(fakes)]
+    if kept:
+        os.environ["LD_LIBRARY_PATH"] = ":".join(kept)
+
+
 def register(case: Case, setting: Setting) -> None:
     tap.test(f"{case.name}: {case.proves}")(lambda folder: run_case(case, setting, folder))
 
@@ -63,6 +71,7 @@ def main() -> None:
             for case in cases:
                 print(f"| {group} | {case.name} | {', '.join(case.modes)} | {case.proves} |")
         return
+    forget_fakes(args.fakes)
     setting = Setting(os.path.abspath(args.stormlog), os.path.abspath(args.programs), os.path.abspath(args.fakes), args.device,
                       find_python(args.python, args.device), args.soak)
     groups = list(GROUPS) if args.groups == "all" else args.groups.split(",")
