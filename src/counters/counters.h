@@ -32,6 +32,9 @@ void sl_counters_read_host(sl_host_sample *sample);
 
 typedef struct sl_counters_ops {
     const char *name;
+    /* Brings the driver's library into the process, if it is there, and leaves it; NULL = it has none. Then open
+     * opens no file of its own. Any thread. */
+    void (*load)(void);
     /* Loads the driver's library. SL_E_DEVICE with the reason when this back end is not for here. */
     sl_status (*open)(sl_error *err);
     int (*count)(void);
@@ -41,6 +44,9 @@ typedef struct sl_counters_ops {
     /* Whose memory is process_bytes: these processes instead of the calling one. */
     void (*set_own)(const int *pids, size_t cnt);
 } sl_counters_ops;
+
+/* The load of all back ends. */
+void sl_counters_load(void);
 
 /* The first back end that opens, NULL when none does; err then says what each of them missed. */
 const sl_counters_ops *sl_counters_open(sl_error *err);

@@ -115,8 +115,16 @@ static void close_nvml(void) {
     handle_cnt = 0;
 }
 
+static void *open_library(void) {
+    return dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+}
+
+static void load_nvml(void) {
+    (void)open_library();
+}
+
 static sl_status open_nvml(sl_error *err) {
-    library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    library = open_library();
     if (!library)
         return sl_fail(err, SL_E_DEVICE, "libnvidia-ml.so.1 cannot be loaded");
     sl_status status = load_symbols(err);
@@ -226,6 +234,7 @@ static sl_status read_device(int device, sl_device_sample *sample, sl_error *err
 
 const sl_counters_ops sl_counters_nvml = {
     .name = "nvml",
+    .load = load_nvml,
     .open = open_nvml,
     .count = count_devices,
     .read = read_device,

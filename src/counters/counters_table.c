@@ -10,6 +10,12 @@ static const sl_counters_ops *const back_ends[] = {
     &sl_counters_amdgpu,
 };
 
+void sl_counters_load(void) {
+    for (size_t i = 0; i < SL_COUNT_OF(back_ends); i++)
+        if (back_ends[i]->load)
+            back_ends[i]->load();
+}
+
 const sl_counters_ops *sl_counters_open(sl_error *err) {
     char reasons[SL_ERROR_TEXT_CAP] = "";
     for (size_t i = 0; i < SL_COUNT_OF(back_ends); i++) {

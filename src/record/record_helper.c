@@ -9,16 +9,21 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/sys.h"
 #include "counters/small_file.h"
 #include "record/control_lock.h"
 
-#define TICK_MS     10
+#define TICK_MS      10
 /* How often the reader looks whether the two are the only threads left. */
-#define ALONE_MS    500
+#define ALONE_MS     500
 /* How long a thread that is stuck is waited for all the same: it may only look so. */
-#define STUCK_MS    20
+#define STUCK_MS     20
+/* A tenth of a second at the most; a few microseconds as a rule. */
+#define GONE_TURNS   5000
+#define GONE_WAIT_US 20
 /* The libraries' thread-local variables are taken from it; torch's are many. */
-#define STACK_BYTES (1024 * 1024)
+#define STACK_BYTES  (1024 * 1024)
 
 typedef enum helper_life {
     LIFE_NONE,
@@ -29,6 +34,7 @@ typedef enum helper_life {
 /* One of the two threads. */
 typedef struct worker {
     pthread_t thread;
+    atomic_int tid; /* 0 = not started */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool must_stop; /* under lock */
@@ -78,6 +84,7 @@ static void tell_to_stop(worker *own) {
 }
 
 static void work(worker *own) {
+    atomic_store(&own->tid, (int)syscall(SYS_gettid));
     pthread_mutex_lock(&own->lock);
     while (!own->must_stop) {
         pthread_mutex_unlock(&own->lock);
@@ -113,6 +120,7 @@ static void init_worker(worker *own) {
     pthread_cond_init(&own->wake, &attr);
     pthread_condattr_destroy(&attr);
     own->must_stop = own->has_left = false;
+    atomic_store(&own->tid, 0);
     own->task_cnt = 0;
     memset(own->due_ms, 0, sizeof own->due_ms);
 }
@@ -209,11 +217,21 @@ bool sl_helper_start(const sl_helper_task *tasks, size_t task_cnt) {
     return life == LIFE_RUNNING;
 }
 
+/* A thread that was joined is still counted for a moment, and Python counts after a fork. */
+static void wait_until_uncounted(const worker *own) {
+    int tid = atomic_load(&own->tid);
+    for (unsigned turn = 0; tid && sl_sys_thread_alive(tid) == 1 && turn < GONE_TURNS; turn++)
+        sl_clock_pause_us(GONE_WAIT_US);
+}
+
 static bool wait_for_end(unsigned limit_ms, bool (*is_stuck)(void)) {
     for (unsigned waited = 0; waited < limit_ms; waited += STUCK_MS) {
         struct timespec deadline = deadline_in(CLOCK_REALTIME, STUCK_MS);
-        if (pthread_timedjoin_np(helper.thread, NULL, &deadline) == 0)
+        if (pthread_timedjoin_np(helper.thread, NULL, &deadline) == 0) {
+            wait_until_uncounted(&reader);
+            wait_until_uncounted(&helper);
             return true;
+        }
         if (is_stuck && is_stuck())
             return false;
     }

@@ -39,7 +39,8 @@ static const field_row device_fields[] = {
 
 static const sl_counters_ops *back_end;  /* NULL = not open */
 static sl_error refused = SL_ERROR_INIT; /* why no back end works here; it is asked only once */
-static atomic_bool is_reading;           /* the helper is inside the back end's library */
+static atomic_bool is_loaded;  /* the vendors' libraries are in the process, if they exist */
+static atomic_bool is_reading; /* the helper is inside the back end's library */
 
 static void put(sl_log *log, const field_row *row, int device, const void *sample,
                 const char *why) {
@@ -135,7 +136,18 @@ static void run_tags(sl_log *log) {
         put(log, &rows[i], -1, &values[i], NULL);
 }
 
+/* The vendor's library is loaded by the thread that reads files, with its own descriptors: the program may close
+ * every number it finds while the loader has the library's file open, and what it opens next would be mapped in
+ * its place. */
+static void load_back_ends(void) {
+    if (!atomic_load(&sl_sampler_devices) || atomic_load(&is_loaded))
+        return;
+    sl_counters_load();
+    atomic_store(&is_loaded, true);
+}
+
 void sl_sampler_run_host(sl_log *log) {
+    load_back_ends();
     run_host(log);
     run_backward(log);
     run_tags(log);
@@ -143,7 +155,7 @@ void sl_sampler_run_host(sl_log *log) {
 
 void sl_sampler_run_devices(sl_log *log) {
     uint64_t devices = atomic_load(&sl_sampler_devices);
-    if (!devices)
+    if (!devices || !atomic_load(&is_loaded))
         return;
     atomic_store(&is_reading, true);
     open_back_end(log);
@@ -156,13 +168,15 @@ void sl_sampler_run_devices(sl_log *log) {
 }
 
 void sl_sampler_finish(sl_log *log) {
-    sl_sampler_run_host(log);
+    run_host(log);
+    run_backward(log);
+    run_tags(log);
 }
 
+/* The driver's library stays open: closing it would close the numbers that it has noted, whoever has them now. */
 void sl_sampler_reset(void) {
-    if (back_end)
-        back_end->close();
-    sl_sampler_after_fork_child();
+    sl_alert_reset();
+    atomic_store(&sl_sampler_devices, 0);
 }
 
 void sl_sampler_after_fork_child(void) {

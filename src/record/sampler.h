@@ -24,7 +24,7 @@ void sl_sampler_run_devices(sl_log *log);
 /* A last reading of what needs no driver, which may hang at the end of a process. */
 void sl_sampler_finish(sl_log *log);
 
-/* The log is gone: counters are looked up anew in the next one, the driver is let go. */
+/* The log is gone: the next one begins without devices. */
 void sl_sampler_reset(void);
 
 /* In the child of a fork: as reset, without calling the driver, whose state is the parent's. */

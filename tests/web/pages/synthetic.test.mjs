@@ -150,6 +150,7 @@ test("512 ranks: a heat map that scrolls, its rows in three orders, findings tog
   await page.click("#tab-ranks");
   await page.waitForSelector("#panel-ranks table");
   assert.match(await page.locator("#panel-ranks").innerText(), /First to leave the others: .*rank137/);
+  await page.waitForFunction(() => document.querySelector("#panel-ranks .map").scrollHeight >= 512 * 3);
   const map = await page.evaluate(() => {
     const box = document.querySelector("#panel-ranks .map");
     return { shown: box.clientHeight, whole: box.scrollHeight, wide: document.documentElement.scrollWidth <= innerWidth };
