@@ -49,6 +49,9 @@ inside() {
             "$tree/tests/record/test_$name.py" "$build/stormlog" \
             $([ "$name" != run ] || echo "$build/tests/record/liboracle.so") || true
     done
+    echo "--- hostile, those with torch"
+    chroot "$root" env PYTHONPATH="$tree/tests/lib" OMP_NUM_THREADS=1 /usr/bin/python3 "$tree/tests/hostile/test_hostile.py" \
+        "$build/stormlog" "$build/tests/hostile" "$build/tests/hook" all torch || true
 }
 export -f inside
 out=$(mktemp)

@@ -220,7 +220,8 @@ class Running:
     def read(self, file) -> str:
         file.seek(0)
         text = file.read(HEAD_BYTES).decode("utf-8", "replace")
-        return re.sub(r"\b(0x)?7f[0-9a-f]{10}\b", "ADDRESS", text.replace(self.folder, "FOLDER"))
+        text = re.sub(r"\(pid=\d+\)", "(pid=N)", text.replace(self.folder, "FOLDER"))
+        return re.sub(r"\b(0x)?7f[0-9a-f]{10}\b", "ADDRESS", text)
 
 
 def kill_session(pid: int) -> None:
