@@ -29,8 +29,8 @@ typedef struct sl_clock_pair {
 /* The best of a few tries. */
 sl_clock_pair sl_clock_read_pair(void);
 
-/* Waits so long. Unlike nanosleep it is no cancellation point: a thread must not end inside a function that
- * was none before. A signal may end it early. */
+/* Sleeps for this long. Not a cancellation point, unlike nanosleep: allocating must not become one because it is
+ * recorded. A signal may end it early. */
 void sl_clock_pause_us(unsigned us);
 
 #endif

@@ -95,16 +95,20 @@ static void leave_table(void) {
         sl_recorder_watch_exit();
 }
 
-/* Waits a tenth of a second at the most, and once for each fork: who forks may be waiting for this thread. */
+/* Waits 0.1 s at most, and once per fork: the forking thread may be waiting for this one. */
 static __attribute__((noinline)) bool wait_for_fork(const sl_guard_slot *slot) {
-    for (unsigned turn = 0; turn < ENTER_TURNS && !atomic_load(&is_fork_slow); turn++) {
+    int saved_errno = errno;
+    bool is_over = false;
+    for (unsigned turn = 0; turn < ENTER_TURNS && !is_over && !atomic_load(&is_fork_slow); turn++) {
         const sl_guard_slot *forker = atomic_load(&forking);
-        if (!forker || forker == slot)
-            return true;
-        sl_clock_pause_us(ENTER_WAIT_US);
+        is_over = !forker || forker == slot;
+        if (!is_over)
+            sl_clock_pause_us(ENTER_WAIT_US);
     }
-    atomic_store(&is_fork_slow, true);
-    return false;
+    if (!is_over)
+        atomic_store(&is_fork_slow, true);
+    errno = saved_errno;
+    return is_over;
 }
 
 static bool enter_torch(void) {

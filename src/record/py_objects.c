@@ -123,8 +123,8 @@ static void count_call(void) {
 
 /* --- A visit --------------------------------------------------------------------------------- */
 
-/* PyGILState_Check says yes where there is no interpreter, and once there was a second one. The state of the thread that
- * holds the GIL is this thread's own, or it is not this one. */
+/* Not PyGILState_Check: it answers yes when there is no interpreter, and always once a second one was created.
+ * The thread that holds the GIL is the one whose state is current. */
 static bool has_gil(void) {
     void *own = py.is_initialized() ? py.own_state() : NULL;
     void *(*current)(void) = py.current_state ? py.current_state : py.current_state_old;

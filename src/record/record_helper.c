@@ -189,7 +189,7 @@ static void *helper_main(void *unused) {
     return NULL;
 }
 
-/* A thread that was told to stop and has not: it is told to go on, or, when it is past that, waited for. */
+/* A thread that did not stop in time is told to carry on, or joined if it has already left its loop. */
 static void settle(void) {
     if (life != LIFE_STOPPING)
         return;

@@ -21,8 +21,8 @@ typedef struct sl_helper_task {
 
 #define SL_HELPER_TASK_MAX 8
 
-/* False when no thread could be made. True and no change when it runs already; one that was told to stop
- * and has not is told to go on. Tasks are copied. */
+/* False when no thread could be made. True and no change when it runs already; one that did not stop in
+ * time carries on. Tasks are copied. */
 bool sl_helper_start(const sl_helper_task *tasks, size_t task_cnt);
 
 /* Ends the threads and waits for them, at most limit_ms, and no longer once `is_stuck` (may be NULL) says that

@@ -42,7 +42,7 @@ typedef enum recorder_state {
 #define FORK_STOP_MS  2000
 #define EXIT_STOP_MS  1000
 #define LOCK_WAIT_MS  5000
-/* Of one process; a data loader with four workers makes so many in 64 epochs. */
+/* Of one program; a data loader with four workers makes this many in 64 epochs. */
 #define CHILD_CNT_MAX 256
 #define LOG_PATH_CAP  (SL_RECORD_PATH_CAP + 128)
 
@@ -53,8 +53,10 @@ typedef struct recorder {
         log; /* owned; also in sl_recorder_page while events may use it without more ado */
     atomic_bool wants_cpu; /* before the large fields: every event reads it */
     atomic_bool is_exiting;
-    bool is_child;     /* of a fork */
-    unsigned fork_cnt; /* forks so far, along the line of parents */
+    bool is_child; /* of a fork */
+    atomic_uint
+        *child_cnt; /* recordings of forked children, shared by all of them; NULL = not counted */
+    atomic_ullong missed_cnt; /* events that came while there was no log for them */
     sl_record_settings settings;
     char paths[2]
               [LOG_PATH_CAP]; /* the newest, and the one that was before it: somebody may read it */
@@ -211,18 +213,21 @@ static void on_exit_begins(void) {
 }
 
 void sl_recorder_watch_exit(void) {
+    int saved_errno = errno;
     atexit(on_exit_begins);
+    errno = saved_errno;
 }
 
+/* Counts children that would be recorded, not forks: most forks are followed by an exec. */
 static bool is_child_too_many(void) {
-    if (!rec.is_child || rec.fork_cnt <= CHILD_CNT_MAX)
+    if (!rec.is_child || !rec.child_cnt)
         return false;
-    if (rec.fork_cnt == CHILD_CNT_MAX + 1)
-        sl_diag_say(
-            &too_many_children,
-            "%d children of this program were recorded; this one and those after it are not",
-            CHILD_CNT_MAX);
-    return true;
+    unsigned number = atomic_fetch_add(rec.child_cnt, 1) + 1;
+    if (number == CHILD_CNT_MAX + 1)
+        sl_diag_say(&too_many_children,
+                    "recorded %d forked children; this one and later ones are not recorded",
+                    CHILD_CNT_MAX);
+    return number > CHILD_CNT_MAX;
 }
 
 static void watch_for_faults(const sl_log *log) {
@@ -234,6 +239,9 @@ static void watch_for_faults(const sl_log *log) {
 
 static sl_log *publish(void) {
     sl_log *log = atomic_load(&rec.log);
+    uint64_t missed_cnt = atomic_exchange(&rec.missed_cnt, 0);
+    if (log && missed_cnt)
+        sl_log_health_add(log, SL_HEALTH_DROPPED, missed_cnt);
     atomic_store_explicit(&sl_recorder_page.current, log, memory_order_release);
     return log;
 }
@@ -269,10 +277,15 @@ static sl_log *go_on(void) {
 
 static void after_unseen_fork(void);
 
-/* The first event waits until the recorder is there, but not for ever: whoever opens it may be waiting for this
- * thread, which may be inside a constructor, or of a higher priority. Then it is not recorded. */
-#define OPEN_TURNS   400
+/* While another thread opens the log, which takes seconds on a slow disk, an event waits. It gives up after five
+ * seconds, because the other thread may be waiting for this one, and is counted as dropped. */
+#define OPEN_TURNS   10000
 #define OPEN_WAIT_US 500
+
+static sl_log *miss_event(void) {
+    atomic_fetch_add(&rec.missed_cnt, 1);
+    return NULL;
+}
 
 /* Under the control lock. */
 static sl_log *open_or_go_on(void) {
@@ -280,13 +293,13 @@ static sl_log *open_or_go_on(void) {
     return state == STATE_READY ? open_log() : state == STATE_OPEN ? go_on() : NULL;
 }
 
-/* An event does not wait for the lock: while somebody forks, it is written without a helper; while somebody
- * stops, the state says so at once (C2). What other libraries' handlers do while this thread forks is not
- * recorded: the log is the parent's, or the child's is not there yet. */
+/* An event does not wait for the lock: during a fork it is written without a helper, and during a stop the
+ * state is off at once (C2). Events of other libraries' handlers on the forking thread are counted as dropped: the
+ * log is the parent's, or the child has none yet. */
 sl_log *sl_recorder_open(void) {
     sl_control before;
     if (SL_UNLIKELY(forks_under_way > 0))
-        return NULL;
+        return atomic_load(&rec.state) == STATE_OFF ? NULL : miss_event();
     for (unsigned turn = 0; turn < OPEN_TURNS; turn++) {
         int state = atomic_load(&rec.state);
         if (state == STATE_OFF)
@@ -302,7 +315,7 @@ sl_log *sl_recorder_open(void) {
             return atomic_load(&rec.log);
         sl_clock_pause_us(OPEN_WAIT_US);
     }
-    return NULL;
+    return miss_event();
 }
 
 /* --- Fork ------------------------------------------------------------------------------------ */
@@ -313,7 +326,6 @@ static void before_fork(void) {
     sl_control before;
     sl_control_take(&before);
     if (forks_under_way++ == 0) { /* a signal handler may fork in the middle of it */
-        rec.fork_cnt++;
         atomic_store(&sl_recorder_page.current, NULL);
         sl_helper_stop(FORK_STOP_MS, sl_got_is_waiting);
         sl_hook_torch_before_fork();
@@ -336,6 +348,7 @@ static void after_fork_in_parent(void) {
 static void become_child(void) {
     bool is_inside = sl_guard_own && atomic_load(&sl_guard_own->is_inside);
     rec.is_child = true;
+    atomic_store(&rec.missed_cnt, 0); /* the parent's */
     sl_guard_after_fork_child();
     sl_helper_after_fork_child();
     sl_got_after_fork_child();
@@ -369,7 +382,6 @@ static void after_unseen_fork(void) {
     if (atomic_flag_test_and_set(&is_busy))
         return;
     if (!atomic_load(&sl_recorder_page.is_here)) {
-        rec.fork_cnt++;
         atomic_store(&rec.log, NULL);
         sl_recorder_drop_cpu(); /* torch's table may be locked for ever (T2) */
         become_child();
@@ -399,6 +411,9 @@ static void register_once(void) {
         return;
     is_registered = true;
     guard_page();
+    void *page = mmap(NULL, sizeof *rec.child_cnt, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    rec.child_cnt = page == MAP_FAILED ? NULL : page;
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     sl_guard_on_thread_exit(end_thread);
 }
