@@ -8,43 +8,55 @@ Argument (for the test of this script): another root than the repository's own.
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 from source_tree import ROOT, c_files
 
+# Everything that makes facts and views of a recording; what a program (cli, memprof, tui, pyext) is made of.
+BELOW_PROGRAMS = ["base", "telemetry", "model", "log", "counters", "read", "run", "report", "analyze", "export", "page", "plot", "api"]
+
 # folder: the folders it may include besides itself and the public headers.
 ALLOWED_FOLDERS = {
     "base": [],
-    "model": ["base"],
+    "telemetry": ["base"],
+    "model": ["base", "telemetry"],
     "log": ["base", "model"],
     "counters": ["base", "model"],
-    "read": ["base", "model", "log"],
-    "analyze": ["base", "model"],
-    "export": ["base", "model"],
-    "page": ["base", "model", "export"],
-    "plot": ["base", "model", "export"],
+    "read": ["base", "telemetry", "model", "log"],
+    "run": ["base", "telemetry", "model"],
+    "report": ["base", "model", "run"],
+    "analyze": ["base", "telemetry", "model", "run", "report"],
+    "export": ["base", "telemetry", "model", "run", "report"],
+    "page": ["base", "telemetry", "model", "run", "report", "export"],
+    "plot": ["base", "telemetry", "model", "run", "report", "export"],
     "record": ["base", "model", "log", "counters"],
-    "api": ["base", "model", "log", "counters", "read", "analyze", "export", "page", "plot"],
-    "cli": ["base", "model", "log", "counters", "read", "analyze", "export", "page", "plot", "api", "record"],
-    "tui": ["base", "model", "log", "counters", "read", "analyze", "export", "page", "plot", "api", "record"],
-    "pyext": ["base", "model", "log", "counters", "read", "analyze", "export", "page", "plot", "api", "record"],
+    "api": ["base", "telemetry", "model", "log", "counters", "read", "run", "report", "analyze", "export", "page", "plot"],
+    "cli": [*BELOW_PROGRAMS, "record"],
+    "memprof": [*BELOW_PROGRAMS, "cli"],
+    "tui": [*BELOW_PROGRAMS, "record"],
+    "pyext": [*BELOW_PROGRAMS, "record", "memprof"],
 }
 
-# Single headers granted beyond that: the command line starts the full-screen program through one function.
+# Single headers granted beyond that: the command line starts the full-screen program through one function, and its table
+# of commands lists those of the compatible programs.
 ALLOWED_HEADERS = {
-    "cli": {"tui/tui_run.h"},
+    "cli": {"tui/tui_run.h", "memprof/compat_cli.h", "memprof/compat_report.h"},
 }
+
+PURE = [
+    (r"(time|sys/time|fcntl|unistd|dirent|sys/stat|sys/mman)\.h", "facts and findings are pure: no clock, no files"),
+    (r"base/(core/(clock|sys|diag)|files/.*)\.h", "facts and findings are pure: no clock, no files"),
+]
 
 # Headers of an allowed folder, or of the system, that a folder must not use all the same: (pattern, why).
 FORBIDDEN_HEADERS = {
     "record": [
-        (r"base/(json_out|json_in|csv|emit)\.h", "text formats stay out of other people's processes"),
-        (r"log/log_(reader|tail|recover|check)\.h", "the recorder only writes"),
+        (r"base/text/(json_out|json_in|json_text|csv_in)\.h", "text formats stay out of other people's processes"),
+        (r"log/read/.*\.h", "the recorder only writes"),
     ],
-    "analyze": [
-        (r"(time|sys/time|fcntl|unistd|dirent|sys/stat|sys/mman)\.h", "analyses are pure: no clock, no files"),
-        (r"base/(clock|file_map|file_atomic|sys|diag)\.h", "analyses are pure: no clock, no files"),
-    ],
+    "analyze": PURE,
+    "run": PURE,
 }
 
 # Outside headers that only one place may know: (pattern, files that may, relative to src).
@@ -61,6 +73,9 @@ GENERATED_HEADERS = {"sl_config.h"}
 
 # Names that say nothing gather everything.
 FORBIDDEN_NAMES = {"common", "util", "utils", "misc", "helpers"}
+
+# A folder of src/ that outgrows this gets a second level: nobody finds a file among more.
+FOLDER_MAX = 26
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?P<open>[<"])(?P<path>[^">]+)[">]')
 
@@ -134,11 +149,17 @@ class Checker:
         elif target_folder == "stormlog":
             pass
         elif not (self.root / "src" / target).exists():
-            self.report(path, line, f"'{target}' is not a header; write the folder too, as in \"base/status.h\"")
+            self.report(path, line, f"'{target}' is not a header; write the folder too, as in \"base/core/status.h\"")
         elif (target_folder != folder and target_folder not in ALLOWED_FOLDERS[folder]
               and target not in ALLOWED_HEADERS.get(folder, ())):
             allowed = ", ".join(ALLOWED_FOLDERS[folder]) or "nothing"
             self.report(path, line, f"{folder} may include {allowed}; '{target}' is not among them")
+
+    def check_folder_sizes(self, paths):
+        counts = Counter(path.parent for path in paths if path.is_relative_to(self.root / "src"))
+        for folder, cnt in counts.items():
+            if cnt > FOLDER_MAX:
+                self.breaches.append(f"{folder.relative_to(self.root)}: {cnt} files, at most {FOLDER_MAX}; give it a second level")
 
     def check_unique_names(self, paths):
         first = {}
@@ -161,6 +182,7 @@ def main(argv):
     for path in paths:
         checker.check_file(path)
     checker.check_unique_names(paths)
+    checker.check_folder_sizes(paths)
     print("\n".join(checker.breaches) or f"{len(paths)} files follow the layers")
     return 1 if checker.breaches else 0
 

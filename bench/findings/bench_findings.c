@@ -11,9 +11,9 @@
 
 #include "../../tests/lib/synth.h"
 #include "analyze/analysis.h"
-#include "base/json_out.h"
-#include "model/replay.h"
-#include "read/source.h"
+#include "base/text/json_out.h"
+#include "read/core/source.h"
+#include "run/blocks/replay.h"
 
 static double now_ms(void) {
     struct timespec t;

@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "log/log_reader.h"
-#include "log/log_writer.h"
+#include "base/core/clock.h"
+#include "log/read/log_reader.h"
+#include "log/write/log_writer.h"
 
 #define EVENTS  400000 /* per thread and repeat */
 #define REPEATS 15

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "record/native_stack.h"
+#include "record/stacks/native_stack.h"
 
 #define DEPTH_CAP 256
 

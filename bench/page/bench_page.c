@@ -11,9 +11,9 @@
 #include <time.h>
 
 #include "analyze/analysis.h"
-#include "analyze/user_line.h"
-#include "export/exporter.h"
+#include "export/formats/exporter.h"
 #include "page/page_html.h"
+#include "run/lines/user_line.h"
 
 #define LAYERS      48
 #define STACK_DEPTH 24

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/elf_view.h"
+#include "record/hooks/elf_view.h"
 
 #define SLOT_MAX       256
 #define SAMPLE_MAX     (1u << 20)

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "read/source.h"
+#include "read/core/source.h"
 
 static double now_s(void) {
     struct timespec t;

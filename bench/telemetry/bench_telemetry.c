@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "analyze/an_collective.h"
-#include "analyze/an_gap.h"
-#include "analyze/an_ranks.h"
 #include "analyze/analysis.h"
-#include "export/telemetry_out.h"
-#include "model/telemetry.h"
-#include "read/source.h"
+#include "analyze/samples/an_collective.h"
+#include "analyze/samples/an_gap.h"
+#include "analyze/samples/an_ranks.h"
+#include "read/core/source.h"
+#include "telemetry/telemetry.h"
+#include "telemetry/telemetry_out.h"
 
 /* CPU time: one thread, and machines that build beside it do not count. */
 static double now(void) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "analyze/analysis.h"
-#include "base/human.h"
+#include "base/text/human.h"
 
 static uint64_t max_u64(uint64_t a, uint64_t b) {
     return a > b ? a : b;

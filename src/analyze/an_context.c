@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/human.h"
+#include "base/text/human.h"
 
 #define TEXT_MAX 1600
 

@@ -5,8 +5,8 @@
 #define SL_AN_CONTEXT_H
 
 #include "analyze/analysis.h"
-#include "analyze/sites.h"
-#include "analyze/steps.h"
+#include "run/lines/sites.h"
+#include "run/steps.h"
 
 typedef struct sl_an {
     const sl_trace *trace;         /* borrowed */
@@ -33,8 +33,8 @@ typedef struct sl_an {
 /* One analysis: adds findings and reasons. False when memory ran out. */
 typedef bool sl_analysis_fn(sl_an *an);
 
-sl_analysis_fn sl_an_history, sl_an_leak, sl_an_fragmentation, sl_an_spike, sl_an_oom,
-    sl_an_pending, sl_an_inefficient, sl_an_retry, sl_an_ledger;
+sl_analysis_fn sl_find_history, sl_find_leak, sl_find_fragmentation, sl_find_spike, sl_find_oom,
+    sl_find_pending, sl_find_inefficient, sl_find_retry, sl_an_ledger;
 
 /* The event at whose end the window stands; SL_EVENT_BEFORE for an empty one. */
 static inline uint32_t sl_an_end(const sl_an *an) {

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
-#include "analyze/live_split.h"
-#include "analyze/sites.h"
-#include "base/strtab.h"
+#include "base/core/strtab.h"
+#include "run/lines/live_split.h"
+#include "run/lines/sites.h"
 
 typedef struct diff_build {
     const sl_diff_options *options;

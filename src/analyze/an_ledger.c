@@ -2,7 +2,7 @@
 /* What filled the card at the end of the window, and when it was fullest. A fact of the device, no
  * finding: the gap and the out-of-memory analyses judge. */
 #include "analyze/an_context.h"
-#include "model/ledger.h"
+#include "run/ledger.h"
 
 bool sl_an_ledger(sl_an *an) {
     sl_device_report *d = sl_an_device(an);

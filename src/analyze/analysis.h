@@ -5,17 +5,9 @@
 #ifndef SL_ANALYSIS_H
 #define SL_ANALYSIS_H
 
-#include "model/check.h"
-#include "model/diff.h"
-#include "model/report.h"
-
-/* How allocations are put together into sites. */
-typedef enum sl_group_by {
-    SL_GROUP_LINE = 0, /* the user's line: the default */
-    SL_GROUP_FUNCTION, /* file and function of it */
-    SL_GROUP_FILE,     /* its file */
-    SL_GROUP_STACK,    /* the whole stack */
-} sl_group_by;
+#include "report/check.h"
+#include "report/diff.h"
+#include "report/report.h"
 
 /* Zero-initialised is the default of everything. */
 typedef struct sl_analysis_options {
@@ -32,9 +24,6 @@ typedef struct sl_analysis_options {
     const char *oom_text;        /* the error's text, where the caller has it; NULL */
 } sl_analysis_options;
 
-/* "line", "function", "file", "stack"; false when the name is none of them. */
-bool sl_group_by_find(const char *name, sl_group_by *group_by);
-
 /* Everything that can be said about these traces, as one report, which the caller frees before the
  * traces. options may be NULL. SL_E_USAGE for a bad filter, SL_E_DEVICE when has_device names one
  * that no trace has (the text lists those that are there), SL_E_NOMEM. */
@@ -49,10 +38,6 @@ typedef struct sl_analysis_info {
 
 /* Row i, in the order in which they run; NULL behind the last one. */
 const sl_analysis_info *sl_analysis_at(size_t i);
-
-/* The user's line of a stack: innermost frame outside the interpreter's and the libraries'
- * folders, as a site. Works on any trace; classify once per distinct stack. */
-sl_site sl_user_site(const sl_trace *trace, uint32_t stack_id);
 
 /* ---- out-of-memory texts ---- */
 

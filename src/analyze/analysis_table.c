@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "analyze/an_context.h"
-#include "analyze/an_telemetry.h"
-#include "analyze/live_split.h"
+#include "analyze/samples/an_telemetry.h"
 #include "analyze/thresholds.h"
+#include "run/lines/live_split.h"
 
 typedef struct analysis_row {
     sl_analysis_info info;
@@ -16,28 +16,18 @@ typedef struct analysis_row {
 } analysis_row;
 
 static const analysis_row analysis_rows[] = {
-    {{"history", "whether the input holds the whole story"}, sl_an_history},
-    {{"leak", "sites whose live memory keeps growing, step over step"}, sl_an_leak},
-    {{"spike", "a step whose peak is far above the usual one"}, sl_an_spike},
-    {{"fragmentation", "reserved memory that cannot serve requests"}, sl_an_fragmentation},
-    {{"retry", "the allocator emptied its cache to go on"}, sl_an_retry},
-    {{"pending-free", "dropped blocks that wait for another stream"}, sl_an_pending},
-    {{"inefficient", "last step's blocks that are still held at the peak"}, sl_an_inefficient},
-    {{"oom", "a failed request: who holds the memory, and why it failed"}, sl_an_oom},
+    {{"history", "whether the input holds the whole story"}, sl_find_history},
+    {{"leak", "sites whose live memory keeps growing, step over step"}, sl_find_leak},
+    {{"spike", "a step whose peak is far above the usual one"}, sl_find_spike},
+    {{"fragmentation", "reserved memory that cannot serve requests"}, sl_find_fragmentation},
+    {{"retry", "the allocator emptied its cache to go on"}, sl_find_retry},
+    {{"pending-free", "dropped blocks that wait for another stream"}, sl_find_pending},
+    {{"inefficient", "last step's blocks that are still held at the peak"}, sl_find_inefficient},
+    {{"oom", "a failed request: who holds the memory, and why it failed"}, sl_find_oom},
 };
 
 const sl_analysis_info *sl_analysis_at(size_t i) {
     return i < SL_COUNT_OF(analysis_rows) ? &analysis_rows[i].info : NULL;
-}
-
-bool sl_group_by_find(const char *name, sl_group_by *group_by) {
-    static const char *const names[] = {"line", "function", "file", "stack"};
-    for (size_t i = 0; i < SL_COUNT_OF(names); i++)
-        if (strcmp(name, names[i]) == 0) {
-            *group_by = (sl_group_by)i;
-            return true;
-        }
-    return false;
 }
 
 /* ---- the window ---- */

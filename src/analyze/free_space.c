@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyze/free_space.h"
 
-#include "model/rounding.h"
+#include "run/blocks/rounding.h"
 
 /* Whole pages of an expandable range inside a hole; pages count from the range's start. */
 static uint64_t whole_pages(const sl_extent *hole, const sl_segment_life *segment) {

@@ -5,8 +5,8 @@
 #define SL_LEAK_SCAN_H
 
 #include "analyze/an_context.h"
-#include "analyze/series.h"
 #include "analyze/thresholds.h"
+#include "base/stats/series.h"
 #include "model/addr_map.h"
 
 /* The window of the leak analysis, cut into equal parts: steps, or bins of events. It ends with

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "analyze/series.h"
 #include "analyze/thresholds.h"
+#include "base/stats/series.h"
 
 bool sl_step_peaks_find(const sl_an *an, sl_step_peaks *out) {
     const sl_steps *steps = &an->steps;

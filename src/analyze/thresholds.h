@@ -6,21 +6,7 @@
 #ifndef SL_THRESHOLDS_H
 #define SL_THRESHOLDS_H
 
-/* ---- steps (steps.c) ---- */
-
-/* Occurrences. Fewer repeats cannot be told from chance. */
-#define SL_T_STEP_MIN_CNT    4u
-/* Standard deviation over mean of the gaps between two occurrences, in events. A call once a step
- * stays below 0.45 even with an evaluation of three larger batches after every tenth step; a call
- * in each of six layers is above 2. */
-#define SL_T_STEP_MAX_CV     0.6
-/* Share of the trace between the first and the last occurrence. Half, less room for a long start. */
-#define SL_T_STEP_MIN_SPAN   0.4
-/* Added to the variation before its inverse is used as a vote: the weight of a perfectly regular
- * call against one that varies by a tenth is 6 to 1. */
-#define SL_T_STEP_VOTE_FLOOR 0.02
-
-/* ---- leak (an_leak.c) ---- */
+/* ---- leak (find_leak.c) ---- */
 
 /* Length of what follows the last step's beginning, in steps, from which on it is not just that
  * step: the trace goes on with something else, and survivors must outlive that too. Half a step of
@@ -94,7 +80,7 @@
 #define SL_T_LEAK_CRITICAL_SHARE     0.1
 #define SL_T_LEAK_CRITICAL_BYTES     (UINT64_C(1) << 20)
 
-/* ---- out of memory (an_oom.c) ---- */
+/* ---- out of memory (find_oom.c) ---- */
 
 /* Share of the allocated bytes that a leak must hold to be the cause. */
 #define SL_T_OOM_LEAK_SHARE    0.25
@@ -106,7 +92,7 @@
  * growing with loaded modules. */
 #define SL_T_OOM_CONTEXT_BYTES ((uint64_t)1 << 30)
 
-/* ---- fragmentation (an_fragmentation.c) ---- */
+/* ---- fragmentation (find_fragmentation.c) ---- */
 
 /* Inactive over reserved bytes that is worth a remark, and least inactive bytes for it. */
 #define SL_T_FRAG_REMARK_RATIO  0.3
@@ -117,7 +103,7 @@
 /* Least inactive bytes of a fragmentation verdict without a failed request. */
 #define SL_T_FRAG_VERDICT_BYTES ((uint64_t)1 << 30)
 
-/* ---- spike (an_spike.c) ---- */
+/* ---- spike (find_spike.c) ---- */
 
 /* Peak of one step over the median peak of all steps, least excess, and how many such steps there
  * may be before it is a habit rather than an accident. */
@@ -126,19 +112,19 @@
 #define SL_T_SPIKE_MAX_SHARE 0.03
 #define SL_T_SPIKE_MIN_STEPS 10u
 
-/* ---- pending frees (an_pending.c) ---- */
+/* ---- pending frees (find_pending.c) ---- */
 
 /* Dropped but not reusable bytes at their peak, against the allocated peak; least bytes. */
 #define SL_T_PENDING_SHARE 0.05
 #define SL_T_PENDING_BYTES ((uint64_t)16 << 20)
 
-/* ---- inefficient use (an_inefficient.c) ---- */
+/* ---- inefficient use (find_inefficient.c) ---- */
 
 /* Share of the peak that last step's blocks hold while their successors already exist. */
 #define SL_T_LATE_FREE_SHARE 0.1
 #define SL_T_LATE_FREE_BYTES ((uint64_t)64 << 20)
 
-/* ---- retries (an_retry.c) ---- */
+/* ---- retries (find_retry.c) ---- */
 
 /* Retries from which on they are a warning: each one waits for all streams of the device. */
 #define SL_T_RETRY_WARNING 3u

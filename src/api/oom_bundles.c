@@ -8,11 +8,11 @@
 
 #include "analyze/analysis.h"
 #include "api/torch_version.h"
-#include "export/gzip_out.h"
-#include "export/oom_evidence.h"
-#include "log/log_reader.h"
-#include "model/trace_cut.h"
-#include "read/source.h"
+#include "export/bundle/oom_evidence.h"
+#include "export/formats/gzip_out.h"
+#include "log/read/log_reader.h"
+#include "read/core/source.h"
+#include "run/blocks/trace_cut.h"
 
 /* Of each device in a bundle: some 20 MB of compressed and of plain text. */
 #define EVENTS_MAX_PACKED 2000000

@@ -4,7 +4,7 @@
 #ifndef SL_OOM_BUNDLES_H
 #define SL_OOM_BUNDLES_H
 
-#include "export/bundle_folder.h"
+#include "export/bundle/bundle_folder.h"
 
 /* Bundles a recording gets: its first failures, or the oldest that it still has events of. A program that catches the error and tries again a
  * thousand times must not fill the disk. */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
-#include "export/report_format.h"
-#include "read/source.h"
+#include "export/report/report_format.h"
+#include "read/core/source.h"
 #include "stormlog/stormlog.h"
 
 #define DEFAULT_TOP 10

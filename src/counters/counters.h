@@ -7,7 +7,7 @@
 #ifndef SL_COUNTERS_H
 #define SL_COUNTERS_H
 
-#include "base/status.h"
+#include "base/core/status.h"
 
 typedef struct sl_host_sample {
     sl_maybe_u64 rss_bytes;       /* of this process */

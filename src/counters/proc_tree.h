@@ -3,7 +3,7 @@
 #ifndef SL_PROC_TREE_H
 #define SL_PROC_TREE_H
 
-#include "base/sl_base.h"
+#include "base/core/sl_base.h"
 
 /* Processes of one tree that are looked at; more are left out and counted as such. */
 #define SL_PROC_TREE_MAX 1024

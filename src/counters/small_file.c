@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/own_fd.h"
+#include "base/files/own_fd.h"
 
 bool sl_small_file_read(const char *path, char *text, size_t cap) {
     sl_own_fd own;

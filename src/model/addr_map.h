@@ -5,7 +5,7 @@
 #ifndef SL_ADDR_MAP_H
 #define SL_ADDR_MAP_H
 
-#include "base/sl_base.h"
+#include "base/core/sl_base.h"
 
 typedef struct sl_addr_slot {
     uint64_t addr;

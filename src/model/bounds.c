@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "model/telemetry.h"
 #include "model/trace.h"
 
 /* Where a value is, for the message: "event 17 of device 0". */
@@ -167,28 +166,4 @@ sl_status sl_trace_check_bounds(const sl_trace *trace, sl_error *err) {
     for (size_t i = 0; i < trace->counters.cnt; i++)
         SL_TRY(check_series(&trace->counters.at[i], err));
     return check_lists(trace, err);
-}
-
-/* ---- telemetry ---- */
-
-/* The unit of a field decides its bound: bytes by default. */
-static int64_t most_of(sl_tm_field field) {
-    switch (field) {
-    case SL_TM_TIMESTAMP_NS: return SL_TIME_US_MAX * 1000;
-    case SL_TM_INTERVAL_MS: return SL_TIME_US_MAX / 1000;
-    default: return (int64_t)SL_BYTES_MAX;
-    }
-}
-
-sl_status sl_tm_check_bounds(const sl_tm_record *record, sl_error *err) {
-    for (sl_tm_field field = SL_TM_TIMESTAMP_NS; field < SL_TM_FIELD_CNT; field++) {
-        sl_tm_type type = sl_tm_fields[field].type;
-        if (type != SL_TM_INT64 && type != SL_TM_INT64_OR_NULL)
-            continue;
-        int64_t value = sl_tm_get_int(record, field), most = most_of(field);
-        if (value > most || value < -most)
-            return sl_fail(err, SL_E_LIMIT, "%s: expected at most %" PRId64 ", found %" PRId64,
-                           sl_tm_fields[field].name, most, value);
-    }
-    return SL_OK;
 }

@@ -71,3 +71,11 @@ bool sl_series_range(const sl_counter_series *series, int64_t from_us, int64_t t
     }
     return is_known;
 }
+
+static bool str_equal(sl_str a, const char *b) {
+    return a.len == strlen(b) && memcmp(a.ptr, b, a.len) == 0;
+}
+
+bool sl_library_serves_allocator(sl_str library) {
+    return str_equal(library, "libcudart") || str_equal(library, "libc10_cuda");
+}

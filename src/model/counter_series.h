@@ -22,6 +22,9 @@ const sl_counter_series *sl_series_find(const sl_trace *trace, int device, const
 /* The library of a SL_SERIES_LIBRARY counter; empty for every other. */
 sl_str sl_series_library(const sl_trace *trace, const sl_counter_series *series);
 
+/* Whether PyTorch's allocator may have taken its segments through this library. */
+bool sl_library_serves_allocator(sl_str library);
+
 /* The value that held at this time; NULL as a series is fine and unknown. */
 sl_maybe_u64 sl_series_at(const sl_counter_series *series, int64_t time_us);
 

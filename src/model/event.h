@@ -4,7 +4,7 @@
 #ifndef SL_EVENT_H
 #define SL_EVENT_H
 
-#include "base/sl_base.h"
+#include "base/core/sl_base.h"
 
 /* number, enumerator, name on the outside, what addr and size mean. */
 #define SL_EVENT_KIND_MAP(X)                                                                    \

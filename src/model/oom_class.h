@@ -4,7 +4,7 @@
 #ifndef SL_OOM_CLASS_H
 #define SL_OOM_CLASS_H
 
-#include "base/sl_base.h"
+#include "base/core/sl_base.h"
 
 #define SL_OOM_REASON_CAP 64
 

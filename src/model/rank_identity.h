@@ -4,7 +4,7 @@
 #ifndef SL_RANK_IDENTITY_H
 #define SL_RANK_IDENTITY_H
 
-#include "base/status.h"
+#include "base/core/status.h"
 
 typedef struct sl_maybe_i32 {
     int32_t value;

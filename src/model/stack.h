@@ -4,7 +4,7 @@
 #ifndef SL_STACK_H
 #define SL_STACK_H
 
-#include "base/strtab.h"
+#include "base/core/strtab.h"
 
 typedef struct sl_frame {
     uint32_t function; /* string id */

@@ -4,7 +4,7 @@
 #ifndef SL_TAG_H
 #define SL_TAG_H
 
-#include "base/sl_base.h"
+#include "base/core/sl_base.h"
 
 /* enumerator, name on the outside, what it means. */
 #define SL_TAG_MAP(X)                                                                              \

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/telemetry.h"
+#include "telemetry/telemetry.h"
 
 #define SHARED_LAST_IDX ((uint16_t)(UINT16_MAX - 1))
 

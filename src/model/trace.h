@@ -17,10 +17,10 @@
 #ifndef SL_TRACE_H
 #define SL_TRACE_H
 
-#include "base/arena.h"
-#include "base/status.h"
-#include "base/strtab.h"
-#include "base/vec.h"
+#include "base/core/arena.h"
+#include "base/core/status.h"
+#include "base/core/strtab.h"
+#include "base/core/vec.h"
 #include "model/event.h"
 #include "model/stack.h"
 #include "model/tag.h"

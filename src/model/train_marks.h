@@ -4,7 +4,7 @@
 #ifndef SL_TRAIN_MARKS_H
 #define SL_TRAIN_MARKS_H
 
-#include "base/sl_base.h"
+#include "base/core/sl_base.h"
 
 /* What one frame says; bits. */
 enum sl_frame_mark {

@@ -3,7 +3,7 @@
 #ifndef SL_PAGE_DEFLATE_H
 #define SL_PAGE_DEFLATE_H
 
-#include "base/sl_base.h"
+#include "base/core/sl_base.h"
 
 /* True and *out (the caller frees it) when the packed form is smaller; false and *out NULL when it
  * is not, when memory ran out, or when this build has no zlib: the bytes are then used as they

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
-#include "export/report_words.h"
-#include "model/telemetry.h"
+#include "base/text/utf8.h"
+#include "export/report/report_words.h"
 #include "page/html_bundle.h"
 #include "page/page_meta.h"
+#include "telemetry/telemetry.h"
 
 #define HEAT_BINS 240
 

@@ -5,9 +5,9 @@
 #ifndef SL_PAGE_LANE_H
 #define SL_PAGE_LANE_H
 
-#include "model/ledger.h"
 #include "page/page_names.h"
 #include "page/page_walk.h"
+#include "run/ledger.h"
 
 /* How much of a lane goes into the page. */
 typedef struct sl_page_budget {

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "export/ledger_out.h"
-#include "export/report_parts.h"
+#include "export/report/ledger_out.h"
+#include "export/report/report_parts.h"
 #include "stormlog/version.h"
 
 static void settings_json(const sl_trace *trace, sl_json_out *json) {

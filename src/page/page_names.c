@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 void sl_page_names_fini(sl_page_names *names) {
     sl_vec_free(&names->is_user);

@@ -5,8 +5,8 @@
 #ifndef SL_PAGE_NAMES_H
 #define SL_PAGE_NAMES_H
 
-#include "model/report.h"
 #include "page/page_out.h"
+#include "report/report.h"
 
 /* What the page asks of the analyses, handed in by the caller: export does not know them. */
 typedef struct sl_page_lines {

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "page/page_deflate.h"
 
 typedef enum encoding { PLAIN, DELTA, BYTES } encoding;

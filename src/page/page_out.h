@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#include "base/json_out.h"
-#include "base/vec.h"
+#include "base/core/vec.h"
+#include "base/text/json_out.h"
 #include "page/page_schema.h"
 
 typedef enum sl_page_section {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A lane of samples: what a collector read now and then, instead of every event. Between two samples
  * nothing is known; the page says so. Each sample counts as one event. */
-#include "model/telemetry.h"
 #include "page/page_lane.h"
+#include "telemetry/telemetry.h"
 
 typedef SL_VEC(const sl_tm_record *) record_list;
 

@@ -5,7 +5,7 @@
 #ifndef SL_PAGE_WALK_H
 #define SL_PAGE_WALK_H
 
-#include "model/replay.h"
+#include "run/blocks/replay.h"
 
 typedef struct sl_page_walk {
     const sl_replay *replay; /* borrowed */

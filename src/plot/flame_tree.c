@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "export/stack_sums.h"
+#include "run/lines/stack_sums.h"
 
 static uint32_t child_of(sl_flame_tree *tree, uint32_t parent, uint32_t frame_id) {
     uint64_t key = (uint64_t)parent << 32 | frame_id;

@@ -6,7 +6,7 @@
 #define SL_FLAME_TREE_H
 
 #include "model/addr_map.h"
-#include "model/run_view.h"
+#include "run/run_view.h"
 
 typedef struct sl_flame_node {
     uint64_t bytes;

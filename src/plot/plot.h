@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-#include "model/run_view.h"
+#include "report/report.h"
+#include "run/run_view.h"
 
 /* enumerator, name, fewest inputs, most inputs (0 = any), help, function. */
 #define SL_PLOT_KIND_MAP(X)                                                                   \

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "export/ledger_out.h"
+#include "export/report/ledger_out.h"
 
 #define MARK_HALF   4.0
 #define MARK_HEIGHT 7.0

@@ -3,9 +3,9 @@
  * bytes. Lines of the user's own code stand out, because that is where something can be done. */
 #include <math.h>
 
-#include "base/human.h"
+#include "base/text/human.h"
+#include "plot/canvas/plot_frame.h"
 #include "plot/flame_tree.h"
-#include "plot/plot_frame.h"
 
 #define ROW_MAX   28.0
 #define ROW_MIN   15.0

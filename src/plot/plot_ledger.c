@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/human.h"
-#include "model/ledger.h"
+#include "base/text/human.h"
 #include "plot/plot_samples.h"
+#include "run/ledger.h"
 
 #define LABELS_LEFT   64.0
 #define AXIS_BELOW    28.0

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/human.h"
-#include "base/term.h"
+#include "base/text/human.h"
+#include "base/text/term.h"
 #include "plot/plot_samples.h"
 
 #define LABELS_LEFT    64.0

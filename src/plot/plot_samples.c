@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "model/telemetry.h"
+#include "telemetry/telemetry.h"
 
 static int compare_times(const void *a, const void *b) {
     const sl_sample *x = a, *y = b;

@@ -4,7 +4,7 @@
 #ifndef SL_PLOT_SAMPLES_H
 #define SL_PLOT_SAMPLES_H
 
-#include "plot/plot_axis.h"
+#include "plot/canvas/plot_axis.h"
 
 typedef struct sl_sample {
     int64_t time_us;

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/human.h"
-#include "export/site_bands.h"
-#include "plot/plot_axis.h"
+#include "base/text/human.h"
+#include "plot/canvas/plot_axis.h"
+#include "run/lines/site_bands.h"
 
 #define NAMES_WIDTH  300.0
 #define VALUES_WIDTH 90.0

@@ -3,7 +3,7 @@
 
 #include "sl_config.h"
 #if HAVE_CAIRO
-#include "plot/plot_frame.h"
+#include "plot/canvas/plot_frame.h"
 #endif
 
 static const struct {

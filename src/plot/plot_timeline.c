@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/human.h"
+#include "base/text/human.h"
 #include "model/counter_series.h"
+#include "plot/canvas/plot_columns.h"
 #include "plot/plot_alerts.h"
-#include "plot/plot_columns.h"
 #include "plot/plot_samples.h"
 
 #define LABELS_LEFT  64.0

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Gap, collective and cross-rank analyses of telemetry events. The events are copied out of Python
  * first, so that the analyses run without the interpreter's lock. */
-#include "analyze/an_collective.h"
-#include "analyze/an_gap.h"
-#include "analyze/an_ranks.h"
+#include "analyze/samples/an_collective.h"
+#include "analyze/samples/an_gap.h"
+#include "analyze/samples/an_ranks.h"
 #include "pyext/py_convert.h"
 
 /* Appends a new reference and gives it up. */

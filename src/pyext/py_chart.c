@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "base/file_atomic.h"
-#include "plot/chart.h"
+#include "base/files/file_atomic.h"
+#include "plot/canvas/chart.h"
 #include "pyext/py_convert.h"
 
 typedef struct chart_object {

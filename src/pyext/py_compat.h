@@ -8,7 +8,7 @@
 #define Py_LIMITED_API 0x03090000
 #include <Python.h>
 
-#include "base/sl_base.h"
+#include "base/core/sl_base.h"
 
 /* A method with keywords, as PyMethodDef wants it. */
 #define SL_PY_KEYWORDS(function) ((PyCFunction)(void (*)(void))(function))

@@ -3,8 +3,8 @@
 #ifndef SL_PY_CONVERT_H
 #define SL_PY_CONVERT_H
 
-#include "model/telemetry_raw.h"
 #include "pyext/py_state.h"
+#include "telemetry/telemetry_raw.h"
 
 /* A sequence of numbers as doubles; the caller frees *values. */
 int sl_py_doubles(PyObject *sequence, double **values, size_t *cnt);

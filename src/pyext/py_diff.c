@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/analysis.h"
-#include "export/diff_format.h"
+#include "export/report/diff_format.h"
 #include "pyext/py_paths.h"
 
 typedef struct diff_wish {

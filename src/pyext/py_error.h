@@ -5,7 +5,7 @@
 #ifndef SL_PY_ERROR_H
 #define SL_PY_ERROR_H
 
-#include "base/status.h"
+#include "base/core/status.h"
 #include "pyext/py_compat.h"
 
 typedef enum sl_py_error_class {

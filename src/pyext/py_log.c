@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A recording's own state: how it ended and what it could not keep. Works on one that is still
  * written. */
-#include "log/log_reader.h"
+#include "log/read/log_reader.h"
 #include "pyext/py_convert.h"
 
 typedef struct health_row {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/source.h"
+#include "read/core/source.h"
 
 void sl_py_paths_fini(sl_py_paths *paths) {
     for (size_t i = 0; paths->traces && i < paths->cnt; i++)

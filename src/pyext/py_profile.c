@@ -2,7 +2,7 @@
 /* Patterns, insights and score of measured calls. */
 #include <stdlib.h>
 
-#include "analyze/profile_report.h"
+#include "memprof/profile_report.h"
 #include "pyext/py_convert.h"
 
 /* ---- calls from Python ---- */

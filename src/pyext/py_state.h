@@ -4,8 +4,8 @@
 #ifndef SL_PY_STATE_H
 #define SL_PY_STATE_H
 
-#include "model/telemetry.h"
 #include "pyext/py_error.h"
+#include "telemetry/telemetry.h"
 
 typedef struct sl_py_state {
     sl_py_errors errors;

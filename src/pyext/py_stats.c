@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/sample_stats.h"
+#include "base/stats/sample_stats.h"
 #include "pyext/py_convert.h"
 
 typedef struct series {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "pyext/py_convert.h"
-#include "read/telemetry_read.h"
+#include "telemetry/telemetry_read.h"
 
 static PyObject *validate_record(PyObject *module, PyObject *mapping) {
     sl_telemetry *set = sl_telemetry_new();

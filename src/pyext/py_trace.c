@@ -6,9 +6,9 @@
 
 #include "analyze/analysis.h"
 #include "api/oom_bundles.h"
-#include "base/file_atomic.h"
-#include "export/exporter.h"
-#include "export/report_format.h"
+#include "base/files/file_atomic.h"
+#include "export/formats/exporter.h"
+#include "export/report/report_format.h"
 #include "pyext/py_paths.h"
 
 /* ---- report ---- */

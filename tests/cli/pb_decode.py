@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Protocol buffers read back, independently of src/export/pb_out.c: the wire format and, per message, a table of field numbers
+"""Protocol buffers read back, independently of src/export/formats/pb_out.c: the wire format and, per message, a table of field numbers
 written down from the published .proto files."""
 
 # message: {number: (name, kind)}; a kind is "int", "text", "packed" (repeated ints) or the name of another message.

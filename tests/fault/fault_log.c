@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every system call of the log is made to fail: for each entry of the table in base/sys.h, each error it may give, and each
+ * Every system call of the log is made to fail: for each entry of the table in base/core/sys.h, each error it may give, and each
  * n, the n-th such call of one whole life of a log (create, write, grow, close, open, read, fsck). Whatever happens, nothing
  * crashes; what fails says why; a log that could be created is whole when the faults are over, unless its own closing was
  * what failed; and a log that could not be created leaves no file behind.
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/sys.h"
-#include "log/log_fsck.h"
+#include "base/core/sys.h"
+#include "log/read/log_fsck.h"
 #include "log_fixture.h"
 
 static sl_sys_call faulty_call;

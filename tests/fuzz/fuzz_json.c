@@ -2,7 +2,7 @@
 /* Any bytes as JSON: tokens come in a legal order and end, or one error does. */
 #include <stdlib.h>
 
-#include "base/json_in.h"
+#include "base/text/json_in.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

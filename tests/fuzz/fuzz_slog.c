@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "fuzz_views.h"
-#include "log/log_fsck.h"
-#include "read/source.h"
+#include "log/read/log_fsck.h"
+#include "read/core/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/an_collective.h"
-#include "analyze/an_gap.h"
-#include "analyze/an_ranks.h"
-#include "export/telemetry_out.h"
+#include "analyze/samples/an_collective.h"
+#include "analyze/samples/an_gap.h"
+#include "analyze/samples/an_ranks.h"
 #include "fuzz_views.h"
-#include "read/source.h"
-#include "read/telemetry_read.h"
+#include "read/core/source.h"
+#include "telemetry/telemetry_out.h"
+#include "telemetry/telemetry_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

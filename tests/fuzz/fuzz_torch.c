@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "fuzz_views.h"
-#include "read/source.h"
+#include "read/core/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

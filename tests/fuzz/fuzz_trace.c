@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/trace_json.h"
+#include "export/formats/trace_json.h"
 #include "fuzz_views.h"
 #include "model/bounds.h"
-#include "read/source.h"
+#include "read/core/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

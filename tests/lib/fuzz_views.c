@@ -6,18 +6,18 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
-#include "analyze/user_line.h"
-#include "base/crc.h"
-#include "base/utf8.h"
-#include "cli/compat_report.h"
-#include "cli/run_views.h"
-#include "export/check_format.h"
-#include "export/diff_format.h"
-#include "export/exporter.h"
-#include "export/report_format.h"
-#include "export/trace_json.h"
+#include "base/core/crc.h"
+#include "base/text/utf8.h"
+#include "cli/core/run_views.h"
+#include "export/formats/exporter.h"
+#include "export/formats/trace_json.h"
+#include "export/report/check_format.h"
+#include "export/report/diff_format.h"
+#include "export/report/report_format.h"
+#include "memprof/compat_report.h"
 #include "page/page_html.h"
 #include "plot/plot.h"
+#include "run/lines/user_line.h"
 
 /* No view of an input that a fuzzer tries (some 100 KB) is larger; the page's template is 1 MB of it. */
 #define OUTPUT_MAX_BYTES (64u << 20)

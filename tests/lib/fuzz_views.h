@@ -3,8 +3,8 @@
 #ifndef SL_FUZZ_VIEWS_H
 #define SL_FUZZ_VIEWS_H
 
-#include "model/telemetry.h"
 #include "model/trace.h"
+#include "telemetry/telemetry.h"
 
 /* Analyses the trace, writes it in every format, form of the report, page and picture, and compares it
  * with itself. `data` is the input: under libFuzzer its bytes choose which of the slow views are

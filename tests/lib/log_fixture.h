@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "log/log_writer.h"
+#include "log/write/log_writer.h"
 
 #define FIXTURE_BLOCKS 256 /* addresses per thread; each event allocates or frees one of them */
 #define FIXTURE_STACKS 8   /* shared by all threads, so that threads meet at the same sites */

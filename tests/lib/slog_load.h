@@ -5,8 +5,8 @@
 #ifndef SL_SLOG_LOAD_H
 #define SL_SLOG_LOAD_H
 
-#include "log/log_writer.h"
-#include "read/source.h"
+#include "log/write/log_writer.h"
+#include "read/core/source.h"
 #include "sltest.h"
 
 /* Closes the log; the caller frees the trace. */

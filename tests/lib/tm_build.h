@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "model/telemetry.h"
+#include "telemetry/telemetry.h"
 
 #define BASE_NS INT64_C(1700000000000000000)
 #define STEP_NS INT64_C(100000000)

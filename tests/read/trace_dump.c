@@ -3,8 +3,8 @@
  * their own walk of the same file. Usage: trace_dump FILE; an error goes to stderr as one line. */
 #include <stdio.h>
 
-#include "base/json_out.h"
-#include "read/source.h"
+#include "base/text/json_out.h"
+#include "read/core/source.h"
 
 static void dump_stacks(sl_json_out *json, const sl_trace *trace) {
     sl_json_key(json, "stacks");

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "log/log_fsck.h"
+#include "log/read/log_fsck.h"
 #include "log_fixture.h"
 
 #define WRITERS 4

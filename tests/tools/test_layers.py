@@ -29,9 +29,9 @@ def check(folder, files):
 @tap.test("a good tree passes")
 def _(folder):
     tap.equal(check(folder, {
-        "src/base/status.h": header("status", "<stdint.h>"),
-        "src/base/status.c": '#include "base/status.h"\n\n#include <stdio.h>\n',
-        "src/model/event.h": header("event", '"base/status.h"', '"stormlog/version.h"'),
+        "src/base/core/status.h": header("status", "<stdint.h>"),
+        "src/base/core/status.c": '#include "base/core/status.h"\n\n#include <stdio.h>\n',
+        "src/model/event.h": header("event", '"base/core/status.h"', '"stormlog/version.h"'),
         "include/stormlog/version.h": header("version"),
     }), "", "breaches")
 
@@ -42,11 +42,11 @@ BREACHES = {
         {"src/base/a.h": header("a", '"model/event.h"'), "src/model/event.h": header("event")},
         "base may include nothing; 'model/event.h' is not among them"),
     "an analysis that reads the clock": (
-        {"src/analyze/an_x.c": "#include <time.h>\n"}, "analyses are pure"),
+        {"src/analyze/an_x.c": "#include <time.h>\n"}, "facts and findings are pure"),
     "JSON inside the target": (
-        {"src/record/r.c": '#include "base/json_out.h"\n', "src/base/json_out.h": header("json_out")},
+        {"src/record/r.c": '#include "base/text/json_out.h"\n', "src/base/text/json_out.h": header("json_out")},
         "text formats stay out"),
-    "Python outside its folder": ({"src/cli/main.c": "#include <Python.h>\n"}, "may be included only by src/pyext"),
+    "Python outside its folder": ({"src/cli/core/main.c": "#include <Python.h>\n"}, "may be included only by src/pyext"),
     "ncurses outside its file": ({"src/tui/cells.c": "#include <ncurses.h>\n"}, "may be included only by"),
     "its own header not first": (
         {"src/base/a.c": '#include <stdio.h>\n#include "base/a.h"\n', "src/base/a.h": header("a")},
@@ -59,6 +59,8 @@ BREACHES = {
         {"src/base/a.c": '#include "b.h"\n', "src/base/b.h": header("b")}, "write the folder too"),
     "the same name twice": (
         {"src/base/a.c": "\n", "src/model/a.c": "\n"}, "a second file of this name; the first is src/base/a.c"),
+    "a folder of too many files": (
+        {f"src/base/f{i}.c": "\n" for i in range(27)}, "src/base: 27 files, at most 26"),
     "a name that says nothing": ({"src/base/utils.c": "\n"}, "the name 'utils' says nothing"),
     "a public header that needs a private one": (
         {"include/stormlog/a.h": header("a", '"base/b.h"')}, "a public header may not include 'base/b.h'"),

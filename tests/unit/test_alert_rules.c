@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "record/alert_rules.h"
+#include "record/core/alert_rules.h"
 #include "sltest.h"
 
 static char path[] = "/tmp/stormlog-alerts-XXXXXX";

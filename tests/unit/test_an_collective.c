@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The golden runs: 12 samples a rank at 100 ms, ranks 2 ms apart, one spike of hidden memory. */
-#include "analyze/an_collective.h"
+#include "analyze/samples/an_collective.h"
 
 #include <string.h>
 

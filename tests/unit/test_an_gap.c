@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The values are those that the specification of the compatible analyses lists as golden. */
-#include "analyze/an_gap.h"
+#include "analyze/samples/an_gap.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include "analyze/analysis.h"
 #include "fake_alloc.h"
-#include "model/replay.h"
+#include "run/blocks/replay.h"
 
 /* Numbers at the edges as often as small ones, and few addresses, so that they collide. */
 static uint64_t wild(uint64_t *seed, uint64_t range) {

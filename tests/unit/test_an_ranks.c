@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Alignment and first cause; the four-rank run is the golden one. */
-#include "analyze/an_ranks.h"
+#include "analyze/samples/an_ranks.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
 
 #include "sltest.h"
 
-#include "model/telemetry.h"
 #include "model/trace.h"
-#include "read/source.h"
+#include "read/core/source.h"
+#include "telemetry/telemetry.h"
 
 static sl_trace *make_trace(sl_event_kind kind, int64_t time_us, uint64_t size, size_t cnt) {
     sl_trace *trace = sl_trace_new("t", SL_SOURCE_TORCH_SNAPSHOT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/byte_stream.h"
+#include "base/files/byte_stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "plot/chart.h"
+#include "plot/canvas/chart.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/cuda_calls.h"
+#include "record/hooks/cuda_calls.h"
 #include "sltest.h"
 
 static char contexts[4];

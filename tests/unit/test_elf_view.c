@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "record/elf_view.h"
+#include "record/hooks/elf_view.h"
 #include "sltest.h"
 
 static const char here; /* an address in this program */

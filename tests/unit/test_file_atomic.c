@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/file_atomic.h"
+#include "base/files/file_atomic.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/file_rights.h"
+#include "base/files/file_rights.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "sltest.h"
 
 #include "analyze/analysis.h"
-#include "read/source.h"
+#include "read/core/source.h"
 
 typedef struct labelled {
     char name[128];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What grows to the end, and what only looks like it. */
-#include "analyze/growth.h"
+#include "analyze/samples/growth.h"
 
 #include <math.h>
 

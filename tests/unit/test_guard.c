@@ -3,7 +3,7 @@
 #include <semaphore.h>
 #include <string.h>
 
-#include "record/guard.h"
+#include "record/core/guard.h"
 #include "sltest.h"
 
 static void keeps_the_own_thread_out_and_errno_as_it_was(void **state) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/hook_table.h"
+#include "record/hooks/hook_table.h"
 #include "sltest.h"
 
 static void every_row_is_complete_and_unique(void **state) {

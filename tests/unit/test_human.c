@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/human.h"
+#include "base/text/human.h"
 
 #include "sltest.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/json_in.h"
+#include "base/text/json_in.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/json_out.h"
+#include "base/text/json_out.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "sltest.h"
 
 typedef void (*writer)(sl_json_out *json);

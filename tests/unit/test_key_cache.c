@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/key_cache.h"
+#include "record/stacks/key_cache.h"
 #include "sltest.h"
 
 static void keeps_and_forgets(void **state) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/ledger.h"
+#include "run/ledger.h"
 
 #include <stdio.h>
 #include <string.h>

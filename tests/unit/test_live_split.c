@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyze/live_split.h"
+#include "run/lines/live_split.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "log/log_reader.h"
-#include "log/log_writer_impl.h"
+#include "log/read/log_reader.h"
+#include "log/write/log_writer_impl.h"
 #include "log_fixture.h"
 #include "sltest.h"
 

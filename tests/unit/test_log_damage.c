@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "log/log_fsck.h"
+#include "log/read/log_fsck.h"
 #include "log_fixture.h"
 #include "sltest.h"
 

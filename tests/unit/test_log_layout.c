@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "log/log_layout.h"
+#include "log/layout/log_layout.h"
 
 #include <string.h>
 
-#include "base/crc.h"
-#include "base/sys.h"
+#include "base/core/crc.h"
+#include "base/core/sys.h"
 #include "sltest.h"
 
 static void crc_is_the_one_of_zlib(void **state) {

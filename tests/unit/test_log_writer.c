@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "log/log_writer.h"
+#include "log/write/log_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/sys.h"
-#include "log/log_fsck.h"
-#include "log/log_writer_impl.h"
+#include "base/core/sys.h"
+#include "log/read/log_fsck.h"
+#include "log/write/log_writer_impl.h"
 #include "sltest.h"
 
 static char path[200];

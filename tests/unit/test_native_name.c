@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/native_name.h"
+#include "read/torch/native_name.h"
 #include "sltest.h"
 
 typedef struct name_row {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "record/native_stack.h"
+#include "record/stacks/native_stack.h"
 #include "sltest.h"
 
 #define CAP 256

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/nearest.h"
+#include "base/core/nearest.h"
 
 #include "sltest.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/opt_value.h"
+#include "base/core/opt_value.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/options.h"
+#include "base/core/options.h"
 
 #include <string.h>
 

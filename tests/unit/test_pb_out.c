@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The wire format by hand-made bytes from its specification. */
-#include "export/pb_out.h"
+#include "export/formats/pb_out.h"
 
 #include "sltest.h"
 

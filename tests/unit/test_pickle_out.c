@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes as CPython's own pickle.dumps(value, protocol=4) writes them, FRAME and MEMOIZE aside. */
-#include "export/pickle_out.h"
+#include "export/formats/pickle_out.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "read/pickle_vm.h"
+#include "read/torch/pickle_vm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/pickle_ops.h"
-#include "read/source.h"
+#include "read/core/source.h"
+#include "read/torch/pickle_ops.h"
 #include "sltest.h"
 
 /* A seed of the fuzz corpus; the caller frees it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyze/profile_report.h"
+#include "memprof/profile_report.h"
 
 #include <math.h>
 #include <string.h>

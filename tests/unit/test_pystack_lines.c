@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/pystack_lines.h"
+#include "record/stacks/pystack_lines.h"
 #include "sltest.h"
 
 /* 3.9: "a = 1" on line 10, "b = 2" on 12, "c = 3" on 11 (a jump back), 4 bytes of code each. */

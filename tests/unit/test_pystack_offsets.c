@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "record/pystack_offsets.h"
+#include "record/stacks/pystack_offsets.h"
 #include "sltest.h"
 
 static void knows_the_fixed_versions(void **state) {

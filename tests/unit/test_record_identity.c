@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "record/record_identity.h"
+#include "record/core/record_identity.h"
 #include "sltest.h"
 
 static int clear(void **state) {

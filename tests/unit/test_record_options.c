@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/record_options.h"
+#include "record/core/record_options.h"
 #include "sltest.h"
 
 static int clear(void **state) {

@@ -7,8 +7,8 @@
 #include "sltest.h"
 
 #include "fake_alloc.h"
-#include "model/replay.h"
-#include "read/source.h"
+#include "read/core/source.h"
+#include "run/blocks/replay.h"
 
 typedef struct held {
     uint64_t addr[512];

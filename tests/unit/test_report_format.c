@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The four forms of one hand-made report, with names that try to break each of them. */
-#include "export/report_format.h"
+#include "export/report/report_format.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/term.h"
-#include "export/report_words.h"
+#include "base/text/term.h"
+#include "export/report/report_words.h"
 #include "sltest.h"
 
 #define EVIL_FILE "/home/<b>/|x|\x1b[2J\"&`/very/long/path/that/does/not/fit/a/line/train.py"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sltest.h"
 
-#include "model/rounding.h"
+#include "run/blocks/rounding.h"
 
 static sl_rounding rounding_of(const char *conf) {
     sl_rounding rounding;

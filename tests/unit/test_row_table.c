@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/row_table.h"
-#include "record/torch_profiler.h"
-#include "record/vmm_table.h"
+#include "record/hooks/torch_profiler.h"
+#include "record/hooks/vmm_table.h"
+#include "record/stacks/row_table.h"
 #include "sltest.h"
 
 static void finds_what_was_put(void **state) {

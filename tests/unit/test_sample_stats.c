@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Against values that numpy 1.24 and scipy 1.10 give for the same arrays. */
-#include "analyze/sample_stats.h"
+#include "base/stats/sample_stats.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 
 #include "sltest.h"
 
-#include "analyze/series.h"
+#include "base/stats/series.h"
 #include "fake_alloc.h"
 
 static int compare_doubles(const void *a, const void *b) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/shell_word.h"
+#include "base/text/shell_word.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "read/slog_counters.h"
+#include "read/slog/slog_counters.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "log/log_writer_impl.h"
+#include "log/write/log_writer_impl.h"
 #include "model/counter_series.h"
 #include "slog_load.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The allocator's reserved total of a recording: its moments, and what is done where none are known. */
-#include "read/slog_reserved.h"
+#include "read/slog/slog_reserved.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "log/log_writer.h"
+#include "log/write/log_writer.h"
 #include "slog_load.h"
 
 #define MIB   UINT64_C(1048576)

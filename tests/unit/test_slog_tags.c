@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Recordings written by hand, read back: which tag each block gets. Also sl_log_annotate, which the
  * tags rest on. */
-#include "read/slog_tags.h"
+#include "read/slog/slog_tags.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "log/log_fsck.h"
-#include "log/log_writer.h"
+#include "log/read/log_fsck.h"
+#include "log/write/log_writer.h"
 #include "model/train_marks.h"
 #include "slog_load.h"
 

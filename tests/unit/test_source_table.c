@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "read/source.h"
+#include "read/core/source.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/status.h"
+#include "base/core/status.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/strtab.h"
+#include "base/core/strtab.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records one by one: the strict rules, the conversion of old ones, bit for bit. The expected values
  * were held against the Python tool's own converter on 60,000 random records. */
-#include "model/telemetry_json.h"
+#include "telemetry/telemetry_json.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of every form, good and bad, and what is written comes back the same. */
-#include "read/telemetry_read.h"
+#include "telemetry/telemetry_read.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "export/telemetry_out.h"
 #include "sltest.h"
+#include "telemetry/telemetry_out.h"
 
 typedef struct bad_count {
     size_t cnt;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/term.h"
+#include "base/text/term.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "record/thread_stack.h"
+#include "record/stacks/thread_stack.h"
 #include "sltest.h"
 
 static uintptr_t here(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/torch_profiler.h"
+#include "record/hooks/torch_profiler.h"
 #include "sltest.h"
 
 #define AT(n) ((const void *)(uintptr_t)(0x1000 + 64 * (uintptr_t)(n)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "read/torch_schema.h"
+#include "read/torch/torch_schema.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "model/report.h"
+#include "report/report.h"
 #include "sltest.h"
 
 static void devices_stay_in_order(void **state) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What is written of a trace is read back without a loss, and a trace that was cut is the trace that
  * would have been read at that moment. */
-#include "export/trace_json.h"
+#include "export/formats/trace_json.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "model/replay.h"
-#include "model/trace_cut.h"
-#include "read/source.h"
+#include "read/core/source.h"
+#include "run/blocks/replay.h"
+#include "run/blocks/trace_cut.h"
 #include "sltest.h"
 
 static uint32_t text(sl_trace *trace, const char *bytes) {

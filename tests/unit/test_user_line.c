@@ -4,7 +4,7 @@
 #include "sltest.h"
 
 #include "analyze/analysis.h"
-#include "analyze/user_line.h"
+#include "run/lines/user_line.h"
 
 static sl_str str(const char *text) {
     return (sl_str){text, strlen(text)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/vmm_table.h"
+#include "record/hooks/vmm_table.h"
 #include "sltest.h"
 
 static void lives_until_released_and_unmapped(void **state) {

@@ -1,4 +1,4 @@
-// Numbers as people read them. The same rules as src/base/human.c, so that page and terminal agree.
+// Numbers as people read them. The same rules as src/base/text/human.c, so that page and terminal agree.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 

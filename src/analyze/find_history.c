@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* What the input cannot tell. Each finding says what is therefore unknown. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "analyze/an_context.h"
+
+static bool add(sl_an *an, const sl_evidence *evidence, const char *title, const char *explanation,
+                const char *advice) {
+    sl_finding *f = sl_an_finding(an, SL_FINDING_HISTORY, SL_SEV_INFO, evidence, 1);
+    if (!f)
+        return false;
+    f->title = title;
+    f->explanation = explanation;
+    f->advice = advice;
+    return true;
+}
+
+static bool report_state_only(sl_an *an) {
+    sl_evidence evidence = {"events", (double)an->device->events.cnt, "events", 1, "<="};
+    return add(an, &evidence, "no event history: only the state at the moment of the dump",
+               "The input lists the blocks that were live when it was made, but not how they came "
+               "to be: peak, growth, leaks and spikes are therefore unknown.",
+               "Record with torch.cuda.memory._record_memory_history(max_entries=...) before the "
+               "part of interest, or run the program under `stormlog run`.");
+}
+
+static bool report_overflow(sl_an *an) {
+    const sl_replay *replay = an->replay;
+    sl_evidence evidence = {"frees of blocks from before the trace",
+                            (double)replay->unmatched_frees, "events", 0, ">"};
+    return add(an, &evidence,
+               sl_an_text(an, "the trace begins in the middle: %s were live before it",
+                          sl_an_bytes(an, replay->start.requested_bytes)),
+               sl_an_text(an,
+                          "%" PRIu64 " frees (%s) belong to blocks that were allocated before the "
+                          "first event: recording began late, or its ring overflowed and the "
+                          "oldest events are gone. Who allocated those blocks, and any peak before "
+                          "the first event, is therefore unknown; totals are exact all the same.",
+                          replay->unmatched_frees, sl_an_bytes(an, replay->unmatched_bytes)),
+               "Start recording earlier or raise max_entries.");
+}
+
+static bool report_residue(sl_an *an) {
+    const sl_replay *replay = an->replay;
+    sl_evidence evidence = {"trace less end state", (double)replay->identity_residue, "bytes", 0,
+                            "!="};
+    return add(an, &evidence, "the events and the end state do not add up",
+               sl_an_text(an,
+                          "Replaying the events gives %" PRIu64
+                          " bytes %s than the blocks that are "
+                          "live in the end state; %" PRIu64 " blocks lost their free. Events are "
+                          "missing (skipped actions, an overflow inside the trace, another thread "
+                          "during the dump), so curves may be off by that much; the end state is "
+                          "the allocator's own.",
+                          replay->identity_residue < 0 ? 0 - (uint64_t)replay->identity_residue
+                                                       : (uint64_t)replay->identity_residue,
+                          replay->identity_residue < 0 ? "less" : "more", replay->lost_frees),
+               "Record without skip_actions and dump while no other thread allocates.");
+}
+
+static bool report_dropped(sl_an *an) {
+    sl_evidence evidence = {"dropped events", (double)an->device->dropped_events, "events", 0, ">"};
+    return add(an, &evidence, "events were dropped while recording",
+               sl_an_text(an,
+                          "%" PRIu64 " events are not in the input: what happened in them is "
+                          "unknown; totals per site that the recorder kept are complete.",
+                          an->device->dropped_events),
+               "Give the recorder a larger ring.");
+}
+
+bool sl_find_history(sl_an *an) {
+    const sl_replay *replay = an->replay;
+    bool ok = true;
+    if (!replay->has_history)
+        ok = report_state_only(an);
+    if (ok && replay->has_history && replay->unmatched_frees)
+        ok = report_overflow(an);
+    if (ok && replay->has_history && !replay->identity_holds)
+        ok = report_residue(an);
+    if (ok && an->device->dropped_events)
+        ok = report_dropped(an);
+    sl_an_reason(an,
+                 "history: device %d: %" PRIu32 " events replayed, identity %s (residue %" PRId64
+                 " bytes), %" PRIu64 " blocks sized by rule",
+                 an->device->device, replay->event_cnt, replay->identity_holds ? "holds" : "fails",
+                 replay->identity_residue, replay->rounded_by_rule);
+    return ok;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* Retries: before it gives up, the allocator waits for the device, gives every unused segment back
+ * and asks the driver again. In a trace that is a row of segment_free right before a segment_alloc
+ * or an oom, in the same call. An explicit empty_cache() looks the same but for its stack. */
+#include <inttypes.h>
+
+#include "analyze/an_context.h"
+#include "analyze/thresholds.h"
+
+typedef struct retry_count {
+    uint64_t cnt, bytes;
+    uint32_t first, last; /* events */
+    uint32_t stack_id;    /* of the last one's request */
+} retry_count;
+
+static bool is_release(uint8_t kind) {
+    return kind == SL_EV_SEGMENT_FREE || kind == SL_EV_SEGMENT_UNMAP;
+}
+
+static bool is_explicit(const sl_an *an, uint32_t stack_id) {
+    return (an->sites->classes[stack_id].roles & SL_ROLE_EMPTY_CACHE) != 0;
+}
+
+static retry_count count_retries(const sl_an *an) {
+    const sl_events *events = &an->device->events;
+    retry_count retries = {.first = SL_IDX_NONE};
+    uint64_t released = 0;
+    for (uint32_t i = an->from; i < an->to; i++) {
+        uint8_t kind = events->kind[i];
+        if (is_release(kind)) {
+            released += is_explicit(an, events->stack_id[i]) ? 0 : events->size_bytes[i];
+            continue;
+        }
+        bool is_retry =
+            kind == SL_EV_SEGMENT_ALLOC || kind == SL_EV_SEGMENT_MAP || kind == SL_EV_OOM;
+        if (released && is_retry) {
+            retries.first = retries.first == SL_IDX_NONE ? i : retries.first;
+            retries.last = i;
+            retries.stack_id = events->stack_id[i];
+            retries.bytes += released;
+            retries.cnt++;
+        }
+        released = 0;
+    }
+    return retries;
+}
+
+bool sl_find_retry(sl_an *an) {
+    retry_count retries = count_retries(an);
+    sl_an_reason(an,
+                 "retry: device %d: %" PRIu64 " times segments were given back before a new "
+                 "one was taken",
+                 an->device->device, retries.cnt);
+    if (!retries.cnt)
+        return true;
+    sl_severity severity = retries.cnt >= SL_T_RETRY_WARNING ? SL_SEV_WARNING : SL_SEV_INFO;
+    sl_evidence evidence[] = {
+        {"retries", (double)retries.cnt, "times", SL_T_RETRY_WARNING, ">="},
+        {"given back", (double)retries.bytes, "bytes", 0, ">"},
+    };
+    sl_finding *f = sl_an_finding(an, SL_FINDING_RETRY, severity, evidence, SL_COUNT_OF(evidence));
+    if (!f)
+        return false;
+    f->site = sl_user_site(an->trace, retries.stack_id);
+    f->bytes = sl_known_u64(retries.bytes);
+    f->confidence = an->trace->has_event_stacks ? 0.9 : 0.6;
+    f->first_time_us = sl_replay_time(an->replay, retries.first);
+    f->last_time_us = sl_replay_time(an->replay, retries.last);
+    f->title = sl_an_text(an, "the allocator emptied its cache %" PRIu64 " time%s to go on",
+                          retries.cnt, retries.cnt == 1 ? "" : "s");
+    f->explanation = sl_an_text(
+        an,
+        "%" PRIu64 " time%s a request found no room: the allocator waited for the whole device, "
+        "gave %s back to the driver and asked again. Each time costs a synchronisation and "
+        "new device allocations: the card is nearly full.",
+        retries.cnt, retries.cnt == 1 ? "" : "s", sl_an_bytes(an, retries.bytes));
+    f->advice = "Lower the peak (batch, activation checkpointing), or reduce fragmentation with "
+                "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.";
+    return true;
+}

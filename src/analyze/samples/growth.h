@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Growth that does not stop: whether the floor of a sampled quantity still rises at the end of the
+ * recording. A sample stands until the next one, so files that hold only changes work too. The floor
+ * of time bins is used, which breathing (batches, temporaries) does not move; the last part alone
+ * decides, so that a warm-up followed by a plateau is no growth. Linear in the samples. */
+#ifndef SL_GROWTH_H
+#define SL_GROWTH_H
+
+#include "base/core/status.h"
+
+typedef struct sl_growth_point {
+    int64_t time_ns; /* ascending */
+    int64_t bytes;
+} sl_growth_point;
+
+typedef struct sl_growth {
+    bool is_found;
+    double bytes_per_second;
+    double r_squared;             /* of the floor against time, in the window */
+    int64_t first_ns, last_ns;    /* the window in which it grows */
+    int64_t from_bytes, to_bytes; /* the floor at its ends */
+    double trend_z;               /* Mann-Kendall, of the last part */
+    int64_t noise_bytes;          /* of the floor around its line */
+} sl_growth;
+
+/* SL_E_NOMEM never; the bins are on the stack. */
+void sl_growth_find(const sl_growth_point *points, size_t cnt, sl_growth *out);
+
+/* What is held against what, for --explain and the documentation. */
+#define SL_GROWTH_MIN_POINTS 8
+#define SL_GROWTH_MIN_BYTES  (INT64_C(4) << 20)
+#define SL_GROWTH_MIN_SHARE  0.02 /* of the largest value */
+#define SL_GROWTH_MIN_Z      2.33 /* one-sided 1 % */
+#define SL_GROWTH_TAIL       0.4  /* of the time: the part that decides */
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Which rank grew first: the second half of the cross-rank analysis. Internal to src/analyze. */
+#ifndef SL_RANK_CAUSE_H
+#define SL_RANK_CAUSE_H
+
+#include "analyze/samples/an_ranks.h"
+
+/* Fills onset and suspects; the points must still stand rank by rank, aligned. */
+sl_status sl__rank_cause(sl_ranks *ranks, double interval_ns, sl_error *err);
+
+/* Adds a note unless it is there already; a note that does not fit into memory is lost. */
+void sl__ranks_note(sl_ranks *ranks, const char *fmt, ...) SL_PRINTF(2, 3);
+
+/* "1, 2, 3", at most the first 64 and how many more; NULL when memory ran out. */
+char *sl__ranks_list(sl_arena *arena, const int *ranks, size_t cnt);
+
+#endif

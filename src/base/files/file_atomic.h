@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Output files that exist whole or not at all: written beside their place under another name,
+ * synced, then renamed. NULL or "-" is standard output; a device or a pipe is written in place.
+ *
+ * A symbolic link to a file is followed and survives, as with a shell's ">". One that another
+ * user planted in a folder such as /tmp is refused, whatever the kernel's own setting
+ * (fs.protected_symlinks): see sl_place_check. */
+#ifndef SL_FILE_ATOMIC_H
+#define SL_FILE_ATOMIC_H
+
+#include <stdio.h>
+
+#include "base/core/status.h"
+
+typedef struct sl_file_out {
+    FILE *stream;    /* owned unless it is stdout */
+    char *path;      /* owned; NULL for stdout */
+    char *temp_path; /* owned; NULL when there is nothing to rename */
+} sl_file_out;
+
+sl_status sl_file_out_open(sl_file_out *out, const char *path, sl_error *err);
+
+/* Makes the file appear. `out` is empty afterwards, whatever the result; after a failure the file
+ * that stood there before is untouched. */
+sl_status sl_file_out_commit(sl_file_out *out, sl_error *err);
+
+/* Forgets everything that was written. Fine on an empty `out`. */
+void sl_file_out_abandon(sl_file_out *out);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* What a person sees: colour where it is wanted, and paragraphs that fit. Everything made here
+ * fits 80 columns, because terminals, tickets and chat windows do not get wider by wish. */
+#ifndef SL_TERM_H
+#define SL_TERM_H
+
+#include <stdio.h>
+
+#include "base/core/sl_base.h"
+
+#define SL_TERM_COLUMNS 80
+
+/* enumerator, SGR codes. */
+#define SL_TERM_STYLE_MAP(X) \
+    X(PLAIN, "0")            \
+    X(BOLD, "1")             \
+    X(DIM, "2")              \
+    X(BAD, "1;31")           \
+    X(WARN, "33")            \
+    X(GOOD, "32")            \
+    X(PLACE, "36")
+
+typedef enum sl_term_style {
+#define SL_TERM_ENUM(name, sgr) SL_STYLE_##name,
+    SL_TERM_STYLE_MAP(SL_TERM_ENUM)
+#undef SL_TERM_ENUM
+} sl_term_style;
+
+/* True when this stream is a terminal that takes colour and nobody said NO_COLOR. */
+bool sl_term_has_color(FILE *to);
+
+/* The code that starts a style, or "" when there is no colour. */
+const char *sl_term_sgr(bool has_color, sl_term_style style);
+
+/* Columns the text takes: one per character, two for wide ones, none for combining marks as far
+ * as the C library knows them; bytes that are not UTF-8 take one each. */
+size_t sl_term_width(const char *text, size_t len);
+
+typedef struct sl_wrap {
+    const char *first; /* in front of the first line */
+    const char *rest;  /* in front of every further line */
+    size_t columns;    /* whole width; 0 = SL_TERM_COLUMNS */
+    sl_term_style style;
+    bool has_color;
+} sl_wrap;
+
+/* Puts '?' in place of everything that is not safe to show (sl_utf8_next). Names from an input may
+ * hold it, and so may the names of files. */
+void sl_term_clean(char *text);
+
+/* Prints a text, cleaned likewise. */
+void sl_term_put(FILE *to, const char *text, size_t len);
+
+/* printf whose result is cleaned likewise, line ends aside: for lines that hold texts of an input. */
+void sl_term_printf(FILE *to, const char *fmt, ...) SL_PRINTF(2, 3);
+
+/* Prints text, cleaned, as one wrapped paragraph, ending in a newline. A word longer than the line is cut
+ * between characters, so no line is ever too wide. */
+void sl_term_wrap(FILE *to, const sl_wrap *how, const char *text);
+
+/* Bytes from the front of text that fit into the columns. */
+size_t sl_term_fit(const char *text, size_t len, size_t columns);
+
+/* Copies text to out, cleaned, a path shortened from the left to "...tail" when it is wider than columns. */
+void sl_term_fit_path(char *out, size_t cap, const char *text, size_t columns);
+
+#endif

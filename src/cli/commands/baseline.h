@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers of an earlier run, read from the JSON that `stormlog analyze --format json` made. */
+#ifndef SL_BASELINE_H
+#define SL_BASELINE_H
+
+#include "report/check.h"
+
+/* Fields that the file does not have stay unknown; a file that is not such a report is
+ * SL_E_FOREIGN or SL_E_FORMAT, with path and byte. */
+sl_status sl_baseline_load(const char *path, sl_baseline *baseline, sl_error *err);
+
+#endif

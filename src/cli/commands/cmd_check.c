@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "analyze/analysis.h"
+#include "base/files/file_atomic.h"
+#include "base/text/term.h"
+#include "cli/commands/baseline.h"
+#include "cli/core/analysis_options.h"
+#include "cli/core/cmd_list.h"
+#include "cli/core/inputs.h"
+#include "cli/core/shared_options.h"
+#include "export/report/check_format.h"
+
+/* Without any gate: nothing may leak or fail, and the peak may grow by this much. A round figure
+ * that a reader of the table can judge; --max-peak says another one. */
+#define DEFAULT_PEAK_PERCENT 5
+
+static sl_limit limit_of(const sl_opts *opts, const char *name) {
+    const sl_opt_value *value = sl_opts_get(opts, name);
+    if (!value->is_given)
+        return (sl_limit){0};
+    if (value->limit.is_share)
+        return (sl_limit){SL_LIMIT_PERCENT, value->limit.share * 100};
+    return (sl_limit){value->limit.is_more ? SL_LIMIT_MORE : SL_LIMIT_ABSOLUTE,
+                      (double)value->limit.bytes};
+}
+
+static sl_gates gates_of(const sl_opts *opts, bool has_baseline) {
+    static const char *const names[] = {"max-peak",  "max-live", "max-reserved",
+                                        "max-slope", "no-leak",  "no-oom"};
+    bool is_any = false;
+    for (size_t i = 0; i < SL_COUNT_OF(names); i++)
+        is_any = is_any || sl_opts_is_given(opts, names[i]);
+    if (!is_any) {
+        sl_limit peak = {has_baseline ? SL_LIMIT_PERCENT : SL_LIMIT_NONE, DEFAULT_PEAK_PERCENT};
+        return (sl_gates){.max_peak = peak, .no_leak = true, .no_oom = true};
+    }
+    return (sl_gates){
+        .max_peak = limit_of(opts, "max-peak"),
+        .max_live = limit_of(opts, "max-live"),
+        .max_reserved = limit_of(opts, "max-reserved"),
+        .max_slope = limit_of(opts, "max-slope"),
+        .no_leak = sl_opts_flag(opts, "no-leak"),
+        .no_oom = sl_opts_flag(opts, "no-oom"),
+    };
+}
+
+/* "5%" and "+200MiB" say nothing without something to compare with. */
+static sl_status check_limits(const sl_opts *opts, sl_error *err) {
+    static const char *const names[] = {"max-peak", "max-live", "max-reserved", "max-slope"};
+    for (size_t i = 0; i < SL_COUNT_OF(names); i++) {
+        const sl_opt_value *value = sl_opts_get(opts, names[i]);
+        bool is_relative = value->limit.is_share || value->limit.is_more;
+        if (value->is_given && is_relative && !sl_opts_is_given(opts, "baseline"))
+            return sl_fail(err, SL_E_USAGE,
+                           "option '--%s %s' is relative to a baseline; name one with --baseline, "
+                           "or give a plain size",
+                           names[i], value->text);
+    }
+    return SL_OK;
+}
+
+static int print_result(const sl_opts *opts, const sl_check_result *result, sl_error *err) {
+    const sl_check_format *format = sl_check_format_find(sl_opts_text(opts, "format"));
+    sl_check_view view = {.result = result,
+                          .input = opts->operands.at[0],
+                          .baseline = sl_opts_text(opts, "baseline")};
+    sl_file_out out;
+    SL_TRY(sl_file_out_open(&out, sl_opts_text(opts, "output"), err));
+    view.has_color = sl_term_has_color(out.stream);
+    sl_status status = format->write(&view, out.stream, err);
+    if (status < 0) {
+        sl_file_out_abandon(&out);
+        return status;
+    }
+    SL_TRY(sl_file_out_commit(&out, err));
+    return result->passed ? 0 : SL_EXIT_FOUND;
+}
+
+static int check_report(const sl_opts *opts, const sl_report *report, sl_error *err) {
+    const char *baseline_path = sl_opts_text(opts, "baseline");
+    sl_gates gates = gates_of(opts, baseline_path != NULL);
+    sl_baseline baseline;
+    sl_check_result *result;
+    if (baseline_path)
+        SL_TRY(sl_baseline_load(baseline_path, &baseline, err));
+    SL_TRY(sl_check_run(report, baseline_path ? &baseline : NULL, &gates, &result, err));
+    int code = print_result(opts, result, err);
+    sl_check_result_free(result);
+    return code;
+}
+
+static int check_inputs(const sl_opts *opts, const sl_inputs *inputs, sl_error *err) {
+    sl_report *report;
+    SL_TRY(sl_cli_report(opts, inputs, &report, err));
+    int code = check_report(opts, report, err);
+    sl_report_free(report);
+    return code;
+}
+
+static int run(const sl_opts *opts, sl_error *err) {
+    sl_inputs inputs;
+    SL_TRY(check_limits(opts, err));
+    SL_TRY(sl_inputs_load(&inputs, opts->operands.at, opts->operands.cnt, err));
+    int code = check_inputs(opts, &inputs, err);
+    sl_inputs_fini(&inputs);
+    return code;
+}
+
+static const sl_opt options[] = {
+    {.name = "baseline",
+     .short_name = 'b',
+     .type = SL_OPT_FILE,
+     .help = "the report of an earlier run, made by 'stormlog analyze --format json'"},
+    {.name = "max-peak",
+     .type = SL_OPT_LIMIT,
+     .help = "highest peak: 5% above the baseline, +200MiB above it, or 20GiB whatever it was"},
+    {.name = "max-live", .type = SL_OPT_LIMIT, .help = "most that may be live at the end"},
+    {.name = "max-reserved", .type = SL_OPT_LIMIT, .help = "most that may be reserved"},
+    {.name = "max-slope",
+     .type = SL_OPT_LIMIT,
+     .help = "most that all leaks together may add a step"},
+    {.name = "no-leak", .type = SL_OPT_FLAG, .help = "nothing may leak"},
+    {.name = "no-oom", .type = SL_OPT_FLAG, .help = "no request may have failed"},
+    {.name = "format",
+     .short_name = 'f',
+     .type = SL_OPT_CHOICE,
+     .choices = "txt|json|md|junit",
+     .initial = "txt",
+     .help = "for people, for programs, for a pull request, for a CI server"},
+    SL_SHARED_OUTPUT,
+    SL_SHARED_DEVICE,
+    SL_SHARED_SINCE,
+    SL_SHARED_UNTIL,
+    SL_SHARED_FILTER,
+    SL_SHARED_GROUP_BY,
+    SL_SHARED_TOP("length of the lists of holders the analysis keeps"),
+    {.name = "capacity",
+     .type = SL_OPT_SIZE,
+     .help = "memory of the card, where the input does not say it"},
+};
+
+const sl_cmd sl_cmd_check = {
+    .name = "check",
+    .operands = "PATH",
+    .operand_min = 1,
+    .operand_max = 1,
+    .summary = "hold a run against limits or an earlier run; for CI",
+    .description =
+        "Exits with 1 when a gate fails and prints a table of all of them. A limit in percent, or "
+        "with a plus sign, is relative to the baseline; a bare size is not. Without any gate the "
+        "peak may be 5% above the baseline, and nothing may leak or run out of memory.",
+    .examples = "stormlog analyze good.pickle --format json -o base.json\n"
+                "stormlog check new.pickle --baseline base.json --max-peak 5% --no-leak\n"
+                "stormlog check new.pickle --max-peak 20GiB --format junit -o memory.xml\n",
+    .options = options,
+    .option_cnt = SL_COUNT_OF(options),
+    .run = run,
+};

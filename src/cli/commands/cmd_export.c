@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/oom_bundles.h"
+#include "base/files/file_atomic.h"
+#include "cli/core/cli.h"
+#include "cli/core/cmd_list.h"
+#include "cli/core/inputs.h"
+#include "cli/core/recordings.h"
+#include "cli/core/run_views.h"
+#include "cli/core/shared_options.h"
+#include "export/bundle/bundle_folder.h"
+#include "export/formats/exporter.h"
+
+static sl_status set_moments(const sl_opts *opts, const sl_trace *trace, sl_export_options *export,
+                             sl_error *err) {
+    sl_device_choice choice = sl_shared_device(opts);
+    const sl_opt_value *at = sl_opts_get(opts, "at");
+    sl_window window;
+    SL_TRY(sl_shared_window(opts, trace, &window, err));
+    export->has_since = window.has_since, export->since_us = window.since_us;
+    export->has_until = window.has_until, export->until_us = window.until_us;
+    export->at = SL_EXPORT_AT_TIME;
+    if (at->time.anchor == SL_ANCHOR_END && at->time.us == 0)
+        export->at = SL_EXPORT_AT_END;
+    else if (at->time.anchor == SL_ANCHOR_PEAK)
+        export->at = SL_EXPORT_AT_PEAK;
+    else
+        return sl_inputs_resolve_time(trace, choice, at->time, &export->at_time_us, err);
+    return SL_OK;
+}
+
+/* An option that the chosen format would silently ignore is a mistake worth telling. */
+static sl_status check_options(const sl_opts *opts, const sl_exporter *exporter, sl_error *err) {
+    static const char *const window[] = {"since", "until"};
+    for (size_t i = 0; i < SL_COUNT_OF(window); i++)
+        if (sl_opts_is_given(opts, window[i]) && !(exporter->wants & SL_EXPORT_WINDOW))
+            return sl_fail(err, SL_E_USAGE, "option '--%s' has no meaning for '%s'", window[i],
+                           exporter->name);
+    if (sl_opts_is_given(opts, "at") && !(exporter->wants & SL_EXPORT_INSTANT))
+        return sl_fail(err, SL_E_USAGE, "option '--at' has no meaning for '%s'", exporter->name);
+    if (sl_opts_is_given(opts, "device") && (exporter->wants & SL_EXPORT_FOLDER))
+        return sl_fail(err, SL_E_USAGE, "option '--device' has no meaning for '%s'",
+                       exporter->name);
+    if ((exporter->wants & SL_EXPORT_BINARY) && !sl_opts_text(opts, "output") &&
+        isatty(STDOUT_FILENO))
+        return sl_fail(err, SL_E_USAGE, "'%s' is not for a terminal; name a file with -o",
+                       exporter->name);
+    return SL_OK;
+}
+
+static sl_status write_file(const sl_opts *opts, const sl_exporter *exporter, const sl_trace *trace,
+                            const sl_run_view *view, const char *path, sl_error *err) {
+    sl_device_choice choice = sl_shared_device(opts);
+    sl_export_options export = {.has_device = choice.is_one,
+                                .device = choice.device,
+                                .every_us = sl_opts_number(opts, "every"),
+                                .view = view};
+    sl_file_out out;
+    SL_TRY(set_moments(opts, trace, &export, err));
+    SL_TRY(sl_file_out_open(&out, path, err));
+    sl_status status = exporter->write(trace, &export, out.stream, err);
+    if (status < 0) {
+        sl_file_out_abandon(&out);
+        return status;
+    }
+    return sl_file_out_commit(&out, err);
+}
+
+/* Most formats do not show sites and steps, and finding them costs as much as a small analysis. */
+static sl_status write_trace(const sl_opts *opts, const sl_exporter *exporter,
+                             const sl_trace *trace, const char *path, sl_error *err) {
+    sl_view_owner owner;
+    SL_TRY(sl_inputs_check_device(trace, sl_shared_device(opts), err));
+    if (!(exporter->wants & SL_EXPORT_VIEW))
+        return write_file(opts, exporter, trace, NULL, path, err);
+    sl_status status = sl_view_owner_init(&owner, trace, err);
+    if (status == SL_OK)
+        status = write_file(opts, exporter, trace, &owner.view, path, err);
+    sl_view_owner_fini(&owner);
+    return status;
+}
+
+/* ---- where it goes ---- */
+
+/* -o names a folder: one that is there, or a name that ends in '/'. */
+static bool is_folder(const char *path) {
+    struct stat info;
+    size_t len = path ? strlen(path) : 0;
+    return len && (path[len - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)));
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Bytes of a file's name before its extension, and before that of a compressed one. */
+static size_t stem_length(const char *name) {
+    static const char *const packed[] = {".gz", ".zst"};
+    size_t len = strlen(name);
+    for (size_t i = 0; i < SL_COUNT_OF(packed); i++)
+        if (len > strlen(packed[i]) && strcmp(name + len - strlen(packed[i]), packed[i]) == 0)
+            len -= strlen(packed[i]);
+    for (size_t i = len; i-- > 1;)
+        if (name[i] == '.')
+            return i;
+    return len;
+}
+
+/* "<folder>/python3-4711.pickle" for the recording "python3-4711.slog"; the caller frees it. */
+static char *path_in_folder(const char *folder, const char *recording, const char *extension) {
+    const char *name = base_name(recording);
+    size_t len = stem_length(name);
+    size_t folder_len = strlen(folder);
+    while (folder_len > 1 && folder[folder_len - 1] == '/')
+        folder_len--;
+    char *path = NULL;
+    return asprintf(&path, "%.*s/%.*s.%s", (int)folder_len, folder, (int)len, name, extension) < 0
+               ? NULL
+               : path;
+}
+
+static sl_status write_into_folder(const sl_opts *opts, const sl_exporter *exporter,
+                                   const char *recording, sl_error *err) {
+    const char *folder = sl_opts_text(opts, "output");
+    char *path = path_in_folder(folder, recording, exporter->extension);
+    sl_inputs inputs = {0};
+    if (!path)
+        return sl_fail(err, SL_E_NOMEM, "out of memory for a path");
+    sl_status status = sl_inputs_load(&inputs, &recording, 1, err);
+    if (status == SL_OK)
+        status = write_trace(opts, exporter, inputs.traces.at[0], path, err);
+    if (status == SL_OK)
+        printf("%s\n", path);
+    sl_inputs_fini(&inputs);
+    free(path);
+    return status;
+}
+
+static sl_status write_each(const sl_opts *opts, const sl_exporter *exporter,
+                            const sl_recordings *list, sl_error *err) {
+    SL_TRY(sl_make_folders(sl_opts_text(opts, "output"), err));
+    for (size_t i = 0; i < list->paths.cnt; i++)
+        SL_TRY(write_into_folder(opts, exporter, list->paths.at[i], err));
+    return SL_OK;
+}
+
+/* No format holds several recordings, so a run of several processes needs a folder. */
+static sl_status write_one(const sl_opts *opts, const sl_exporter *exporter,
+                           const sl_recordings *list, sl_error *err) {
+    const char *recording;
+    sl_inputs inputs;
+    if (sl_recordings_one(list, opts->operands.at[0], &recording, err) < 0)
+        return sl_fail(err, SL_E_USAGE,
+                       "'%s' holds %zu recordings and '%s' one; name a folder with -o (%s/) for a "
+                       "file each, or one recording",
+                       opts->operands.at[0], list->paths.cnt, exporter->name,
+                       sl_opts_text(opts, "output") ? sl_opts_text(opts, "output") : "DIR");
+    SL_TRY(sl_inputs_load(&inputs, &recording, 1, err));
+    sl_status status =
+        write_trace(opts, exporter, inputs.traces.at[0], sl_opts_text(opts, "output"), err);
+    sl_inputs_fini(&inputs);
+    return status;
+}
+
+/* ---- bundles ---- */
+
+static void tell_path(void *self, const char *path) {
+    SL_UNUSED(self);
+    printf("%s\n", path);
+}
+
+/* Bundles that are there already are what was asked for, too. */
+static sl_status write_bundles(const sl_opts *opts, const sl_recordings *list, sl_error *err) {
+    sl_oom_bundles_result sum = {0}, result;
+    for (size_t i = 0; i < list->paths.cnt; i++) {
+        SL_TRY(sl_oom_bundles_write_all(list->paths.at[i], sl_opts_text(opts, "output"), tell_path,
+                                        NULL, &result, err));
+        sum.written_cnt += result.written_cnt;
+        sum.present_cnt += result.present_cnt;
+        sum.beyond_cnt += result.beyond_cnt;
+    }
+    if (sum.beyond_cnt)
+        sl_cli_complain("note: %zu failed request%s without a bundle: a recording gets at most %d, "
+                        "of failures whose events it still holds",
+                        sum.beyond_cnt, sum.beyond_cnt == 1 ? "" : "s", SL_OOM_BUNDLES_MAX);
+    if (sum.written_cnt == 0 && sum.present_cnt == 0 && sum.beyond_cnt)
+        return sl_fail(err, SL_E_LAPPED,
+                       "'%s' no longer holds the events of its failed requests, so there is no "
+                       "bundle to write",
+                       opts->operands.at[0]);
+    if (sum.written_cnt == 0 && sum.present_cnt == 0)
+        return sl_fail(err, SL_E_FORMAT,
+                       "no request for memory failed in '%s', so there is no "
+                       "bundle to write",
+                       opts->operands.at[0]);
+    return SL_OK;
+}
+
+static int run(const sl_opts *opts, sl_error *err) {
+    const sl_exporter *exporter = sl_exporter_find(sl_opts_text(opts, "to"));
+    sl_recordings list;
+    SL_TRY(check_options(opts, exporter, err));
+    SL_TRY(sl_recordings_find(&list, opts->operands.at[0], err));
+    sl_status status = exporter->wants & SL_EXPORT_FOLDER ? write_bundles(opts, &list, err)
+                       : is_folder(sl_opts_text(opts, "output"))
+                           ? write_each(opts, exporter, &list, err)
+                           : write_one(opts, exporter, &list, err);
+    sl_recordings_fini(&list);
+    return status;
+}
+
+#define KIND_CHOICE(name, extension, help, wants, write) "|" name
+#define KIND_HELP(name, extension, help, wants, write)   " " name " (" help ");"
+
+static const sl_opt options[] = {
+    {.name = "to",
+     .short_name = 't',
+     .type = SL_OPT_CHOICE,
+     .metavar = "KIND",
+     .choices = SL_EXPORTER_MAP(KIND_CHOICE) + 1,
+     .initial = "snapshot",
+     .help = "the format:" SL_EXPORTER_MAP(KIND_HELP)},
+    {.name = "output",
+     .short_name = 'o',
+     .type = SL_OPT_FILE,
+     .metavar = "FILE|DIR",
+     .help = "write to FILE, which appears whole or not at all, or into the folder DIR, instead of "
+             "standard output"},
+    SL_SHARED_DEVICE,
+    SL_SHARED_SINCE,
+    SL_SHARED_UNTIL,
+    {.name = "at",
+     .type = SL_OPT_TIME,
+     .initial = "end",
+     .help = "the instant that 'folded' and 'pprof' show: end, peak, 90s (after the start), -10s "
+             "(before the "
+             "end)"},
+    {.name = "every",
+     .type = SL_OPT_DURATION,
+     .help = "spacing of telemetry samples; 2,000 over the whole recording when not given"},
+};
+
+const sl_cmd sl_cmd_export = {
+    .name = "export",
+    .operands = "PATH",
+    .operand_min = 1,
+    .operand_max = 1,
+    .summary = "write an input in the format of another program",
+    .description =
+        "A snapshot opens in PyTorch's own viewer (pytorch.org/memory_viz) and with pickle.load; "
+        "that viewer knows no host memory, so a recording of nothing else stands as device 0. "
+        "Folded stacks go into flamegraph.pl, inferno or speedscope; speedscope's own format holds "
+        "peak, end and growth in one file. A pprof profile opens with 'go tool pprof', a perfetto "
+        "trace in ui.perfetto.dev. Telemetry fields that the "
+        "input does not know are written as the schema's unknown, never as a guess.\n\n"
+        "A file holds one recording. Where -o names a folder (one that is there, or a name that "
+        "ends in /), each recording of a run folder becomes a file in it, named after it; without "
+        "one, a run folder with several recordings is refused. 'oom-bundle' writes "
+        "<recording>.oom-<n> into the folder of -o, or beside the recording, for each of the first "
+        "8 requests that failed; bundles that are there stay.",
+    .examples = "stormlog export snap.pickle --to folded --at peak -o peak.folded\n"
+                "stormlog export run.slog --to snapshot -o snap.pickle\n"
+                "stormlog export run.slog --to perfetto -o run.pftrace\n"
+                "stormlog export stormlog-runs/latest --to snapshot -o snapshots/\n"
+                "  one file for each process\n"
+                "stormlog export run.slog --to oom-bundle\n"
+                "  the evidence of each failed request, beside the recording\n",
+    .options = options,
+    .option_cnt = SL_COUNT_OF(options),
+    .run = run,
+};

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* Facts about this build and this machine, read from files alone: no driver is loaded, so that it
+ * also answers where the driver is broken. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text/human.h"
+#include "base/text/json_out.h"
+#include "base/text/term.h"
+#include "cli/core/cmd_list.h"
+#include "cli/core/machine.h"
+#include "sl_config.h"
+#include "stormlog/version.h"
+
+/* Optional libraries: whether this build has them, and what is lost without. A library that nothing
+ * uses yet says so: "yes" must not promise a command that is not there. */
+static const struct {
+    const char *name;
+    bool is_built_in, is_used;
+    const char *purpose;
+} libraries[] = {
+    {"zlib", HAVE_ZLIB, true, "reading .gz inputs"},
+    {"zstd", HAVE_ZSTD, true, "reading .zst inputs"},
+    {"ncursesw", HAVE_NCURSES, false, "a full-screen program"},
+    {"cairo", HAVE_CAIRO, true, "pictures as PNG and SVG"},
+    {"libmicrohttpd", HAVE_MICROHTTPD, false, "serving metrics"},
+    {"libcurl", HAVE_CURL, false, "pushing metrics"},
+};
+
+static const char *library_state(size_t i) {
+    if (!libraries[i].is_used)
+        return libraries[i].is_built_in ? "found, but this version does not use it for"
+                                        : "not found; this version would not use it for";
+    return libraries[i].is_built_in ? "yes:" : "no, so without";
+}
+
+static void print_row(const char *name, const char *value) {
+    char first[32];
+    snprintf(first, sizeof first, "%-14s", name);
+    sl_term_wrap(stdout, &(sl_wrap){.first = first, .rest = "              "}, value);
+}
+
+static void print_build(void) {
+    char text[160];
+    snprintf(text, sizeof text, "%s (C ABI %d)", SL_VERSION_STRING, SL_ABI_VERSION);
+    print_row("stormlog", text);
+    snprintf(text, sizeof text, "%s, %s%s%s", SL_BUILD_COMPILER, SL_BUILD_TYPE,
+             strcmp(SL_BUILD_SANITIZERS, "none") == 0 ? "" : ", sanitizers ",
+             strcmp(SL_BUILD_SANITIZERS, "none") == 0 ? "" : SL_BUILD_SANITIZERS);
+    print_row("built with", text);
+    for (size_t i = 0; i < SL_COUNT_OF(libraries); i++) {
+        snprintf(text, sizeof text, "%s %s", library_state(i), libraries[i].purpose);
+        print_row(libraries[i].name, text);
+    }
+}
+
+static void print_machine(const sl_machine *machine) {
+    char text[256], bytes[SL_HUMAN_CAP];
+    snprintf(text, sizeof text, "%s %s, %s", machine->system, machine->kernel, machine->arch);
+    print_row("system", text);
+    snprintf(text, sizeof text, "%ld usable", machine->cpus);
+    print_row("processors", text);
+    if (machine->memory_bytes.known)
+        print_row("memory", sl_human_bytes(bytes, machine->memory_bytes.value));
+    else
+        print_row("memory", "not known");
+    if (machine->nvidia_version[0])
+        snprintf(text, sizeof text, "%s, %zu device%s", machine->nvidia_version,
+                 machine->nvidia_devices, machine->nvidia_devices == 1 ? "" : "s");
+    else
+        snprintf(text, sizeof text, "no (/proc/driver/nvidia/version is not there)");
+    print_row("NVIDIA driver", text);
+}
+
+static int print_text(const sl_machine *machine) {
+    print_build();
+    putchar('\n');
+    print_machine(machine);
+    return 0;
+}
+
+static void json_build(sl_json_out *json) {
+    sl_json_key(json, "version");
+    sl_json_cstr(json, SL_VERSION_STRING);
+    sl_json_key(json, "abi_version");
+    sl_json_i64(json, SL_ABI_VERSION);
+    sl_json_key(json, "compiler");
+    sl_json_cstr(json, SL_BUILD_COMPILER);
+    sl_json_key(json, "sanitizers");
+    sl_json_cstr(json, SL_BUILD_SANITIZERS);
+    sl_json_key(json, "libraries");
+    sl_json_begin_object(json);
+    for (size_t i = 0; i < SL_COUNT_OF(libraries); i++) {
+        sl_json_key(json, libraries[i].name);
+        sl_json_bool(json, libraries[i].is_built_in);
+    }
+    sl_json_end_object(json);
+}
+
+static void json_machine(sl_json_out *json, const sl_machine *machine) {
+    sl_json_key(json, "machine");
+    sl_json_begin_object(json);
+    sl_json_key(json, "system");
+    sl_json_cstr(json, machine->system);
+    sl_json_key(json, "kernel");
+    sl_json_cstr(json, machine->kernel);
+    sl_json_key(json, "arch");
+    sl_json_cstr(json, machine->arch);
+    sl_json_key(json, "cpus");
+    sl_json_i64(json, machine->cpus);
+    sl_json_key(json, "memory_bytes");
+    sl_json_maybe_u64(json, machine->memory_bytes);
+    sl_json_key(json, "nvidia_driver");
+    sl_json_cstr(json, machine->nvidia_version[0] ? machine->nvidia_version : NULL);
+    sl_json_key(json, "nvidia_devices");
+    sl_json_u64(json, machine->nvidia_devices);
+    sl_json_end_object(json);
+}
+
+static int print_json(const sl_machine *machine, sl_error *err) {
+    sl_json_out json;
+    sl_json_init(&json, stdout, 2);
+    sl_json_begin_object(&json);
+    sl_json_key(&json, "schema");
+    sl_json_cstr(&json, "stormlog.info/1");
+    json_build(&json);
+    json_machine(&json, machine);
+    sl_json_end_object(&json);
+    return sl_json_finish(&json, err);
+}
+
+static int run(const sl_opts *opts, sl_error *err) {
+    sl_machine machine;
+    sl_machine_read(&machine);
+    bool is_json = strcmp(sl_opts_text(opts, "format"), "json") == 0;
+    return is_json ? print_json(&machine, err) : print_text(&machine);
+}
+
+static const sl_opt options[] = {
+    {.name = "format",
+     .short_name = 'f',
+     .type = SL_OPT_CHOICE,
+     .choices = "txt|json",
+     .initial = "txt",
+     .help = "how to print"},
+};
+
+const sl_cmd sl_cmd_info = {
+    .name = "info",
+    .operands = "",
+    .summary = "print facts about this build and this machine",
+    .description = "Names the optional libraries this build has and what is missing without them, "
+                   "and what the machine's own files say about processors, memory and the NVIDIA "
+                   "driver. It loads no driver and needs no device.",
+    .options = options,
+    .option_cnt = SL_COUNT_OF(options),
+    .run = run,
+};

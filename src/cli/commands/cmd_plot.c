@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "base/files/file_atomic.h"
+#include "cli/core/analysis_options.h"
+#include "cli/core/cmd_list.h"
+#include "cli/core/inputs.h"
+#include "cli/core/run_views.h"
+#include "cli/core/shared_options.h"
+#include "plot/plot.h"
+
+#define TOP_DEFAULT 8
+
+static bool ends_in(const char *text, const char *end) {
+    size_t len = strlen(text), end_len = strlen(end);
+    return len > end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+/* The format follows the name, as every program that draws does it. */
+static sl_status read_format(const char *path, sl_plot_options *options, sl_error *err) {
+    if (!path)
+        return sl_fail(err, SL_E_USAGE, "name the picture with -o out.png or -o out.svg");
+    options->is_svg = ends_in(path, ".svg");
+    if (!options->is_svg && !ends_in(path, ".png"))
+        return sl_fail(err, SL_E_USAGE, "the picture '%s' must end in .png or .svg", path);
+    return SL_OK;
+}
+
+static sl_status read_size(const char *text, sl_plot_options *options, sl_error *err) {
+    int end = 0;
+    unsigned width, height;
+    if (sscanf(text, "%5ux%5u%n", &width, &height, &end) != 2 || text[end] ||
+        width < SL_PLOT_SIDE_MIN || height < SL_PLOT_SIDE_MIN || width > SL_PLOT_SIDE_MAX ||
+        height > SL_PLOT_SIDE_MAX)
+        return sl_fail(err, SL_E_USAGE,
+                       "option '--size' wants WIDTHxHEIGHT with sides from %u to %u pixels, found "
+                       "'%s'",
+                       SL_PLOT_SIDE_MIN, SL_PLOT_SIDE_MAX, text);
+    options->width = width;
+    options->height = height;
+    return SL_OK;
+}
+
+static sl_status read_options(const sl_opts *opts, sl_plot_options *options, sl_error *err) {
+    *options = (sl_plot_options){
+        .kind = (sl_plot_kind)sl_opts_number(opts, "kind"),
+        .is_dark = strcmp(sl_opts_text(opts, "theme"), "dark") == 0,
+        .top = sl_opts_is_given(opts, "top") ? (size_t)sl_opts_number(opts, "top") : TOP_DEFAULT,
+    };
+    SL_TRY(read_format(sl_opts_text(opts, "output"), options, err));
+    SL_TRY(read_size(sl_opts_text(opts, "size"), options, err));
+    return sl_plot_check_build(err);
+}
+
+/* One input of the picture and what it borrows from. */
+typedef struct drawn_input {
+    sl_view_owner owner;
+    sl_replay *replay;
+} drawn_input;
+
+typedef struct drawn_inputs {
+    drawn_input *at;       /* owned */
+    sl_plot_input *inputs; /* owned */
+    size_t cnt;
+} drawn_inputs;
+
+/* The chosen device, or the one with the highest peak: that is where a run dies. */
+static const sl_device_report *choose_device(const sl_report *report, const sl_trace *trace) {
+    const sl_device_report *best = NULL;
+    for (size_t i = 0; i < report->devices.cnt; i++) {
+        const sl_device_report *device = &report->devices.at[i];
+        if (device->trace == trace &&
+            (!best || device->peak_requested_bytes > best->peak_requested_bytes))
+            best = device;
+    }
+    return best;
+}
+
+static size_t device_position(const sl_trace *trace, int device) {
+    size_t i = 0;
+    while (i + 1 < trace->devices.cnt && trace->devices.at[i]->device != device)
+        i++;
+    return i;
+}
+
+static sl_status prepare(drawn_input *drawn, sl_plot_input *input, const sl_trace *trace,
+                         const sl_report *report, sl_error *err) {
+    const sl_device_report *device = choose_device(report, trace);
+    if (!device)
+        return sl_fail(err, SL_E_FORMAT, "'%s' holds no memory events, so there is nothing to draw",
+                       trace->path);
+    size_t position = device_position(trace, device->device);
+    SL_TRY(sl_view_owner_init(&drawn->owner, trace, err));
+    SL_TRY(sl_replay_new(trace, trace->devices.at[position], &drawn->replay, err));
+    *input = (sl_plot_input){.trace = trace,
+                             .replay = drawn->replay,
+                             .view = &drawn->owner.view,
+                             .steps = &drawn->owner.view.steps[position]};
+    return SL_OK;
+}
+
+static sl_status write_picture(const sl_opts *opts, const sl_plot_options *options,
+                               const sl_report *report, const drawn_inputs *drawn, sl_error *err) {
+    sl_file_out out;
+    SL_TRY(sl_file_out_open(&out, sl_opts_text(opts, "output"), err));
+    sl_status status = sl_plot_write(options, report, drawn->inputs, drawn->cnt, out.stream, err);
+    if (status < 0) {
+        sl_file_out_abandon(&out);
+        return status;
+    }
+    return sl_file_out_commit(&out, err);
+}
+
+static sl_status prepare_all(drawn_inputs *drawn, const sl_inputs *inputs, const sl_report *report,
+                             sl_error *err) {
+    drawn->at = calloc(inputs->traces.cnt, sizeof *drawn->at);
+    drawn->inputs = calloc(inputs->traces.cnt, sizeof *drawn->inputs);
+    if (!drawn->at || !drawn->inputs)
+        return sl_fail(err, SL_E_NOMEM, "out of memory for the inputs");
+    for (; drawn->cnt < inputs->traces.cnt; drawn->cnt++)
+        SL_TRY(prepare(&drawn->at[drawn->cnt], &drawn->inputs[drawn->cnt],
+                       inputs->traces.at[drawn->cnt], report, err));
+    return SL_OK;
+}
+
+static void fini_all(drawn_inputs *drawn, size_t cnt) {
+    for (size_t i = 0; drawn->at && i < cnt; i++) {
+        sl_replay_free(drawn->at[i].replay);
+        sl_view_owner_fini(&drawn->at[i].owner);
+    }
+    free(drawn->at);
+    free(drawn->inputs);
+}
+
+static sl_status draw(const sl_opts *opts, const sl_plot_options *options, const sl_inputs *inputs,
+                      sl_error *err) {
+    sl_device_choice choice = sl_shared_device(opts);
+    sl_analysis_options analysis = {.has_device = choice.is_one, .device = choice.device};
+    drawn_inputs drawn = {0};
+    sl_report *report;
+    SL_TRY(sl_cli_analyze(inputs, &analysis, &report, err));
+    sl_status status = prepare_all(&drawn, inputs, report, err);
+    if (status == SL_OK)
+        status = write_picture(opts, options, report, &drawn, err);
+    fini_all(&drawn, inputs->traces.cnt);
+    sl_report_free(report);
+    return status;
+}
+
+static int run(const sl_opts *opts, sl_error *err) {
+    sl_plot_options options;
+    sl_inputs inputs;
+    SL_TRY(read_options(opts, &options, err));
+    SL_TRY(sl_inputs_load(&inputs, opts->operands.at, opts->operands.cnt, err));
+    /* A run folder is as many inputs as it has recordings. */
+    if (!sl_opts_is_given(opts, "kind") && inputs.traces.cnt > 1)
+        options.kind = SL_PLOT_RANKS;
+    sl_status status = sl_plot_check_inputs(options.kind, inputs.traces.cnt, err);
+    if (status == SL_OK)
+        status = draw(opts, &options, &inputs, err);
+    sl_inputs_fini(&inputs);
+    return status;
+}
+
+#define KIND_CHOICE(name, text, min, max, help, draw) "|" text
+#define KIND_HELP(name, text, min, max, help, draw)   " " text " (" help ");"
+
+static const sl_opt options[] = {
+    {.name = "output",
+     .short_name = 'o',
+     .type = SL_OPT_FILE,
+     .help = "the picture, as PNG or SVG by its name; it appears whole or not at all"},
+    {.name = "kind",
+     .short_name = 'k',
+     .type = SL_OPT_CHOICE,
+     .metavar = "KIND",
+     .choices = SL_PLOT_KIND_MAP(KIND_CHOICE) + 1,
+     .initial = "timeline",
+     .help = "what it shows:" SL_PLOT_KIND_MAP(KIND_HELP) " several inputs without a kind: ranks"},
+    {.name = "theme",
+     .type = SL_OPT_CHOICE,
+     .choices = "light|dark",
+     .initial = "light",
+     .help = "colours on white or on black"},
+    {.name = "size",
+     .type = SL_OPT_STRING,
+     .metavar = "WIDTHxHEIGHT",
+     .initial = "1200x600",
+     .help = "in pixels"},
+    SL_SHARED_DEVICE,
+    SL_SHARED_TOP("sites that are named; the rest is one, 24 at most (default: 8)"),
+};
+
+const sl_cmd sl_cmd_plot = {
+    .name = "plot",
+    .operands = "PATH...",
+    .operand_min = 1,
+    .operand_max = SL_OPERANDS_ANY,
+    .summary = "draw a run as a picture, PNG or SVG",
+    .description =
+        "The verdict is the title. A timeline stacks the live bytes by line of code at the highest "
+        "moment of each pixel, with the lowest as a line, so that no spike is lost; a long silence "
+        "takes a few pixels and is labelled. Without --device the one with the highest peak is "
+        "shown.\n\n"
+        "Drawn by cairo; a build without it says so and ends with 4. An input that lacks what a "
+        "kind shows ends with 3.",
+    .examples = "stormlog plot snap.pickle -o memory.png\n"
+                "stormlog plot snap.pickle --kind flame --theme dark -o flame.svg\n"
+                "stormlog plot rank0.pickle rank1.pickle -o ranks.png\n",
+    .options = options,
+    .option_cnt = SL_COUNT_OF(options),
+    .run = run,
+};

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* Several ranks side by side, from telemetry: files, or folders of them. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/files/file_atomic.h"
+#include "base/text/human.h"
+#include "cli/core/cmd_list.h"
+#include "cli/core/shared_options.h"
+#include "memprof/compat_report.h"
+#include "read/core/source.h"
+#include "read/core/source_bundle.h"
+#include "telemetry/telemetry_read.h"
+
+typedef SL_VEC(char *) path_list;
+
+static int compare_paths(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_data_file(const char *name) {
+    static const char *const ends[] = {".json",     ".jsonl",    ".csv",   ".json.gz",
+                                       ".json.zst", ".jsonl.gz", ".csv.gz"};
+    for (size_t i = 0; i < SL_COUNT_OF(ends); i++) {
+        size_t len = strlen(name), end = strlen(ends[i]);
+        if (len > end && strcmp(name + len - end, ends[i]) == 0 && name[0] != '.')
+            return true;
+    }
+    return false;
+}
+
+static sl_status add_path(path_list *list, const char *folder, const char *name, sl_error *err) {
+    char *path;
+    int len = folder ? asprintf(&path, "%s/%s", folder, name) : asprintf(&path, "%s", name);
+    if (len < 0)
+        return sl_fail(err, SL_E_NOMEM, "out of memory for a path");
+    if (sl_vec_push(list, path))
+        return SL_OK;
+    free(path);
+    return sl_fail(err, SL_E_NOMEM, "out of memory for a path");
+}
+
+/* A pipe may have such a name, too; opening it would wait for a writer. */
+static bool is_regular(int folder_fd, const char *name) {
+    struct stat info;
+    return fstatat(folder_fd, name, &info, 0) == 0 && S_ISREG(info.st_mode);
+}
+
+/* The telemetry files of a folder, one level deep, in order of their names. */
+static sl_status add_folder(path_list *list, const char *folder, sl_error *err) {
+    size_t first = list->cnt;
+    DIR *dir = opendir(folder);
+    sl_status status = SL_OK;
+    if (!dir)
+        return sl_fail_errno(err, SL_E_OPEN, "cannot read '%s'", folder);
+    for (struct dirent *entry; status == SL_OK && (entry = readdir(dir)) != NULL;)
+        if (is_data_file(entry->d_name) && is_regular(dirfd(dir), entry->d_name))
+            status = add_path(list, folder, entry->d_name, err);
+    closedir(dir);
+    if (status == SL_OK && list->cnt == first)
+        status =
+            sl_fail(err, SL_E_OPEN, "'%s' holds no telemetry file (.json, .jsonl, .csv)", folder);
+    if (list->cnt > first)
+        qsort(list->at + first, list->cnt - first, sizeof *list->at, compare_paths);
+    return status;
+}
+
+static sl_status collect(const sl_opts *opts, path_list *list, sl_error *err) {
+    for (size_t i = 0; i < opts->operands.cnt; i++) {
+        const char *path = opts->operands.at[i];
+        struct stat info;
+        bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+        if (is_folder && !sl_bundle_is(path))
+            SL_TRY(add_folder(list, path, err));
+        else
+            SL_TRY(add_path(list, NULL, path, err));
+    }
+    return SL_OK;
+}
+
+/* A bundle's events stand inside it. */
+static sl_status load_path(const char *path, sl_telemetry *set, bool skips_bad, sl_error *err) {
+    sl_tm_load_options options = {.skips_bad = skips_bad};
+    char events[2048];
+    if (!sl_bundle_is(path))
+        return sl_telemetry_load(path, &options, set, err);
+    options.convert.reads_bundle_names = true;
+    snprintf(events, sizeof events, "%s/events.json", path);
+    return sl_telemetry_load(events, &options, set, err);
+}
+
+/* Trackers that only note changes give no samples; their states are samples for our purpose. */
+static void take_states_as_samples(sl_telemetry *set) {
+    uint32_t sample = sl_strtab_intern(&set->strings, "sample", 6);
+    for (size_t i = 0; i < set->records.cnt; i++)
+        if (sl_tm_is_sample(sl_tm_text(set, set->records.at[i].event_type)))
+            return;
+    for (size_t i = 0; sample != SL_STR_NONE && i < set->records.cnt; i++)
+        set->records.at[i].event_type = sample;
+}
+
+static void print_table(FILE *to, const sl_ranks *ranks) {
+    char first[SL_HUMAN_CAP], last[SL_HUMAN_CAP], peak[SL_HUMAN_CAP];
+    fprintf(to, "%6s %9s %12s %12s %12s %14s\n", "rank", "samples", "first", "last", "peak",
+            "starts after");
+    for (size_t i = 0; i < ranks->rows.cnt; i++) {
+        const sl_rank_row *r = &ranks->rows.at[i];
+        fprintf(to, "%6d %9zu %12s %12s %12s %11.3f ms\n", r->rank, r->sample_cnt,
+                sl_human_bytes(first, (uint64_t)r->first_used_bytes),
+                sl_human_bytes(last, (uint64_t)r->last_used_bytes),
+                sl_human_bytes(peak, (uint64_t)r->peak_used_bytes), (double)r->offset_ns / 1e6);
+    }
+    putc('\n', to);
+}
+
+static sl_status write_answer(const sl_opts *opts, const sl_ranks *ranks, sl_error *err) {
+    sl_file_out out;
+    sl_status status = SL_OK;
+    SL_TRY(sl_file_out_open(&out, sl_opts_text(opts, "output"), err));
+    if (strcmp(sl_opts_text(opts, "format"), "json") == 0) {
+        sl_json_out json;
+        sl_json_init(&json, out.stream, 2);
+        sl_compat_ranks_json(&json, ranks);
+        status = sl_json_finish(&json, err);
+    } else {
+        print_table(out.stream, ranks);
+        sl_compat_ranks_text(out.stream, ranks);
+    }
+    if (status < 0) {
+        sl_file_out_abandon(&out);
+        return status;
+    }
+    return sl_file_out_commit(&out, err);
+}
+
+static sl_status compare(const sl_opts *opts, sl_telemetry *set, const path_list *paths,
+                         sl_error *err) {
+    sl_ranks *ranks;
+    for (size_t i = 0; i < paths->cnt; i++)
+        SL_TRY(load_path(paths->at[i], set, sl_opts_flag(opts, "skip-bad"), err));
+    take_states_as_samples(set);
+    SL_TRY(sl_ranks_new(set, &ranks, err));
+    sl_status status = write_answer(opts, ranks, err);
+    sl_ranks_free(ranks);
+    return status;
+}
+
+static int run(const sl_opts *opts, sl_error *err) {
+    path_list paths = {0};
+    sl_telemetry *set = sl_telemetry_new();
+    sl_status status = set ? collect(opts, &paths, err)
+                           : sl_fail(err, SL_E_NOMEM, "out of memory for the records");
+    if (status == SL_OK)
+        status = compare(opts, set, &paths, err);
+    for (size_t i = 0; i < paths.cnt; i++)
+        free(paths.at[i]);
+    sl_vec_free(&paths);
+    sl_telemetry_free(set);
+    return status;
+}
+
+static const sl_opt options[] = {
+    {.name = "format",
+     .short_name = 'f',
+     .type = SL_OPT_CHOICE,
+     .choices = "txt|json",
+     .initial = "txt",
+     .help = "for people or for programs"},
+    SL_SHARED_OUTPUT,
+    {.name = "skip-bad", .type = SL_OPT_FLAG, .help = "leave bad records out"},
+};
+
+const sl_cmd sl_cmd_ranks = {
+    .name = "ranks",
+    .operands = "PATH...",
+    .operand_min = 1,
+    .operand_max = SL_OPERANDS_ANY,
+    .summary = "several ranks side by side, and which grew first",
+    .description =
+        "PATH is a telemetry file (JSON, JSON lines, CSV), an OOM bundle, or a folder of them. The "
+        "ranks are put on one time axis by their first samples. A rank is suspect when its memory "
+        "rose by 64 MiB or a tenth of its peak before, or together with, the second one. Missing "
+        "ranks are named.",
+    .examples = "stormlog ranks rank0.json rank1.json\n"
+                "stormlog ranks runs/telemetry --format json\n",
+    .options = options,
+    .option_cnt = SL_COUNT_OF(options),
+    .run = run,
+};

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The inputs a command was given, loaded, with a progress line on a terminal. */
+#ifndef SL_INPUTS_H
+#define SL_INPUTS_H
+
+#include "base/core/opt_value.h"
+#include "base/core/vec.h"
+#include "model/trace.h"
+
+typedef struct sl_inputs {
+    SL_VEC(sl_trace *) traces; /* owned */
+    bool skips_bad;            /* bad telemetry records are left out, counted in a note */
+} sl_inputs;
+
+sl_status sl_inputs_load(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err);
+/* The same, leaving bad telemetry records out. */
+sl_status sl_inputs_load_skipping(sl_inputs *inputs, const char *const *paths, size_t cnt,
+                                  sl_error *err);
+void sl_inputs_fini(sl_inputs *inputs);
+
+/* A device to work on: `device`, or all. */
+typedef struct sl_device_choice {
+    bool is_one;
+    int device;
+} sl_device_choice;
+
+/* SL_OK when the trace has the chosen device; SL_E_USAGE with the list of those it has. */
+sl_status sl_inputs_check_device(const sl_trace *trace, sl_device_choice choice, sl_error *err);
+
+/* A moment in the trace's own clock. "peak" is that of the device with the highest one. */
+sl_status sl_inputs_resolve_time(const sl_trace *trace, sl_device_choice choice, sl_opt_time moment,
+                                 int64_t *us, sl_error *err);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/core/recordings.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/core/cli.h"
+#include "read/core/source_bundle.h"
+
+bool sl_recordings_is_name(const char *name) {
+    static const char end[] = ".slog";
+    size_t len = strlen(name);
+    return len > strlen(end) && strcmp(name + len - strlen(end), end) == 0;
+}
+
+/* A pipe, a device or a folder may have such a name, too; opening a pipe would wait for a writer. */
+bool sl_recordings_is_file(int folder_fd, const char *name) {
+    struct stat info;
+    return sl_recordings_is_name(name) && fstatat(folder_fd, name, &info, 0) == 0 &&
+           S_ISREG(info.st_mode);
+}
+
+static bool is_recording(const char *path) {
+    return sl_recordings_is_file(AT_FDCWD, path);
+}
+
+static sl_status no_memory(sl_error *err) {
+    return sl_fail(err, SL_E_NOMEM, "out of memory for a path");
+}
+
+static sl_status add_owned(sl_recordings *list, char *path, sl_error *err) {
+    if (path && sl_vec_push(&list->paths, path))
+        return SL_OK;
+    free(path);
+    return no_memory(err);
+}
+
+/* Those entries of the folder that the test takes. */
+static sl_status add_entries(sl_recordings *list, const char *folder, DIR *dir,
+                             bool (*takes)(const char *path), sl_error *err) {
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        char *path = NULL;
+        if (entry->d_name[0] == '.') /* also bundles that are being written */
+            continue;
+        if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
+            return no_memory(err);
+        if (!takes(path)) {
+            if (takes == is_recording && sl_recordings_is_name(path))
+                sl_cli_complain("'%s' is not a regular file; skipped", path);
+            free(path);
+        } else
+            SL_TRY(add_owned(list, path, err));
+    }
+    return SL_OK;
+}
+
+static int compare_paths(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static sl_status list_folder(sl_recordings *list, const char *folder, sl_error *err) {
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return sl_fail_errno(err, SL_E_READ, "cannot read the folder '%s'", folder);
+    sl_status status = add_entries(list, folder, dir, is_recording, err);
+    if (status == SL_OK && list->paths.cnt == 0) {
+        rewinddir(dir);
+        status = add_entries(list, folder, dir, sl_bundle_is, err);
+    }
+    closedir(dir);
+    if (status == SL_OK && list->paths.cnt == 0)
+        return sl_fail(err, SL_E_OPEN,
+                       "cannot read '%s': it is a folder without recordings (*.slog); name a file",
+                       folder);
+    if (list->paths.cnt > 1)
+        qsort(list->paths.at, list->paths.cnt, sizeof *list->paths.at, compare_paths);
+    return status;
+}
+
+sl_status sl_recordings_find(sl_recordings *list, const char *path, sl_error *err) {
+    struct stat info;
+    *list = (sl_recordings){.is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
+                                         !sl_bundle_is(path)};
+    sl_status status =
+        list->is_folder ? list_folder(list, path, err) : add_owned(list, strdup(path), err);
+    if (status < 0)
+        sl_recordings_fini(list);
+    return status;
+}
+
+void sl_recordings_fini(sl_recordings *list) {
+    for (size_t i = 0; i < list->paths.cnt; i++)
+        free(list->paths.at[i]);
+    sl_vec_free(&list->paths);
+}
+
+sl_status sl_recordings_one(const sl_recordings *list, const char *path, const char **one,
+                            sl_error *err) {
+    char names[200] = "";
+    size_t used = 0;
+    *one = list->paths.at[0];
+    if (list->paths.cnt == 1)
+        return SL_OK;
+    for (size_t i = 0; i < list->paths.cnt && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                 strrchr(list->paths.at[i], '/') + 1);
+    return sl_fail(err, SL_E_USAGE, "'%s' holds %zu recordings; name one of them: %s%s", path,
+                   list->paths.cnt, names, used < sizeof names ? "" : "...");
+}

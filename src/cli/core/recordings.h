@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* What a path of the command line stands for: a file or a bundle by itself, or a run folder with one
+ * recording for each process. */
+#ifndef SL_RECORDINGS_H
+#define SL_RECORDINGS_H
+
+#include "base/core/status.h"
+#include "base/core/vec.h"
+
+typedef struct sl_recordings {
+    SL_VEC(char *) paths; /* owned texts, by name */
+    bool is_folder;       /* the path was a folder that holds them */
+} sl_recordings;
+
+/* The path itself, or the recordings (*.slog) of a folder; bundles where it has no recording.
+ * SL_E_OPEN for a folder without either. What a file holds is not looked at. */
+sl_status sl_recordings_find(sl_recordings *list, const char *path, sl_error *err);
+void sl_recordings_fini(sl_recordings *list);
+
+/* For what takes one: SL_E_USAGE with their names when there are several. */
+sl_status sl_recordings_one(const sl_recordings *list, const char *path, const char **one,
+                            sl_error *err);
+
+/* True for "python3-4711.slog". */
+bool sl_recordings_is_name(const char *name);
+
+/* The same, and it is a regular file (or a link to one). A scan of a folder asks this. */
+bool sl_recordings_is_file(int folder_fd, const char *name);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Options that several commands have, word for word the same in each, and what they mean. */
+#ifndef SL_SHARED_OPTIONS_H
+#define SL_SHARED_OPTIONS_H
+
+#include "base/core/options.h"
+#include "cli/core/inputs.h"
+
+#define SL_SHARED_OUTPUT                                                                       \
+    {                                                                                          \
+        .name = "output", .short_name = 'o', .type = SL_OPT_FILE,                              \
+        .help = "write to FILE, which appears whole or not at all, instead of standard output" \
+    }
+
+#define SL_SHARED_DEVICE                                                                  \
+    {                                                                                     \
+        .name = "device", .short_name = 'd', .type = SL_OPT_INT, .min = -1, .max = 65535, \
+        .help = "only this device; -1 is host memory"                                     \
+    }
+
+#define SL_SHARED_SINCE                                                                          \
+    {                                                                                            \
+        .name = "since", .type = SL_OPT_TIME,                                                    \
+        .help = "from this moment on: 90s (after the start), -10s (before the end), peak, or a " \
+                "time_us of the JSON report"                                                     \
+    }
+
+#define SL_SHARED_UNTIL \
+    { .name = "until", .type = SL_OPT_TIME, .help = "up to this moment, written likewise" }
+
+#define SL_SHARED_TOP(what) \
+    { .name = "top", .short_name = 'n', .type = SL_OPT_INT, .min = 1, .max = 100000, .help = what }
+
+#define SL_SHARED_FILTER                                                                           \
+    {                                                                                              \
+        .name = "filter", .type = SL_OPT_STRING, .metavar = "REGEX",                               \
+        .help = "only sites whose \"file:line function\" matches this extended regular expression" \
+    }
+
+#define SL_SHARED_GROUP_BY                                            \
+    {                                                                 \
+        .name = "group-by", .short_name = 'g', .type = SL_OPT_CHOICE, \
+        .choices = "line|function|file|stack", .initial = "line",     \
+        .help = "what counts as one place"                            \
+    }
+
+/* Of a command that has SL_SHARED_DEVICE. */
+sl_device_choice sl_shared_device(const sl_opts *opts);
+
+/* A part of the recording, in the trace's own clock. */
+typedef struct sl_window {
+    bool has_since, has_until;
+    int64_t since_us, until_us;
+} sl_window;
+
+/* Of a command that has since and until. */
+sl_status sl_shared_window(const sl_opts *opts, const sl_trace *trace, sl_window *window,
+                           sl_error *err);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/run/run_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/files/file_rights.h"
+#include "cli/core/recordings.h"
+
+#define LATEST SL_RUNS_FOLDER "/latest"
+
+/* What a recording takes at its first event, rounded up: its sections' first records, and 8 MiB of
+ * its ring. */
+#define FIRST_BYTES (24 << 20)
+
+static size_t count_recordings(const char *path) {
+    DIR *dir = opendir(path);
+    size_t cnt = 0;
+    if (!dir)
+        return 0;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        cnt += sl_recordings_is_file(dirfd(dir), entry->d_name);
+    closedir(dir);
+    return cnt;
+}
+
+/* mkdir for one part; a folder that is there is fine, whatever mkdir said (a disk that is read-only
+ * says so before it looks). */
+static sl_status make_part(const char *part, mode_t mode, bool *is_made, sl_error *err) {
+    struct stat info;
+    *is_made = mkdir(part, mode) == 0;
+    int failed = errno;
+    if (*is_made)
+        return SL_OK;
+    bool is_there = stat(part, &info) == 0;
+    errno = failed;
+    if (is_there && S_ISDIR(info.st_mode))
+        return SL_OK;
+    if (is_there)
+        return sl_fail(err, SL_E_WRITE, "cannot record into '%s': it is not a folder", part);
+    return sl_fail_errno(err, SL_E_WRITE, "cannot make the folder '%s'", part);
+}
+
+/* mkdir -p; the folder itself is private. *is_made: the last part was not there before. */
+static sl_status make_folders(const char *path, bool *is_made, sl_error *err) {
+    char part[SL_RUN_PATH_CAP];
+    bool is_new;
+    snprintf(part, sizeof part, "%s", path);
+    for (char *at = part + 1; *at; at++)
+        if (*at == '/' && at[1] && at[1] != '/') {
+            *at = '\0';
+            if (make_part(part, 0777, &is_new, err) < 0)
+                return sl_error_prefix(err, "cannot make the folder '%s'", path);
+            *at = '/';
+        }
+    return make_part(part, sl_share_folder_mode(), is_made, err);
+}
+
+/* Two runs within a second get a count after the time. */
+static sl_status make_default(sl_run_folder *folder, const char *name, sl_error *err) {
+    char stamp[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+    for (unsigned attempt = 0; attempt < 100 && !folder->is_made; attempt++) {
+        char suffix[16] = "";
+        if (attempt)
+            snprintf(suffix, sizeof suffix, ".%u", attempt);
+        snprintf(folder->path, sizeof folder->path, SL_RUNS_FOLDER "/%s-%s%s", stamp, name, suffix);
+        SL_TRY(make_folders(folder->path, &folder->is_made, err));
+    }
+    return SL_OK;
+}
+
+/* Whoever has a file or a folder of this name keeps it. */
+static bool is_latest_ours(void) {
+    struct stat info;
+    return lstat(LATEST, &info) != 0 || S_ISLNK(info.st_mode);
+}
+
+/* By renaming, so that there is a `latest` at every moment. A shortcut is a convenience: a failure
+ * (no links on this disk) is not worth a message. */
+static void point_latest_to(const char *target) {
+    char temp[sizeof LATEST + 32];
+    if (!is_latest_ours())
+        return;
+    if (!target[0]) {
+        unlink(LATEST);
+        return;
+    }
+    snprintf(temp, sizeof temp, SL_RUNS_FOLDER "/.latest-%d", (int)getpid());
+    unlink(temp); /* of a process of the same number that was killed */
+    if (symlink(target, temp) == 0 && rename(temp, LATEST) != 0)
+        unlink(temp);
+}
+
+static void set_latest(sl_run_folder *folder) {
+    ssize_t len = readlink(LATEST, folder->latest_before, sizeof folder->latest_before - 1);
+    folder->latest_before[len > 0 ? len : 0] = '\0';
+    point_latest_to(folder->path + strlen(SL_RUNS_FOLDER "/"));
+}
+
+/* realpath wants PATH_MAX bytes of room, whatever the path; full_path is smaller. */
+static sl_status resolve(sl_run_folder *folder, sl_error *err) {
+    char *full = realpath(folder->path, NULL);
+    if (!full)
+        return sl_fail_errno(err, SL_E_WRITE, "cannot use the folder '%s'", folder->path);
+    bool fits = strlen(full) < sizeof folder->full_path;
+    if (fits)
+        strcpy(folder->full_path, full);
+    free(full);
+    return fits ? SL_OK
+                : sl_fail(err, SL_E_USAGE, "the full name of '%s' is too long", folder->path);
+}
+
+sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
+                             sl_error *err) {
+    *folder = (sl_run_folder){.is_default = !wanted, .started = time(NULL)};
+    SL_TRY(sl_place_check(wanted ? wanted : SL_RUNS_FOLDER, err));
+    if (!wanted)
+        SL_TRY(make_default(folder, name, err));
+    else {
+        if (strlen(wanted) >= sizeof folder->path - 64)
+            return sl_fail(err, SL_E_USAGE, "the folder's name is too long (%zu bytes)",
+                           strlen(wanted));
+        strcpy(folder->path, wanted);
+        SL_TRY(make_folders(wanted, &folder->is_made, err));
+    }
+    SL_TRY(resolve(folder, err));
+    if (access(folder->path, W_OK | X_OK) != 0)
+        return sl_fail_errno(err, SL_E_WRITE, "cannot write into the folder '%s'", folder->path);
+    folder->recording_cnt_before = count_recordings(folder->path);
+    if (folder->is_default)
+        set_latest(folder);
+    return SL_OK;
+}
+
+size_t sl_run_folder_count_new(const sl_run_folder *folder) {
+    size_t now = count_recordings(folder->full_path);
+    return now > folder->recording_cnt_before ? now - folder->recording_cnt_before : 0;
+}
+
+sl_status sl_run_folder_try(const sl_run_folder *folder, sl_error *err) {
+    char path[SL_RUN_PATH_CAP + 32];
+    snprintf(path, sizeof path, "%s/.stormlog-XXXXXX", folder->full_path);
+    int fd = sl_temp_create(path, 0600);
+    if (fd < 0 && errno == ENOENT)
+        return sl_fail(err, SL_E_WRITE, "the folder '%s' was removed during the run", folder->path);
+    int failed = fd < 0 || fallocate(fd, 0, 0, FIRST_BYTES) != 0 ? errno : 0;
+    if (fd >= 0) {
+        close(fd);
+        unlink(path);
+    }
+    errno = failed;
+    /* What this file system does not offer says nothing about the run. */
+    if (failed == 0 || failed == EOPNOTSUPP || failed == EINVAL || failed == EMFILE)
+        return SL_OK;
+    return sl_fail_errno(err, SL_E_WRITE, "cannot write into the folder '%s'", folder->path);
+}
+
+void sl_run_folder_discard(const sl_run_folder *folder) {
+    if (!folder->is_made || rmdir(folder->full_path) != 0)
+        return;
+    if (!folder->is_default)
+        return;
+    point_latest_to(folder->latest_before);
+    rmdir(SL_RUNS_FOLDER); /* succeeds only when it is empty */
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The script of `python [options] script.py`, or of `torchrun ... script.py`. */
+static const char *find_script(int argc, const char *const *argv) {
+    for (int i = 1; i < argc; i++) {
+        size_t len = strlen(argv[i]);
+        if (argv[i][0] != '-' && len > 3 && strcmp(argv[i] + len - 3, ".py") == 0)
+            return argv[i];
+    }
+    return NULL;
+}
+
+void sl_run_folder_name(char buf[64], int argc, const char *const *argv) {
+    const char *script = find_script(argc, argv);
+    snprintf(buf, 64, "%s", base_name(script ? script : argv[0]));
+    size_t len = strlen(buf);
+    if (script && len > 3 && strcmp(buf + len - 3, ".py") == 0)
+        buf[len - 3] = '\0';
+    for (char *at = buf; *at; at++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", *at))
+            *at = '_';
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The folder a run records into: its name, the `latest` shortcut beside it, and the tidying up when
+ * nothing was recorded. */
+#ifndef SL_RUN_FOLDER_H
+#define SL_RUN_FOLDER_H
+
+#include <time.h>
+
+#include "base/core/status.h"
+#include "cli/run/run_target.h"
+
+#define SL_RUNS_FOLDER "stormlog-runs"
+
+typedef struct sl_run_folder {
+    char path[SL_RUN_PATH_CAP];          /* as shown to the user */
+    char full_path[SL_RUN_PATH_CAP];     /* absolute, for processes that change their folder */
+    char latest_before[SL_RUN_PATH_CAP]; /* what `latest` pointed to; "" = it was not there */
+    bool is_default;                     /* in SL_RUNS_FOLDER; has a `latest` */
+    bool is_made;                        /* did not exist before */
+    size_t recording_cnt_before;
+    time_t started;
+} sl_run_folder;
+
+/* Makes the folder, for its owner only unless STORMLOG_SHARE is set. `wanted` is the user's choice
+ * or NULL for stormlog-runs/<UTC time>-<name>. SL_E_PERMISSION for a place that another user
+ * prepared in a folder such as /tmp. */
+sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
+                             sl_error *err);
+
+/* Recordings that this run added. */
+size_t sl_run_folder_count_new(const sl_run_folder *folder);
+
+/* Whether a recording could begin in the folder now; the reason when not: it was removed, the disk
+ * is full, it may not be written. Not under a limit for files: going beyond it is a signal. */
+sl_status sl_run_folder_try(const sl_run_folder *folder, sl_error *err);
+
+/* Removes what open made, if nothing was recorded there. */
+void sl_run_folder_discard(const sl_run_folder *folder);
+
+/* "train" for `python train.py`, else the command's own name; into buf. */
+void sl_run_folder_name(char buf[64], int argc, const char *const *argv);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/run/run_verdict.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analyze/analysis.h"
+#include "cli/core/inputs.h"
+#include "cli/core/recordings.h"
+
+/* Which of two verdicts to show: the more severe one, and of two equal ones the larger peak. */
+typedef struct weight {
+    int severity;
+    uint64_t peak_bytes;
+} weight;
+
+static weight weigh(const sl_report *report) {
+    weight found = {(int)report->verdict, 0};
+    for (size_t i = 0; i < report->devices.cnt; i++)
+        if (report->devices.at[i].peak_requested_bytes > found.peak_bytes)
+            found.peak_bytes = report->devices.at[i].peak_requested_bytes;
+    return found;
+}
+
+static bool is_heavier(weight a, weight b) {
+    return a.severity != b.severity ? a.severity > b.severity : a.peak_bytes > b.peak_bytes;
+}
+
+/* Judges one recording; false when it cannot be read. */
+static bool judge(const char *path, sl_run_verdict *verdict, weight *heaviest) {
+    sl_inputs inputs;
+    sl_report *report;
+    if (sl_inputs_load(&inputs, &path, 1, NULL) < 0)
+        return false;
+    bool is_judged = sl_analyze((const sl_trace *const *)inputs.traces.at, inputs.traces.cnt, NULL,
+                                &report, NULL) == SL_OK;
+    if (is_judged) {
+        weight found = weigh(report);
+        if (!verdict->path[0] || is_heavier(found, *heaviest)) {
+            *heaviest = found;
+            snprintf(verdict->path, sizeof verdict->path, "%s", path);
+            sl_words_verdict(verdict->sentence, report);
+        }
+        sl_report_free(report);
+    }
+    sl_inputs_fini(&inputs);
+    return is_judged;
+}
+
+static bool is_new_recording(const sl_run_folder *folder, const char *path) {
+    struct stat info;
+    return sl_recordings_is_name(path) && stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+           info.st_mtime >= folder->started;
+}
+
+void sl_run_verdict_find(sl_run_verdict *verdict, const sl_run_folder *folder) {
+    DIR *dir = opendir(folder->path);
+    weight heaviest = {0, 0};
+    *verdict = (sl_run_verdict){.unreadable_cnt = 0};
+    if (!dir)
+        return;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        char path[SL_RUN_PATH_CAP];
+        int used = snprintf(path, sizeof path, "%s/%s", folder->path, entry->d_name);
+        if (used > 0 && (size_t)used < sizeof path && is_new_recording(folder, path))
+            verdict->unreadable_cnt += !judge(path, verdict, &heaviest);
+    }
+    closedir(dir);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* `stormlog top`: what a recording shows at this moment, once or again and again. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text/term.h"
+#include "cli/core/cli.h"
+#include "cli/core/cmd_list.h"
+#include "cli/core/recordings.h"
+#include "cli/run/run_folder.h"
+#include "cli/top/top_frame.h"
+#include "cli/top/top_json.h"
+
+typedef SL_VEC(char *) path_list; /* owned texts */
+
+static void free_paths(path_list *list) {
+    for (size_t i = 0; i < list->cnt; i++)
+        free(list->at[i]);
+    sl_vec_free(list);
+}
+
+static int compare_paths(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static sl_status add_path(path_list *list, const char *folder, const char *name, sl_error *err) {
+    char *path = NULL;
+    if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0 || !sl_vec_push(list, path))
+        return sl_fail(err, SL_E_NOMEM, "out of host memory");
+    return SL_OK;
+}
+
+/* The recordings of a folder; of one process when pid_part ("-4711.") is given. */
+static sl_status list_folder(path_list *list, const char *folder, const char *pid_part,
+                             sl_error *err) {
+    DIR *dir = opendir(folder);
+    sl_status status = SL_OK;
+    if (!dir)
+        return sl_fail_errno(err, SL_E_OPEN, "cannot open '%s'", folder);
+    for (struct dirent *entry; status == SL_OK && (entry = readdir(dir));)
+        if (sl_recordings_is_file(dirfd(dir), entry->d_name) &&
+            (!pid_part || strstr(entry->d_name, pid_part)))
+            status = add_path(list, folder, entry->d_name, err);
+    closedir(dir);
+    if (status == SL_OK && list->cnt == 0)
+        return sl_fail(err, SL_E_OPEN, "there is no recording in '%s'", folder);
+    if (list->cnt)
+        qsort(list->at, list->cnt, sizeof list->at[0], compare_paths);
+    return status;
+}
+
+/* STORMLOG_DIR of a running process, as its environment was when it began. */
+static sl_status find_process_folder(const char *pid, char folder[SL_RUN_PATH_CAP], sl_error *err) {
+    static const char key[] = "STORMLOG_DIR=";
+    char path[64], *line = NULL;
+    size_t cap = 0;
+    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return sl_fail_errno(err, SL_E_OPEN, "no process %s", pid);
+    folder[0] = '\0';
+    while (getdelim(&line, &cap, '\0', file) > 0)
+        if (strncmp(line, key, strlen(key)) == 0)
+            snprintf(folder, SL_RUN_PATH_CAP, "%s", line + strlen(key));
+    free(line);
+    fclose(file);
+    if (!folder[0])
+        return sl_fail(err, SL_E_OPEN, "process %s was not started by 'stormlog run'", pid);
+    return SL_OK;
+}
+
+static sl_status list_process(path_list *list, const char *pid, sl_error *err) {
+    char folder[SL_RUN_PATH_CAP], part[32];
+    SL_TRY(find_process_folder(pid, folder, err));
+    snprintf(part, sizeof part, "-%.20s.", pid);
+    return list_folder(list, folder, part, err);
+}
+
+static sl_status list_recordings(path_list *list, const char *what, sl_error *err) {
+    struct stat info;
+    if (stat(what, &info) == 0)
+        return S_ISDIR(info.st_mode) ? list_folder(list, what, NULL, err)
+                                     : add_path(list, "", what, err);
+    if (*what && strspn(what, "0123456789") == strlen(what))
+        return list_process(list, what, err);
+    return sl_fail_errno(err, SL_E_OPEN, "cannot open '%s'", what);
+}
+
+/* Prints all of them; *is_live: at least one is still being written. */
+static sl_status print_all(const path_list *list, const sl_top_options *options, bool *is_live,
+                           sl_error *err) {
+    *is_live = false;
+    for (size_t i = 0; i < list->cnt; i++) {
+        sl_log_reader *reader;
+        sl_status status = sl_log_open(list->at[i], &reader, err);
+        if (status == SL_OK) {
+            *is_live |= sl_log_get_ending(reader) == SL_LOG_LIVE;
+            if (i)
+                putchar('\n');
+            status = sl_top_print(reader, options, stdout, err);
+            sl_log_reader_close(reader);
+        }
+        if (status < 0)
+            return sl_error_prefix(err, "cannot read '%s'", list->at[i]);
+    }
+    return SL_OK;
+}
+
+/* One array, an object for each recording. */
+static sl_status print_json(const path_list *list, sl_error *err) {
+    sl_json_out json;
+    sl_json_init(&json, stdout, 2);
+    sl_json_begin_array(&json);
+    for (size_t i = 0; i < list->cnt; i++) {
+        sl_log_reader *reader;
+        sl_status status = sl_log_open(list->at[i], &reader, err);
+        if (status == SL_OK) {
+            status = sl_top_write_json(&json, reader, list->at[i], err);
+            sl_log_reader_close(reader);
+        }
+        if (status < 0)
+            return sl_error_prefix(err, "cannot read '%s'", list->at[i]);
+    }
+    sl_json_end_array(&json);
+    return sl_json_finish(&json, err);
+}
+
+static sl_status follow(const path_list *list, const sl_top_options *options, int64_t interval_us,
+                        sl_error *err) {
+    struct timespec pause = {interval_us / 1000000, interval_us % 1000000 * 1000};
+    for (bool is_live = true; is_live;) {
+        fputs("\033[H\033[J", stdout);
+        SL_TRY(print_all(list, options, &is_live, err));
+        fflush(stdout);
+        if (is_live)
+            nanosleep(&pause, NULL);
+    }
+    return SL_OK;
+}
+
+static int run(const sl_opts *opts, sl_error *err) {
+    const char *what = opts->operands.cnt ? opts->operands.at[0] : SL_RUNS_FOLDER "/latest";
+    sl_top_options options = {.line_cnt = (size_t)sl_opts_number(opts, "top"),
+                              .has_color = sl_term_has_color(stdout)};
+    path_list list = {0};
+    bool is_live;
+    sl_status status = list_recordings(&list, what, err);
+    if (status == SL_OK && strcmp(sl_opts_text(opts, "format"), "json") == 0)
+        status = print_json(&list, err);
+    else if (status == SL_OK && (sl_opts_flag(opts, "once") || !isatty(STDOUT_FILENO)))
+        status = print_all(&list, &options, &is_live, err);
+    else if (status == SL_OK)
+        status = follow(&list, &options, sl_opts_number(opts, "interval"), err);
+    free_paths(&list);
+    return status;
+}
+
+static const sl_opt options[] = {
+    {.name = "once",
+     .type = SL_OPT_FLAG,
+     .help = "print one picture and stop; this is so by itself where the output is no terminal"},
+    {.name = "format",
+     .short_name = 'f',
+     .type = SL_OPT_CHOICE,
+     .choices = "txt|json",
+     .initial = "txt",
+     .help =
+         "for people, or once for programs: the rows of each device in bytes, null what was not "
+         "measured"},
+    {.name = "interval",
+     .type = SL_OPT_DURATION,
+     .initial = "1s",
+     .help = "time between two pictures"},
+    {.name = "top",
+     .type = SL_OPT_INT,
+     .initial = "10",
+     .min = 0,
+     .max = 1000,
+     .help = "lines of code listed for each device"},
+};
+
+const sl_cmd sl_cmd_top = {
+    .name = "top",
+    .operands = "[DIR|FILE|PID]",
+    .operand_min = 0,
+    .operand_max = 1,
+    .summary = "show what a running or finished recording holds, and where",
+    .description =
+        "Without an argument the latest run of this folder. For each process: what every device "
+        "holds and by whom, and the lines of code with the most live memory. A figure that was not "
+        "measured is called unknown. On a terminal the picture is drawn again until the recorded "
+        "processes have ended.",
+    .examples = "stormlog top --once\n"
+                "stormlog top 4711\n",
+    .options = options,
+    .option_cnt = SL_COUNT_OF(options),
+    .run = run,
+};

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/top/top_frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text/human.h"
+#include "base/text/term.h"
+#include "cli/top/top_ledger.h"
+#include "read/torch/native_name.h"
+#include "run/lines/user_line.h"
+
+#define LINE_CAP 512
+
+/* A line of code and what is live through it. */
+typedef struct holder {
+    char text[LINE_CAP];
+    uint64_t bytes, blocks;
+} holder;
+
+typedef SL_VEC(holder) holders;
+
+typedef struct picture {
+    sl_log_reader *reader; /* borrowed */
+    sl_log_tables tables;
+    sl_log_counters counters;
+    sl_log_marks marks;
+    sl_log_ooms ooms;
+    sl_log_alerts alerts;
+    sl_slog_facts *facts; /* owned */
+    const sl_top_options *options;
+    FILE *to;
+} picture;
+
+/* --- The user's line of a stack --------------------------------------------------------------- */
+
+static void put_frame(char text[LINE_CAP], const sl_log_reader *reader, const sl_fmt_frame *frame) {
+    sl_str file = sl_log_get_string(reader, frame->file);
+    sl_str function = sl_log_get_string(reader, frame->function);
+    const size_t shown = 44; /* the end of a path says more than its front */
+    bool is_cut = file.len > shown;
+    char line[16] = "", name[SL_NATIVE_NAME_CAP];
+    if (frame->line)
+        snprintf(line, sizeof line, ":%u", frame->line);
+    if (frame->kind == SL_FRAME_NATIVE)
+        function = sl_native_name(function, name);
+    snprintf(text, LINE_CAP, "%s%.*s%s in %.*s", is_cut ? "..." : "",
+             (int)(is_cut ? shown : file.len), file.ptr + (is_cut ? file.len - shown : 0), line,
+             (int)(function.len < 100 ? function.len : 100), function.ptr);
+}
+
+/* The innermost of the frames that are most the user's. */
+static void find_line(char text[LINE_CAP], const sl_log_reader *reader, uint32_t stack) {
+    sl_fmt_frame frame, best = {0};
+    uint32_t at = stack, caller;
+    int best_owner = -1;
+    for (; best_owner < SL_OWNER_NAMELESS && sl_log_get_frame(reader, at, &frame, &caller);
+         at = caller) {
+        sl_str file = sl_log_get_string(reader, frame.file);
+        sl_str function = sl_log_get_string(reader, frame.function);
+        int owner = sl_frame_classify(file, function).owner;
+        if (owner <= best_owner)
+            continue;
+        best = frame;
+        best_owner = owner;
+    }
+    if (stack)
+        put_frame(text, reader, &best);
+    else
+        snprintf(text, LINE_CAP, "(no Python stack)");
+}
+
+static int compare_holders(const void *a, const void *b) {
+    const holder *x = a, *y = b;
+    return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+}
+
+/* Adds a site to the holder of its line; false when memory ran out. */
+static bool add_site(holders *list, const sl_log_reader *reader, const sl_log_site *site) {
+    holder row = {.bytes = site->live_bytes, .blocks = site->live_cnt};
+    find_line(row.text, reader, site->stack);
+    for (size_t i = 0; i < list->cnt; i++)
+        if (strcmp(list->at[i].text, row.text) == 0) {
+            list->at[i].bytes += row.bytes;
+            list->at[i].blocks += row.blocks;
+            return true;
+        }
+    return sl_vec_push(list, row);
+}
+
+static void print_holders(const picture *p, int device) {
+    holders list = {0};
+    bool has_room = true;
+    char bytes[SL_HUMAN_CAP], blocks[SL_HUMAN_CAP];
+    for (size_t i = 0; i < p->tables.sites.cnt && has_room; i++) {
+        const sl_log_site *site = &p->tables.sites.at[i];
+        if (site->domain == SL_DOMAIN_BLOCK && site->device == device && site->live_bytes)
+            has_room = add_site(&list, p->reader, site);
+    }
+    if (list.cnt)
+        qsort(list.at, list.cnt, sizeof list.at[0], compare_holders);
+    for (size_t i = 0; i < list.cnt && i < p->options->line_cnt; i++)
+        sl_term_printf(p->to, "  %10s %10s  %s\n", sl_human_bytes(bytes, list.at[i].bytes),
+                       sl_human_count(blocks, list.at[i].blocks), list.at[i].text);
+    sl_vec_free(&list);
+}
+
+/* --- Devices ------------------------------------------------------------------------------------ */
+
+static void print_row(const picture *p, const char *name, sl_maybe_u64 value) {
+    char bytes[SL_HUMAN_CAP];
+    sl_term_printf(p->to, "  %10s  %s\n",
+                   value.known ? sl_human_bytes(bytes, value.value) : "unknown", name);
+}
+
+/* A library or a tag that holds nothing is no row. */
+static bool is_empty(const sl_ledger_row *row) {
+    return (row->kind == SL_LEDGER_LIBRARY || row->has_tag) && row->bytes.known &&
+           row->bytes.value == 0;
+}
+
+static void print_ledger(const picture *p, int device) {
+    sl_top_ledger ledger;
+    char used[SL_HUMAN_CAP], total[SL_HUMAN_CAP], label[SL_LEDGER_LABEL_CAP];
+    if (!sl_top_ledger_fill(&ledger, device, &p->tables, &p->counters, p->reader, p->facts))
+        fputs("  out of memory for the ledger\n", p->to);
+    const sl_ledger_figures *figures = &ledger.figures;
+    if (figures->card_used.known && figures->card_total.known)
+        fprintf(p->to, "  %10s  of %s in use on the card\n",
+                sl_human_bytes(used, figures->card_used.value),
+                sl_human_bytes(total, figures->card_total.value));
+    for (size_t i = 0; i < ledger.rows.cnt; i++)
+        if (!is_empty(&ledger.rows.at[i]))
+            print_row(p, sl_ledger_label(label, &ledger.rows.at[i]), ledger.rows.at[i].bytes);
+    sl_top_ledger_fini(&ledger);
+}
+
+static void print_host(const picture *p) {
+    static const struct {
+        uint32_t kind;
+        const char *name;
+    } rows[] = {{SL_COUNTER_ALLOCATED, "tensors"},
+                {SL_COUNTER_HOST_RSS, "resident in this process"},
+                {SL_COUNTER_HOST_AVAILABLE, "available on the machine"}};
+    for (size_t r = 0; r < SL_COUNT_OF(rows); r++)
+        for (size_t i = 0; i < p->counters.cnt; i++) {
+            const sl_log_counter_info *info = &p->counters.at[i];
+            if (info->kind == rows[r].kind && info->device == -1)
+                print_row(p, rows[r].name, (sl_maybe_u64){info->last, info->is_available});
+        }
+}
+
+static void print_device(const picture *p, int device) {
+    const char *bold = sl_term_sgr(p->options->has_color, SL_STYLE_BOLD);
+    const char *plain = sl_term_sgr(p->options->has_color, SL_STYLE_PLAIN);
+    if (device < 0)
+        fprintf(p->to, "\n%sHost memory%s\n", bold, plain);
+    else
+        fprintf(p->to, "\n%sDevice %d%s\n", bold, device, plain);
+    if (device < 0)
+        print_host(p);
+    else
+        print_ledger(p, device);
+    fprintf(p->to, "\n  %10s %10s  %s\n", "live", "blocks", "line");
+    print_holders(p, device);
+}
+
+/* Devices that have blocks or driver memory, ascending; the host stands first. */
+static void print_devices(const picture *p) {
+    bool is_seen[256] = {false};
+    for (size_t i = 0; i < p->tables.sites.cnt; i++)
+        is_seen[(uint8_t)(p->tables.sites.at[i].device + 1)] = true;
+    for (int i = 0; i < 256; i++)
+        if (is_seen[i])
+            print_device(p, i - 1);
+}
+
+/* --- The head ------------------------------------------------------------------------------------ */
+
+static uint64_t last_time_ns(const picture *p) {
+    const sl_fmt_state *state = sl_log_state(p->reader);
+    return state->closed_ns ? state->closed_ns : state->heartbeat_ns;
+}
+
+static size_t count_steps(const picture *p) {
+    size_t cnt = 0;
+    for (size_t i = 0; i < p->marks.cnt; i++)
+        cnt += p->marks.at[i].kind == SL_EV_STEP;
+    return cnt;
+}
+
+/* The newest few, newest last. */
+static void print_alerts(const picture *p) {
+    const size_t shown = 3;
+    char time[SL_HUMAN_CAP];
+    for (size_t i = p->alerts.cnt > shown ? p->alerts.cnt - shown : 0; i < p->alerts.cnt; i++) {
+        const sl_fmt_alert *alert = &p->alerts.at[i];
+        sl_str text = sl_log_get_string(p->reader, (uint32_t)(alert->text_word >> 32));
+        int device = (int32_t)(uint32_t)alert->device_word;
+        fprintf(p->to, "  alert after %s",
+                sl_human_duration_us(time, (int64_t)(alert->time_ns / 1000)));
+        if (device >= 0)
+            fprintf(p->to, ", device %d", device);
+        fputs(": ", p->to);
+        sl_term_put(p->to, text.ptr, text.len);
+        putc('\n', p->to);
+    }
+}
+
+static void print_losses(const picture *p) {
+    char count[SL_HUMAN_CAP];
+    const sl_fmt_state *state = sl_log_state(p->reader);
+    for (uint32_t kind = 0; kind < SL_HEALTH_LIMIT; kind++)
+        if (state->health[kind] && sl_health_is_loss((sl_health_kind)kind))
+            fprintf(p->to, "  %10s  %s\n", sl_human_count(count, state->health[kind]),
+                    sl_health_meaning((sl_health_kind)kind));
+}
+
+static void print_head(const picture *p) {
+    char events[SL_HUMAN_CAP], steps[SL_HUMAN_CAP], time[SL_HUMAN_CAP];
+    const sl_fmt_header *header = sl_log_header(p->reader);
+    uint64_t event_cnt = 0;
+    for (size_t i = 0; i < p->tables.sites.cnt; i++)
+        event_cnt += p->tables.sites.at[i].alloc_cnt + p->tables.sites.at[i].free_cnt;
+    sl_term_printf(p->to, "%.60s\n", header->cmdline);
+    fprintf(p->to, "  process %u", header->pid);
+    if (sl_log_rank(p->reader) >= 0)
+        fprintf(p->to, ", rank %d", sl_log_rank(p->reader));
+    fprintf(p->to, ", %s, %s", sl_log_ending_name(sl_log_get_ending(p->reader)),
+            sl_human_duration_us(time, (int64_t)(last_time_ns(p) / 1000)));
+    fprintf(p->to, ", %s allocs and frees, %s steps", sl_human_count(events, event_cnt),
+            sl_human_count(steps, count_steps(p)));
+    if (p->ooms.cnt)
+        fprintf(p->to, ", %zu out of memory", p->ooms.cnt);
+    fputc('\n', p->to);
+    print_alerts(p);
+    print_losses(p);
+}
+
+static sl_status load(picture *p, sl_error *err) {
+    SL_TRY(sl_log_load_names(p->reader, err));
+    SL_TRY(sl_log_load_tables(p->reader, &p->tables, err));
+    SL_TRY(sl_log_load_counters(p->reader, &p->counters, err));
+    SL_TRY(sl_log_load_marks(p->reader, &p->marks, err));
+    SL_TRY(sl_log_load_alerts(p->reader, &p->alerts, err));
+    SL_TRY(sl_slog_facts_new(p->reader, &p->facts, err));
+    sl_slog_see_tables(p->facts, &p->tables);
+    return sl_log_load_ooms(p->reader, &p->ooms, err);
+}
+
+sl_status sl_top_print(sl_log_reader *reader, const sl_top_options *options, FILE *to,
+                       sl_error *err) {
+    picture p = {.reader = reader, .options = options, .to = to};
+    sl_status status = load(&p, err);
+    if (status == SL_OK) {
+        print_head(&p);
+        print_devices(&p);
+    }
+    sl_log_tables_fini(&p.tables);
+    sl_vec_free(&p.counters);
+    sl_vec_free(&p.marks);
+    sl_vec_free(&p.ooms);
+    sl_vec_free(&p.alerts);
+    sl_slog_facts_free(p.facts);
+    return status;
+}

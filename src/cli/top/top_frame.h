@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* One picture of a recording as it is at this moment: who the process is, what each device holds and
+ * by whom, and the lines of code that hold most. Plain text of at most 80 columns. */
+#ifndef SL_TOP_FRAME_H
+#define SL_TOP_FRAME_H
+
+#include <stdio.h>
+
+#include "log/read/log_reader.h"
+
+typedef struct sl_top_options {
+    size_t line_cnt; /* lines of code listed for each device */
+    bool has_color;
+} sl_top_options;
+
+/* Prints the picture. The reader was just opened or refreshed. */
+sl_status sl_top_print(sl_log_reader *reader, const sl_top_options *options, FILE *to,
+                       sl_error *err);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/top/top_json.h"
+
+#include "cli/top/top_ledger.h"
+
+typedef struct contents {
+    sl_log_tables tables;
+    sl_log_counters counters;
+    sl_log_ooms ooms;
+    sl_slog_facts *facts; /* owned */
+} contents;
+
+/* The rows of one kind that have a name of their own: tags, libraries. */
+static void write_named(sl_json_out *json, const char *key, const sl_ledger_rows *rows,
+                        sl_ledger_kind kind) {
+    sl_json_key(json, key);
+    sl_json_begin_array(json);
+    for (size_t i = 0; i < rows->cnt; i++) {
+        const sl_ledger_row *row = &rows->at[i];
+        if (row->kind != kind || (kind == SL_LEDGER_TENSORS && !row->has_tag) ||
+            (row->bytes.known && row->bytes.value == 0))
+            continue;
+        sl_json_begin_object(json);
+        sl_json_key(json, "name");
+        if (row->has_tag)
+            sl_json_cstr(json, sl_tag_name(row->tag));
+        else
+            sl_json_str(json, row->library);
+        sl_json_key_maybe_u64(json, "bytes", row->bytes);
+        sl_json_end_object(json);
+    }
+    sl_json_end_array(json);
+}
+
+/* Of all rows of a kind together; unknown when one of them is. */
+static sl_maybe_u64 sum_of(const sl_ledger_rows *rows, sl_ledger_kind kind) {
+    sl_maybe_u64 sum = sl_known_u64(0);
+    for (size_t i = 0; i < rows->cnt; i++)
+        if (rows->at[i].kind == kind) {
+            sum.value += rows->at[i].bytes.value;
+            sum.known &= rows->at[i].bytes.known;
+        }
+    return sum;
+}
+
+static void write_device(sl_json_out *json, int device, const sl_top_ledger *ledger) {
+    static const struct {
+        const char *key;
+        sl_ledger_kind kind;
+    } rows[] = {
+        {"tensors_bytes", SL_LEDGER_TENSORS},
+        {"cache_bytes", SL_LEDGER_CACHE},
+        {"libraries_bytes", SL_LEDGER_LIBRARY},
+        {"context_bytes", SL_LEDGER_CONTEXT},
+        {"other_processes_bytes", SL_LEDGER_OTHERS},
+        {"driver_bytes", SL_LEDGER_DRIVER},
+        {"rest_bytes", SL_LEDGER_REST},
+    };
+    sl_json_begin_object(json);
+    sl_json_key_i64(json, "device", device);
+    sl_json_key_maybe_u64(json, "card_total_bytes", ledger->figures.card_total);
+    sl_json_key_maybe_u64(json, "card_used_bytes", ledger->figures.card_used);
+    for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
+        sl_json_key_maybe_u64(json, rows[i].key, sum_of(&ledger->rows, rows[i].kind));
+    write_named(json, "tags", &ledger->rows, SL_LEDGER_TENSORS);
+    write_named(json, "libraries", &ledger->rows, SL_LEDGER_LIBRARY);
+    sl_json_end_object(json);
+}
+
+/* False when memory ran out. */
+static bool write_devices(sl_json_out *json, const contents *c, const sl_log_reader *reader) {
+    bool is_seen[128] = {false}, has_room = true;
+    sl_json_key(json, "devices");
+    sl_json_begin_array(json);
+    for (size_t i = 0; i < c->tables.sites.cnt; i++)
+        if (c->tables.sites.at[i].device >= 0)
+            is_seen[c->tables.sites.at[i].device] = true;
+    for (int device = 0; device < (int)SL_COUNT_OF(is_seen); device++)
+        if (is_seen[device]) {
+            sl_top_ledger ledger;
+            has_room &=
+                sl_top_ledger_fill(&ledger, device, &c->tables, &c->counters, reader, c->facts);
+            write_device(json, device, &ledger);
+            sl_top_ledger_fini(&ledger);
+        }
+    sl_json_end_array(json);
+    return has_room;
+}
+
+static void write_process(sl_json_out *json, const sl_log_reader *reader, const char *path) {
+    const sl_fmt_header *header = sl_log_header(reader);
+    sl_json_key(json, "path");
+    sl_json_cstr(json, path);
+    sl_json_key(json, "command");
+    sl_json_cstr(json, header->cmdline);
+    sl_json_key(json, "pid");
+    sl_json_u64(json, header->pid);
+    sl_json_key(json, "rank");
+    if (sl_log_rank(reader) >= 0)
+        sl_json_i64(json, sl_log_rank(reader));
+    else
+        sl_json_null(json);
+    sl_json_key(json, "ending");
+    sl_json_cstr(json, sl_log_ending_name(sl_log_get_ending(reader)));
+}
+
+static sl_status load(contents *c, sl_log_reader *reader, sl_error *err) {
+    SL_TRY(sl_log_load_names(reader, err));
+    SL_TRY(sl_log_load_tables(reader, &c->tables, err));
+    SL_TRY(sl_log_load_counters(reader, &c->counters, err));
+    SL_TRY(sl_slog_facts_new(reader, &c->facts, err));
+    sl_slog_see_tables(c->facts, &c->tables);
+    return sl_log_load_ooms(reader, &c->ooms, err);
+}
+
+sl_status sl_top_write_json(sl_json_out *json, sl_log_reader *reader, const char *path,
+                            sl_error *err) {
+    contents c = {0};
+    sl_status status = load(&c, reader, err);
+    if (status == SL_OK) {
+        sl_json_begin_object(json);
+        write_process(json, reader, path);
+        sl_json_key(json, "out_of_memory_count");
+        sl_json_u64(json, c.ooms.cnt);
+        if (!write_devices(json, &c, reader))
+            status = sl_fail(err, SL_E_NOMEM, "out of memory for the ledger");
+        sl_json_end_object(json);
+    }
+    sl_log_tables_fini(&c.tables);
+    sl_vec_free(&c.counters);
+    sl_vec_free(&c.ooms);
+    sl_slog_facts_free(c.facts);
+    return status;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Traces written in the formats of other programs. To add one, write export_<name>.c with one
+ * function and add a row below: the table, the option's choices and the help come from it. */
+#ifndef SL_EXPORTER_H
+#define SL_EXPORTER_H
+
+#include <stdio.h>
+
+#include "run/run_view.h"
+
+/* name, extension, help, what it takes (sl_export_wants), function. */
+#define SL_EXPORTER_MAP(X)                                                                       \
+    X("snapshot", "pickle", "a PyTorch memory snapshot", SL_EXPORT_BINARY, sl_export_snapshot)   \
+    X("events-json", "json", "every event with its stack", SL_EXPORT_WINDOW,                     \
+      sl_export_events_json)                                                                     \
+    X("folded", "folded", "live bytes by stack, for flame graphs", SL_EXPORT_INSTANT,            \
+      sl_export_folded)                                                                          \
+    X("speedscope", "speedscope.json", "live bytes by stack: peak, end, growth", SL_EXPORT_TEXT, \
+      sl_export_speedscope)                                                                      \
+    X("pprof", "pb.gz", "live and allocated bytes by stack, for pprof",                          \
+      SL_EXPORT_INSTANT | SL_EXPORT_BINARY, sl_export_pprof)                                     \
+    X("perfetto", "pftrace", "counters, steps and marks over time, for ui.perfetto.dev",         \
+      SL_EXPORT_WINDOW | SL_EXPORT_BINARY | SL_EXPORT_VIEW, sl_export_perfetto)                  \
+    X("prometheus", "prom", "the totals and the largest sites as metrics", SL_EXPORT_VIEW,       \
+      sl_export_prometheus)                                                                      \
+    X("telemetry-json", "json", "telemetry v2 records of 22 fields", SL_EXPORT_WINDOW,           \
+      sl_export_telemetry_json)                                                                  \
+    X("telemetry-csv", "csv", "the same records as CSV", SL_EXPORT_WINDOW,                       \
+      sl_export_telemetry_csv)                                                                   \
+    X("telemetry-jsonl", "jsonl", "the same records, one a line", SL_EXPORT_WINDOW,              \
+      sl_export_telemetry_lines)                                                                 \
+    X("oom-bundle", "", "a folder of evidence for each request that failed", SL_EXPORT_FOLDER, NULL)
+
+/* Which options mean something to a format, and what it is; bits. */
+typedef enum sl_export_wants {
+    SL_EXPORT_TEXT = 0,
+    SL_EXPORT_WINDOW = 1,  /* since and until */
+    SL_EXPORT_INSTANT = 2, /* at */
+    SL_EXPORT_BINARY = 4,  /* not for a terminal */
+    SL_EXPORT_VIEW = 8,    /* sl_export_options.view must be there */
+    SL_EXPORT_FOLDER = 16, /* not one file: api/oom_bundles.h writes it, write is NULL */
+} sl_export_wants;
+
+typedef enum sl_export_at {
+    SL_EXPORT_AT_END = 0,
+    SL_EXPORT_AT_PEAK,
+    SL_EXPORT_AT_TIME
+} sl_export_at;
+
+/* Zero-initialised is the default of everything. Times are those of the trace's own clock. */
+typedef struct sl_export_options {
+    bool has_device;
+    int device; /* only this one */
+    bool has_since, has_until;
+    int64_t since_us, until_us; /* events outside are left out */
+    sl_export_at at;            /* the instant, for formats that show one */
+    int64_t at_time_us;
+    int64_t every_us;        /* spacing of samples, 0 = as many as make a useful curve */
+    const sl_run_view *view; /* borrowed; of the same trace; NULL unless the format wants it */
+} sl_export_options;
+
+typedef struct sl_exporter {
+    const char *name;
+    const char *extension;
+    const char *help;
+    unsigned wants; /* sl_export_wants */
+    sl_status (*write)(const sl_trace *trace, const sl_export_options *options, FILE *to,
+                       sl_error *err);
+} sl_exporter;
+
+extern const sl_exporter sl_exporters[];
+extern const size_t sl_exporter_cnt;
+
+/* NULL when there is no such format. */
+const sl_exporter *sl_exporter_find(const char *name);
+
+sl_status sl_export_events_json(const sl_trace *trace, const sl_export_options *options, FILE *to,
+                                sl_error *err);
+sl_status sl_export_folded(const sl_trace *trace, const sl_export_options *options, FILE *to,
+                           sl_error *err);
+sl_status sl_export_perfetto(const sl_trace *trace, const sl_export_options *options, FILE *to,
+                             sl_error *err);
+sl_status sl_export_pprof(const sl_trace *trace, const sl_export_options *options, FILE *to,
+                          sl_error *err);
+sl_status sl_export_prometheus(const sl_trace *trace, const sl_export_options *options, FILE *to,
+                               sl_error *err);
+sl_status sl_export_snapshot(const sl_trace *trace, const sl_export_options *options, FILE *to,
+                             sl_error *err);
+sl_status sl_export_speedscope(const sl_trace *trace, const sl_export_options *options, FILE *to,
+                               sl_error *err);
+sl_status sl_export_telemetry_json(const sl_trace *trace, const sl_export_options *options,
+                                   FILE *to, sl_error *err);
+sl_status sl_export_telemetry_csv(const sl_trace *trace, const sl_export_options *options, FILE *to,
+                                  sl_error *err);
+
+sl_status sl_export_telemetry_lines(const sl_trace *trace, const sl_export_options *options,
+                                    FILE *to, sl_error *err);
+
+/* ---- shared by the formats ---- */
+
+/* True when the options let this device through. */
+bool sl_export_wants_device(const sl_export_options *options, int device);
+
+/* True when the options let this moment through. */
+bool sl_export_wants_time(const sl_export_options *options, int64_t time_us);
+
+/* SL_E_FORMAT for an input of samples: its missing allocations must not look like none. */
+sl_status sl_export_check_events(const sl_trace *trace, const char *format, sl_error *err);
+
+/* SL_OK, or SL_E_WRITE when the stream failed at any time. */
+sl_status sl_export_finish(FILE *to, sl_error *err);
+
+/* The event whose state the options ask for; SL_EVENT_BEFORE = the state before the first one. */
+uint32_t sl_export_instant(const sl_replay *replay, const sl_export_options *options);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The forms in which the result of a check is printed: one row a form. */
+#ifndef SL_CHECK_FORMAT_H
+#define SL_CHECK_FORMAT_H
+
+#include <stdio.h>
+
+#include "report/check.h"
+
+/* What was checked, for the headings. */
+typedef struct sl_check_view {
+    const sl_check_result *result;
+    const char *input;    /* path */
+    const char *baseline; /* path; NULL = none */
+    bool has_color;
+} sl_check_view;
+
+typedef struct sl_check_format {
+    const char *name;
+    sl_status (*write)(const sl_check_view *view, FILE *to, sl_error *err);
+} sl_check_format;
+
+/* NULL when there is no such form. */
+const sl_check_format *sl_check_format_find(const char *name);
+
+#endif

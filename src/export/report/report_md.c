@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* The report for a pull request or a ticket. Text from the input is escaped, so that a file name
+ * cannot become a heading, a table or HTML. */
+#include <string.h>
+
+#include "base/text/human.h"
+#include "export/report/ledger_out.h"
+#include "export/report/md_out.h"
+#include "export/report/report_format.h"
+#include "export/report/report_words.h"
+#include "export/report/split_out.h"
+
+static void put_row(FILE *to, const char *name, const char *value) {
+    if (!*value)
+        return;
+    fputs("| ", to);
+    sl_md_text(to, name);
+    fputs(" | ", to);
+    sl_md_text(to, value);
+    fputs(" |\n", to);
+}
+
+static void put_site_row(FILE *to, const char *name, sl_site site) {
+    char place[SL_WORDS_CAP];
+    if (!site.trace)
+        return;
+    sl_words_site(place, site, 0);
+    fprintf(to, "| %s | ", name);
+    sl_md_code(to, place);
+    fputs(" |\n", to);
+}
+
+static void put_paragraph(FILE *to, const char *lead, const char *text) {
+    if (!text)
+        return;
+    fprintf(to, "\n%s", lead);
+    sl_md_text(to, text);
+    putc('\n', to);
+}
+
+static void put_finding(FILE *to, const sl_finding *finding, bool explains) {
+    char text[SL_WORDS_CAP];
+    fprintf(to, "\n### %s: ", sl_finding_kind_name(finding->kind));
+    sl_md_text(to, finding->title);
+    fputs("\n\n| | |\n| --- | --- |\n", to);
+    put_site_row(to, "where", finding->site);
+    sl_words_amount(text, finding);
+    put_row(to, "amount", text);
+    sl_words_growth(text, finding);
+    put_row(to, "growth", text);
+    sl_words_certainty(text, finding);
+    put_row(to, "how sure", text);
+    for (size_t i = 0; explains && i < finding->evidence_cnt; i++) {
+        sl_words_evidence(text, &finding->evidence[i]);
+        put_row(to, "evidence", text);
+    }
+    put_paragraph(to, "", finding->explanation);
+    put_paragraph(to, "**Do:** ", finding->advice);
+}
+
+static void put_holdings(FILE *to, const char *title, const sl_holdings *holdings, size_t top) {
+    char bytes[SL_HUMAN_CAP], blocks[SL_HUMAN_CAP], place[SL_WORDS_CAP];
+    if (holdings->cnt == 0)
+        return;
+    fprintf(to, "\n%s\n\n| bytes | blocks | line |\n| ---: | ---: | --- |\n", title);
+    for (size_t i = 0; i < holdings->cnt && i < top; i++) {
+        sl_words_site(place, holdings->at[i].site, 0);
+        fprintf(to, "| %s | %s | ", sl_human_bytes(bytes, holdings->at[i].bytes),
+                sl_human_count(blocks, holdings->at[i].blocks));
+        sl_md_code(to, place);
+        fputs(" |\n", to);
+    }
+}
+
+static void put_tags(FILE *to, const char *name, const sl_split *by_tag) {
+    char text[SL_WORDS_CAP];
+    sl_split_words(text, by_tag);
+    if (*text)
+        put_row(to, name, text);
+}
+
+static void put_device(FILE *to, const sl_device_report *device, size_t top) {
+    char human[SL_WORDS_CAP], number[SL_HUMAN_CAP];
+    sl_words_device(human, device->device);
+    fprintf(to, "\n### Memory of %s\n\n| | |\n| --- | --- |\n",
+            device->device == SL_DEVICE_HOST ? "the host" : human);
+    put_row(to, "live at the end", sl_human_bytes(number, device->live_requested_bytes));
+    if (device->has_history)
+        put_row(to, "peak", sl_human_bytes(number, device->peak_requested_bytes));
+    sl_words_bytes(human, device->reserved_bytes);
+    put_row(to, "reserved at the end", human);
+    sl_words_bytes(human, device->peak_reserved_bytes);
+    put_row(to, "reserved at most", human);
+    put_row(to, "live before the recording", sl_human_bytes(number, device->base_bytes));
+    put_row(to, "events", sl_human_count(number, device->events));
+    sl_ledger_words(human, &device->ledger);
+    if (*human)
+        put_row(to, "the card at the end", human);
+    put_tags(to, "by tag at the end", &device->live_by_tag);
+    put_tags(to, "by tag at the peak", &device->peak_by_tag);
+    put_holdings(to, "Held at the end:", &device->top_live, top);
+    put_holdings(to, "Held at the peak:", &device->top_peak, top);
+}
+
+static void put_oom(FILE *to, const sl_oom_report *oom, size_t top) {
+    char human[SL_WORDS_CAP], number[SL_HUMAN_CAP];
+    if (!oom->present)
+        return;
+    fputs("\n### The failed request\n\n| | |\n| --- | --- |\n", to);
+    put_row(to, "asked for",
+            oom->requested_bytes ? sl_human_bytes(number, oom->requested_bytes) : "not known");
+    put_site_row(to, "where", oom->site);
+    sl_words_bytes(human, oom->allocated_bytes);
+    put_row(to, "allocated", human);
+    sl_words_bytes(human, oom->reserved_bytes);
+    put_row(to, "reserved", human);
+    put_row(to, "cause", sl_oom_cause_name(oom->cause));
+    put_paragraph(to, "", oom->explanation);
+    put_holdings(to, "Held at that moment:", &oom->holders, top);
+}
+
+static void put_notes(FILE *to, const sl_report *report, bool explains) {
+    bool is_first = true;
+    for (size_t i = 0; i < report->inputs.cnt; i++) {
+        const sl_trace *trace = report->inputs.at[i].trace;
+        for (size_t j = 0; j < trace->notes.cnt; j++) {
+            fputs(is_first ? "\n### Notes\n\n- " : "- ", to);
+            sl_md_text(to, trace->notes.at[j].text);
+            putc('\n', to);
+            is_first = false;
+        }
+    }
+    for (size_t i = 0; explains && i < report->reasons.cnt; i++) {
+        fputs(i ? "- " : "\n### How this verdict was reached\n\n- ", to);
+        sl_md_text(to, report->reasons.at[i].text);
+        putc('\n', to);
+    }
+}
+
+sl_status sl_report_write_markdown(const sl_report *report, const sl_report_wishes *wishes,
+                                   FILE *to, sl_error *err) {
+    char text[SL_WORDS_CAP], events[SL_HUMAN_CAP];
+    sl_words_verdict(text, report);
+    fputs("## ", to);
+    sl_md_text(to, text);
+    fputs("\n\n| input | kind | events |\n| --- | --- | ---: |\n", to);
+    for (size_t i = 0; i < report->inputs.cnt; i++) {
+        const sl_report_input *input = &report->inputs.at[i];
+        fputs("| ", to);
+        sl_md_code(to, input->trace->path);
+        fprintf(to, " | %s | %s |\n", sl_words_source(input->trace->source),
+                sl_human_count(events, input->events));
+    }
+    put_oom(to, &report->oom, wishes->top);
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        put_finding(to, &report->findings.at[i], wishes->explains);
+    for (size_t i = 0; i < report->devices.cnt; i++)
+        put_device(to, &report->devices.at[i], wishes->top);
+    put_notes(to, report, wishes->explains);
+    return ferror(to) ? sl_fail_errno(err, SL_E_WRITE, "cannot write the report") : SL_OK;
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+/* The report for people. The verdict comes first, as one sentence; then every finding with its
+ * line, its numbers and what to do; then the facts of each device. Nothing is wider than 80
+ * columns, whatever the input holds. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/text/human.h"
+#include "base/text/term.h"
+#include "export/report/ledger_out.h"
+#include "export/report/report_format.h"
+#include "export/report/report_words.h"
+#include "export/report/split_out.h"
+
+#define LABEL_COLUMNS 14 /* "  called from " */
+#define TEXT_COLUMNS  (SL_TERM_COLUMNS - LABEL_COLUMNS)
+/* Frames outward from the user's line: enough to see who called, short enough to stay on screen.
+ * --explain prints the whole stack. */
+#define CALLER_FRAMES 3
+
+typedef struct text_pen {
+    FILE *to;
+    const sl_report *report;
+    const sl_report_wishes *wishes;
+} text_pen;
+
+static const char *style(const text_pen *pen, sl_term_style which) {
+    return sl_term_sgr(pen->wishes->has_color, which);
+}
+
+/* "  label     text", wrapped under itself. */
+static void put_labelled(const text_pen *pen, const char *label, const char *text,
+                         sl_term_style text_style) {
+    char first[32];
+    if (!text || !*text)
+        return;
+    snprintf(first, sizeof first, "  %-*s", LABEL_COLUMNS - 2, label);
+    sl_term_wrap(pen->to,
+                 &(sl_wrap){.first = first,
+                            .rest = "              ",
+                            .style = text_style,
+                            .has_color = pen->wishes->has_color},
+                 text);
+}
+
+static void put_heading(const text_pen *pen, const char *text) {
+    fprintf(pen->to, "\n%s%s%s\n", style(pen, SL_STYLE_BOLD), text, style(pen, SL_STYLE_PLAIN));
+}
+
+static const sl_term_style verdict_styles[] = {
+    [SL_VERDICT_HEALTHY] = SL_STYLE_GOOD,
+    [SL_VERDICT_SPIKE] = SL_STYLE_WARN,
+    [SL_VERDICT_FRAGMENTATION] = SL_STYLE_WARN,
+    [SL_VERDICT_LEAK] = SL_STYLE_BAD,
+    [SL_VERDICT_OOM] = SL_STYLE_BAD,
+};
+
+static void put_verdict(const text_pen *pen) {
+    char sentence[SL_WORDS_CAP];
+    sl_words_verdict(sentence, pen->report);
+    strncat(sentence, ".", sizeof sentence - strlen(sentence) - 1);
+    sl_term_wrap(pen->to,
+                 &(sl_wrap){.style = verdict_styles[pen->report->verdict],
+                            .has_color = pen->wishes->has_color},
+                 sentence);
+}
+
+static void put_inputs(const text_pen *pen) {
+    char line[SL_WORDS_CAP], path[SL_WORDS_CAP / 2], events[SL_HUMAN_CAP], dropped[SL_HUMAN_CAP];
+    for (size_t i = 0; i < pen->report->inputs.cnt; i++) {
+        const sl_report_input *input = &pen->report->inputs.at[i];
+        sl_term_fit_path(path, sizeof path, input->trace->path, TEXT_COLUMNS);
+        snprintf(line, sizeof line, "%s (%s, %s event%s", path,
+                 sl_words_source(input->trace->source), sl_human_count(events, input->events),
+                 input->events == 1 ? "" : "s");
+        if (input->dropped_events.known && input->dropped_events.value) {
+            size_t used = strlen(line);
+            snprintf(line + used, sizeof line - used, ", %s lost before",
+                     sl_human_count(dropped, input->dropped_events.value));
+        }
+        strncat(line, ")", sizeof line - strlen(line) - 1);
+        put_labelled(pen, i ? "" : "input", line, SL_STYLE_DIM);
+    }
+}
+
+static void put_frame(const text_pen *pen, const char *label, const sl_site *site, size_t i) {
+    char place[SL_WORDS_CAP];
+    const sl_stacks *stacks = &site->trace->stacks;
+    sl_words_frame(place, site->trace, sl_stack_frame(stacks, site->stack_id, i), TEXT_COLUMNS);
+    put_labelled(pen, label, place, i == site->frame_pos ? SL_STYLE_PLACE : SL_STYLE_PLAIN);
+}
+
+/* Native code has a program or a library for its file, and no lines: there it is the function. */
+static bool is_file_shown(const sl_site *site, size_t from, size_t i) {
+    const sl_stacks *stacks = &site->trace->stacks;
+    sl_frame frame = sl_stack_frame(stacks, site->stack_id, i);
+    for (size_t j = from; j < i; j++) {
+        sl_frame other = sl_stack_frame(stacks, site->stack_id, j);
+        if (other.file == frame.file && (frame.line || other.function == frame.function))
+            return true;
+    }
+    return false;
+}
+
+/* The user's line, the library call below it, and who called: each file once, because a framework
+ * that calls itself ten deep says nothing ten times. */
+static void put_short_stack(const text_pen *pen, const sl_site *site, size_t depth) {
+    size_t first = site->frame_pos > 0 ? site->frame_pos - 1 : 0, shown = 0;
+    put_frame(pen, "where", site, site->frame_pos);
+    if (site->frame_pos > 0)
+        put_frame(pen, "through", site, first);
+    for (size_t i = (size_t)site->frame_pos + 1; i < depth && shown < CALLER_FRAMES; i++)
+        if (!is_file_shown(site, first, i))
+            put_frame(pen, shown++ ? "" : "called from", site, i);
+}
+
+static void put_site(const text_pen *pen, const sl_site *site) {
+    sl_frame frame;
+    if (!sl_site_frame(*site, &frame))
+        return;
+    size_t depth = sl_stack_depth(&site->trace->stacks, site->stack_id);
+    if (!pen->wishes->explains) {
+        put_short_stack(pen, site, depth);
+        return;
+    }
+    put_frame(pen, "where", site, site->frame_pos);
+    for (size_t i = 0; i < depth; i++)
+        put_frame(pen, i ? "" : "stack", site, i);
+}
+
+static const sl_term_style severity_styles[] = {SL_STYLE_DIM, SL_STYLE_WARN, SL_STYLE_BAD};
+
+static void put_evidence(const text_pen *pen, const sl_finding *finding) {
+    char line[SL_WORDS_CAP];
+    for (size_t i = 0; i < finding->evidence_cnt; i++) {
+        sl_words_evidence(line, &finding->evidence[i]);
+        put_labelled(pen, i ? "" : "evidence", line, SL_STYLE_DIM);
+    }
+}
+
+/* "  17.8 GiB  92%      1,200  "; a share that rounds to nothing is still not nothing. */
+static void say_amount(char buf[64], uint64_t bytes, uint64_t blocks, uint64_t total_bytes) {
+    char human[SL_HUMAN_CAP], count[SL_HUMAN_CAP], share[8];
+    double percent = 100.0 * (double)bytes / (double)total_bytes;
+    snprintf(share, sizeof share, percent < 0.5 ? "<1%%" : "%.0f%%", percent);
+    snprintf(buf, 64, "  %10s %4s %9s  ", sl_human_bytes(human, bytes), share,
+             sl_human_count(count, blocks));
+}
+
+static void put_holding(const text_pen *pen, const sl_holding *holding, uint64_t total_bytes) {
+    char head[64], place[SL_WORDS_CAP];
+    say_amount(head, holding->bytes, holding->blocks, total_bytes);
+    sl_words_place(place, holding->site, pen->wishes->scope, SL_TERM_COLUMNS - strlen(head));
+    fprintf(pen->to, "%s%s\n", head, place);
+}
+
+static const char *const scope_names[] = {
+    [SL_SCOPE_LINE] = "line",
+    [SL_SCOPE_FUNCTION] = "function",
+    [SL_SCOPE_FILE] = "file",
+    [SL_SCOPE_STACK] = "line < innermost frame of the stack",
+};
+
+static void put_holdings(const text_pen *pen, const char *title, const sl_holdings *holdings,
+                         size_t top) {
+    char head[64];
+    uint64_t total = 0, rest_bytes = holdings->other_bytes, rest_blocks = holdings->other_blocks;
+    for (size_t i = 0; i < holdings->cnt; i++) {
+        total += holdings->at[i].bytes;
+        rest_bytes += i >= top ? holdings->at[i].bytes : 0;
+        rest_blocks += i >= top ? holdings->at[i].blocks : 0;
+    }
+    total += holdings->other_bytes;
+    if (total == 0)
+        return;
+    fprintf(pen->to, "\n  %s\n  %s     bytes        blocks  %s%s\n", title,
+            style(pen, SL_STYLE_DIM), scope_names[pen->wishes->scope], style(pen, SL_STYLE_PLAIN));
+    for (size_t i = 0; i < holdings->cnt && i < top; i++)
+        put_holding(pen, &holdings->at[i], total);
+    if (rest_bytes == 0)
+        return;
+    say_amount(head, rest_bytes, rest_blocks, total);
+    fprintf(pen->to, "%severything else\n", head);
+}
+
+/* What was asked and what there was. */
+static void put_request(const text_pen *pen, const sl_oom_report *oom) {
+    char line[SL_WORDS_CAP], device[SL_WORDS_CAP], moment[SL_WORDS_CAP], human[SL_HUMAN_CAP];
+    const struct {
+        const char *name;
+        sl_maybe_u64 bytes;
+    } rows[] = {{"allocated", oom->allocated_bytes},
+                {"reserved", oom->reserved_bytes},
+                {"free on the device", oom->device_free_bytes},
+                {"limit", oom->limit_bytes}};
+    sl_words_device(device, oom->device);
+    sl_words_moment(moment, oom->site.trace, oom->device, oom->time_us);
+    line[0] = '\0';
+    sl_words_append(line, "%s of %s, %s",
+                    oom->requested_bytes ? sl_human_bytes(human, oom->requested_bytes)
+                                         : "an unknown amount",
+                    device, moment);
+    put_labelled(pen, "asked for", line, SL_STYLE_PLAIN);
+    line[0] = '\0';
+    for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
+        if (rows[i].bytes.known)
+            sl_words_append(line, "%s%s %s", line[0] ? ", " : "", rows[i].name,
+                            sl_human_bytes(human, rows[i].bytes.value));
+    put_labelled(pen, "there was", line, SL_STYLE_PLAIN);
+    put_labelled(pen, "cause", sl_oom_cause_name(oom->cause), SL_STYLE_BAD);
+}
+
+/* "leak (graph retention): title", the kind of kind only where the title does not name it. */
+static void put_title(const text_pen *pen, const sl_finding *finding, size_t number) {
+    char text[SL_WORDS_CAP], lead[32];
+    bool is_named = !finding->subkind || strstr(finding->title, finding->subkind);
+    snprintf(lead, sizeof lead, "%zu. ", number);
+    snprintf(text, sizeof text, "%s%s%s%s: %s", sl_finding_kind_name(finding->kind),
+             is_named ? "" : " (", is_named ? "" : finding->subkind, is_named ? "" : ")",
+             finding->title);
+    putc('\n', pen->to);
+    sl_term_wrap(pen->to,
+                 &(sl_wrap){.first = lead,
+                            .rest = "   ",
+                            .style = severity_styles[finding->severity],
+                            .has_color = pen->wishes->has_color},
+                 text);
+}
+
+static void put_numbers(const text_pen *pen, const sl_finding *finding) {
+    char text[SL_WORDS_CAP];
+    sl_words_amount(text, finding);
+    put_labelled(pen, "amount", text, SL_STYLE_PLAIN);
+    sl_words_growth(text, finding);
+    put_labelled(pen, "growth", text, SL_STYLE_PLAIN);
+}
+
+static void put_finding(const text_pen *pen, size_t i) {
+    const sl_finding *finding = &pen->report->findings.at[i];
+    const sl_oom_report *oom = &pen->report->oom;
+    bool is_the_oom = finding->kind == SL_FINDING_OOM && oom->present;
+    char text[SL_WORDS_CAP];
+    put_title(pen, finding, i + 1);
+    put_site(pen, &finding->site);
+    if (is_the_oom)
+        put_request(pen, oom);
+    else
+        put_numbers(pen, finding);
+    sl_words_certainty(text, finding);
+    put_labelled(pen, "how sure", text, SL_STYLE_PLAIN);
+    put_labelled(pen, "why", finding->explanation, SL_STYLE_PLAIN);
+    put_labelled(pen, "do", finding->advice, SL_STYLE_BOLD);
+    if (pen->wishes->explains)
+        put_evidence(pen, finding);
+    if (is_the_oom)
+        put_holdings(pen, "Who held it at that moment", &oom->holders, pen->wishes->top);
+}
+
+/* One line of the table of totals; "-" for what is not known. */
+static void put_totals(const text_pen *pen, const char *label, uint64_t requested_bytes,
+                       const sl_maybe_u64 others[2], const char *remark) {
+    char human[SL_HUMAN_CAP];
+    fprintf(pen->to, "  %-*s%10s", LABEL_COLUMNS - 2, label,
+            sl_human_bytes(human, requested_bytes));
+    for (size_t i = 0; i < 2; i++)
+        fprintf(pen->to, "%12s", others[i].known ? sl_human_bytes(human, others[i].value) : "-");
+    fprintf(pen->to, "%s%s\n", *remark ? "  " : "", remark);
+}
+
+static void put_table(const text_pen *pen, const sl_device_report *device) {
+    char moment[SL_WORDS_CAP], capacity[64] = "", human[SL_HUMAN_CAP];
+    const sl_maybe_u64 at_end[] = {device->live_bytes, device->reserved_bytes};
+    const sl_maybe_u64 at_peak[] = {device->peak_bytes, device->peak_reserved_bytes};
+    if (device->capacity_bytes.known)
+        snprintf(capacity, sizeof capacity, "of %s",
+                 sl_human_bytes(human, device->capacity_bytes.value));
+    sl_words_moment(moment, device->trace, device->device, device->peak_time_us);
+    fprintf(pen->to, "%s%*s   requested   in blocks    reserved%s\n", style(pen, SL_STYLE_DIM),
+            LABEL_COLUMNS - 2, "", style(pen, SL_STYLE_PLAIN));
+    put_totals(pen, "at the end", device->live_requested_bytes, at_end, capacity);
+    if (device->has_history && device->events > 0)
+        put_totals(pen, "peak", device->peak_requested_bytes, at_peak, moment);
+}
+
+static void put_counts(const text_pen *pen, const sl_device_report *device) {
+    char line[SL_WORDS_CAP], a[SL_HUMAN_CAP], b[SL_HUMAN_CAP], c[SL_HUMAN_CAP];
+    if (!device->has_history || device->events == 0)
+        return;
+    snprintf(line, sizeof line, "%s (%s allocations, %s frees)", sl_human_count(a, device->events),
+             sl_human_count(b, device->allocs), sl_human_count(c, device->frees));
+    sl_words_append(line, " in %s",
+                    sl_human_duration_us(a, device->last_time_us - device->first_time_us));
+    if (device->steps.known) {
+        sl_words_append(line, ", %s", sl_human_count(a, device->steps.value));
+        sl_words_append(line, " steps %s",
+                        device->steps_marked ? "marked" : "found in the pattern");
+    }
+    put_labelled(pen, "events", line, SL_STYLE_PLAIN);
+}
+
+static void put_fragmentation(const text_pen *pen, const sl_device_report *device) {
+    const sl_fragmentation *frag = &device->fragmentation;
+    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
+    if (!frag->inactive_bytes.known)
+        return;
+    snprintf(line, sizeof line, "%s reserved but not in use",
+             sl_human_bytes(human, frag->inactive_bytes.value));
+    if (frag->ratio.known) {
+        snprintf(human, sizeof human, "%.1f%%", frag->ratio.value * 100);
+        sl_words_append(line, " = %s", human);
+    }
+    if (frag->largest_free_bytes.known)
+        sl_words_append(line, ", largest piece %s",
+                        sl_human_bytes(human, frag->largest_free_bytes.value));
+    put_labelled(pen, "unused", line, SL_STYLE_PLAIN);
+}
+
+static double tensor_bytes(const sl_ledger_state *state) {
+    double sum = 0;
+    for (size_t i = 0; i < state->row_cnt; i++)
+        if (state->rows[i].kind == SL_LEDGER_TENSORS && state->rows[i].bytes.known)
+            sum += (double)state->rows[i].bytes.value;
+    return sum;
+}
+
+/* More in use, or more of it in tensors: by a hundredth of the card, less says nothing new. */
+static bool is_fuller(const sl_ledger_state *full, const sl_ledger_state *end) {
+    double least = (double)end->card_total.value / 100;
+    return full->card_used.known && end->card_used.known &&
+           ((double)full->card_used.value - (double)end->card_used.value > least ||
+            tensor_bytes(full) - tensor_bytes(end) > least);
+}
+
+/* What filled the card at the end, and when it was fullest. */
+static void put_ledger(const text_pen *pen, const sl_device_report *device) {
+    char line[SL_WORDS_CAP];
+    const sl_ledger_state *end = &device->ledger, *full = &device->ledger_fullest;
+    sl_ledger_words(line, end);
+    put_labelled(pen, "card", line, SL_STYLE_PLAIN);
+    if (!is_fuller(full, end))
+        return;
+    sl_ledger_words(line, full);
+    put_labelled(pen, "fullest", line, SL_STYLE_PLAIN);
+}
+
+static void put_base(const text_pen *pen, const sl_device_report *device) {
+    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
+    if (device->base_bytes == 0)
+        return;
+    snprintf(line, sizeof line, "%s live when it began", sl_human_bytes(human, device->base_bytes));
+    put_labelled(pen, "base", line, SL_STYLE_PLAIN);
+}
+
+static void put_tags(const text_pen *pen, const char *label, const sl_split *by_tag) {
+    char line[SL_WORDS_CAP];
+    sl_split_words(line, by_tag);
+    put_labelled(pen, label, line, SL_STYLE_PLAIN);
+}
+
+static void put_identity(const text_pen *pen, const sl_device_report *device) {
+    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
+    if (device->identity_holds)
+        return;
+    snprintf(line, sizeof line,
+             "the events and the end state differ by %s; totals are right to that amount",
+             sl_human_bytes_delta(human, device->identity_residue));
+    put_labelled(pen, "caution", line, SL_STYLE_WARN);
+}
+
+/* A peak close to the end is held by the same places: the list would say nothing new. */
+static bool is_peak_worth_a_list(const sl_device_report *device) {
+    return device->peak_requested_bytes / 10 * 9 > device->live_requested_bytes;
+}
+
+static void put_device(const text_pen *pen, const sl_device_report *device) {
+    char heading[SL_WORDS_CAP], path[SL_WORDS_CAP / 2];
+    sl_words_device(heading, device->device);
+    heading[0] = (char)toupper((unsigned char)heading[0]);
+    if (pen->report->inputs.cnt > 1 && device->trace) {
+        sl_term_fit_path(path, sizeof path, device->trace->path, SL_TERM_COLUMNS - 24);
+        sl_words_append(heading, " of %s", path);
+    }
+    put_heading(pen, heading);
+    put_table(pen, device);
+    put_base(pen, device);
+    put_ledger(pen, device);
+    put_tags(pen, "by tag", &device->live_by_tag);
+    put_tags(pen, "at the peak", &device->peak_by_tag);
+    put_fragmentation(pen, device);
+    put_counts(pen, device);
+    put_identity(pen, device);
+    put_holdings(pen, "Who holds it at the end", &device->top_live, pen->wishes->top);
+    if (is_peak_worth_a_list(device) || pen->wishes->explains)
+        put_holdings(pen, "Who held it at the peak", &device->top_peak, pen->wishes->top);
+}
+
+static void put_bullets(const text_pen *pen, const char *text) {
+    sl_term_wrap(pen->to, &(sl_wrap){.first = "  - ", .rest = "    "}, text);
+}
+
+/* The newest of them; a run that hovers at a threshold raises one a minute. */
+#define ALERTS_SHOWN 10
+
+static void put_alert(const text_pen *pen, const sl_trace *trace, const sl_alert *alert) {
+    char line[SL_WORDS_CAP], words[SL_WORDS_CAP], device[SL_WORDS_CAP];
+    sl_words_moment(line, trace, alert->device, alert->time_us);
+    sl_words_device(device, alert->device);
+    sl_alert_words(words, trace, alert);
+    sl_words_append(line, ", %.40s: %.400s", device, words);
+    put_bullets(pen, line);
+}
+
+static void put_alerts(const text_pen *pen) {
+    bool is_first = true;
+    for (size_t i = 0; i < pen->report->inputs.cnt; i++) {
+        const sl_trace *trace = pen->report->inputs.at[i].trace;
+        size_t cnt = trace->alerts.cnt;
+        for (size_t k = cnt > ALERTS_SHOWN ? cnt - ALERTS_SHOWN : 0; k < cnt; k++) {
+            if (is_first)
+                put_heading(pen, "Alerts");
+            is_first = false;
+            put_alert(pen, trace, &trace->alerts.at[k]);
+        }
+    }
+}
+
+static void put_notes(const text_pen *pen) {
+    bool is_first = true;
+    for (size_t i = 0; i < pen->report->inputs.cnt; i++) {
+        const sl_trace *trace = pen->report->inputs.at[i].trace;
+        for (size_t j = 0; j < trace->notes.cnt; j++) {
+            if (is_first)
+                put_heading(pen, "Notes");
+            is_first = false;
+            put_bullets(pen, trace->notes.at[j].text);
+        }
+    }
+}
+
+static void put_reasons(const text_pen *pen) {
+    if (!pen->wishes->explains || pen->report->reasons.cnt == 0)
+        return;
+    put_heading(pen, "How this verdict was reached");
+    for (size_t i = 0; i < pen->report->reasons.cnt; i++)
+        put_bullets(pen, pen->report->reasons.at[i].text);
+}
+
+sl_status sl_report_write_text(const sl_report *report, const sl_report_wishes *wishes, FILE *to,
+                               sl_error *err) {
+    text_pen pen = {to, report, wishes};
+    put_verdict(&pen);
+    putc('\n', to);
+    put_inputs(&pen);
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        put_finding(&pen, i);
+    for (size_t i = 0; i < report->devices.cnt; i++)
+        put_device(&pen, &report->devices.at[i]);
+    put_alerts(&pen);
+    put_notes(&pen);
+    put_reasons(&pen);
+    return ferror(to) ? sl_fail_errno(err, SL_E_WRITE, "cannot write the report") : SL_OK;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+#include "export/report/report_words.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text/human.h"
+#include "base/text/term.h"
+#include "telemetry/telemetry.h"
+
+static const char *const source_names[] = {
+    [SL_SOURCE_SLOG] = "slog",
+    [SL_SOURCE_TORCH_SNAPSHOT] = "torch-snapshot",
+    [SL_SOURCE_TELEMETRY] = "telemetry",
+    [SL_SOURCE_OOM_BUNDLE] = "oom-bundle",
+};
+
+const char *sl_words_source(sl_source_kind source) {
+    return source_names[source];
+}
+
+void sl_words_append(char buf[SL_WORDS_CAP], const char *fmt, ...) {
+    size_t used = strlen(buf);
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(buf + used, SL_WORDS_CAP - used, fmt, args);
+    va_end(args);
+}
+
+static void append_part(char buf[SL_WORDS_CAP], const char *part) {
+    sl_words_append(buf, "%s%s", buf[0] ? ", " : "", part);
+}
+
+/* Columns a path keeps before the function's name is shortened: a C++ name can fill a line alone. */
+#define PATH_COLUMNS_MIN 24
+
+/* " in name", shortened to the columns; "" where too little would be left of it. */
+static void say_function(char *buf, size_t cap, const char *function, size_t columns) {
+    snprintf(buf, cap, "%s%.200s", *function ? " in " : "", function);
+    sl_term_clean(buf);
+    size_t width = sl_term_width(buf, strlen(buf));
+    if (width <= columns)
+        return;
+    buf[columns < sizeof " in f..." ? 0 : sl_term_fit(buf, strlen(buf), columns - 3)] = '\0';
+    if (*buf)
+        strncat(buf, "...", cap - strlen(buf) - 1);
+}
+
+void sl_words_frame(char buf[SL_WORDS_CAP], const sl_trace *trace, sl_frame frame, size_t columns) {
+    char function[SL_WORDS_CAP / 2], path[SL_WORDS_CAP / 2], line[16] = "";
+    const char *file = sl_strtab_get(&trace->strings, frame.file).ptr;
+    size_t room = columns ? columns : SL_WORDS_CAP / 2 - 1;
+    if (frame.line)
+        snprintf(line, sizeof line, ":%u", frame.line);
+    room -= room > strlen(line) ? strlen(line) : 0;
+    file = *file ? file : "??";
+    size_t path_columns = sl_term_width(file, strlen(file));
+    path_columns = path_columns < PATH_COLUMNS_MIN ? path_columns : PATH_COLUMNS_MIN;
+    say_function(function, sizeof function, sl_strtab_get(&trace->strings, frame.function).ptr,
+                 room > path_columns ? room - path_columns : 0);
+    sl_term_fit_path(path, sizeof path, file, room - sl_term_width(function, strlen(function)));
+    snprintf(buf, SL_WORDS_CAP, "%s%s%s", path, line, function);
+}
+
+void sl_words_site(char buf[SL_WORDS_CAP], sl_site site, size_t columns) {
+    sl_frame frame;
+    const char *label = sl_site_label(site);
+    if (sl_site_frame(site, &frame))
+        sl_words_frame(buf, site.trace, frame, columns);
+    else
+        snprintf(buf, SL_WORDS_CAP, "%.*s", columns ? (int)columns : SL_WORDS_CAP, label);
+}
+
+/* Innermost frame and user's line, where they differ. */
+static void say_stack(char buf[SL_WORDS_CAP], sl_site site, size_t columns) {
+    char inner[SL_WORDS_CAP], user[SL_WORDS_CAP];
+    size_t half = columns ? (columns - 3) / 2 : 0;
+    sl_words_frame(inner, site.trace, sl_stack_frame(&site.trace->stacks, site.stack_id, 0), half);
+    sl_words_site(user, site, columns ? columns - 3 - sl_term_width(inner, strlen(inner)) : 0);
+    buf[0] = '\0';
+    sl_words_append(buf, "%s < %s", user, inner);
+}
+
+void sl_words_place(char buf[SL_WORDS_CAP], sl_site site, sl_words_scope scope, size_t columns) {
+    sl_frame frame;
+    bool has_line = sl_site_frame(site, &frame);
+    if (has_line && scope == SL_SCOPE_STACK && site.frame_pos > 0) {
+        say_stack(buf, site, columns);
+        return;
+    }
+    if (!has_line || scope == SL_SCOPE_LINE || scope == SL_SCOPE_STACK) {
+        sl_words_site(buf, site, columns);
+        return;
+    }
+    frame.line = 0;
+    if (scope == SL_SCOPE_FILE)
+        frame.function = 0;
+    sl_words_frame(buf, site.trace, frame, columns);
+}
+
+void sl_words_device(char buf[SL_WORDS_CAP], int device) {
+    if (device == SL_DEVICE_HOST)
+        snprintf(buf, SL_WORDS_CAP, "host memory");
+    else
+        snprintf(buf, SL_WORDS_CAP, "device %d", device);
+}
+
+void sl_words_bytes(char buf[SL_WORDS_CAP], sl_maybe_u64 bytes) {
+    char human[SL_HUMAN_CAP];
+    snprintf(buf, SL_WORDS_CAP, "%s", bytes.known ? sl_human_bytes(human, bytes.value) : "unknown");
+}
+
+void sl_words_amount(char buf[SL_WORDS_CAP], const sl_finding *finding) {
+    char human[SL_HUMAN_CAP], count[SL_HUMAN_CAP];
+    buf[0] = '\0';
+    if (finding->bytes.known)
+        sl_words_append(buf, "%s", sl_human_bytes(human, finding->bytes.value));
+    if (finding->blocks.known)
+        sl_words_append(buf, "%s%s block%s", buf[0] ? " in " : "",
+                        sl_human_count(count, finding->blocks.value),
+                        finding->blocks.value == 1 ? "" : "s");
+    if (finding->growth_share.known) {
+        char part[64];
+        snprintf(part, sizeof part, "%.0f%% of the growth", finding->growth_share.value * 100);
+        append_part(buf, part);
+    }
+}
+
+static void append_rate(char buf[SL_WORDS_CAP], sl_maybe_f64 rate, const char *per) {
+    char human[SL_HUMAN_CAP], part[64];
+    if (!rate.known || !(fabs(rate.value) < 0x1p62))
+        return;
+    snprintf(part, sizeof part, "%s %s", sl_human_bytes_delta(human, (int64_t)rate.value), per);
+    append_part(buf, part);
+}
+
+void sl_words_growth(char buf[SL_WORDS_CAP], const sl_finding *finding) {
+    char part[64];
+    buf[0] = '\0';
+    append_rate(buf, finding->bytes_per_step, "a step");
+    append_rate(buf, finding->bytes_per_second, "a second");
+    if (finding->r_squared.known) {
+        snprintf(part, sizeof part, "R2 %.3f", finding->r_squared.value);
+        append_part(buf, part);
+    }
+}
+
+static int64_t start_of(const sl_trace *trace, int device, int64_t otherwise) {
+    int64_t first_ns = 0, last_ns = 0;
+    if (trace && trace->telemetry && sl_tm_span(trace->telemetry, &device, &first_ns, &last_ns))
+        return first_ns / 1000;
+    const sl_device_trace *found = trace ? sl_trace_find_device(trace, device) : NULL;
+    return found && found->events.cnt ? found->events.time_us[0] : otherwise;
+}
+
+void sl_words_certainty(char buf[SL_WORDS_CAP], const sl_finding *finding) {
+    char device[SL_WORDS_CAP];
+    sl_words_device(device, finding->device);
+    buf[0] = '\0';
+    sl_words_append(buf, "%s, confidence %.2f, %s", sl_severity_name(finding->severity),
+                    finding->confidence, device);
+}
+
+void sl_words_moment(char buf[SL_WORDS_CAP], const sl_trace *trace, int device, int64_t time_us) {
+    char human[SL_HUMAN_CAP];
+    if (!trace || trace->has_time)
+        snprintf(buf, SL_WORDS_CAP, "%s after the start",
+                 sl_human_duration_us(human, time_us - start_of(trace, device, time_us)));
+    else
+        snprintf(buf, SL_WORDS_CAP, "at event %lld", (long long)time_us);
+}
+
+/* A number in the unit its evidence names. */
+static void put_quantity(char buf[SL_HUMAN_CAP], double value, const char *unit) {
+    if (!(fabs(value) < 0x1p62))
+        snprintf(buf, SL_HUMAN_CAP, "unknown");
+    else if (strcmp(unit, "bytes") == 0)
+        sl_human_bytes_delta(buf, (int64_t)value);
+    else if (strcmp(unit, "us") == 0)
+        sl_human_duration_us(buf, (int64_t)value);
+    else if (strcmp(unit, "1") == 0)
+        snprintf(buf, SL_HUMAN_CAP, "%.4g", value);
+    else
+        snprintf(buf, SL_HUMAN_CAP, "%.4g %.12s", value, unit);
+}
+
+void sl_words_evidence(char buf[SL_WORDS_CAP], const sl_evidence *evidence) {
+    char value[SL_HUMAN_CAP], threshold[SL_HUMAN_CAP];
+    put_quantity(value, evidence->value, evidence->unit);
+    snprintf(buf, SL_WORDS_CAP, "%s %s", evidence->name, value);
+    if (!evidence->relation || isnan(evidence->threshold))
+        return;
+    put_quantity(threshold, evidence->threshold, evidence->unit);
+    sl_words_append(buf, " (%s %s)", evidence->relation, threshold);
+}
+
+int sl_words_kind_rank(sl_finding_kind kind) {
+    static const int ranks[] = {
+#define KIND_RANK(name, text, rank, help) [SL_FINDING_##name] = (rank),
+        SL_FINDING_KIND_MAP(KIND_RANK)
+#undef KIND_RANK
+    };
+    return ranks[kind];
+}
+
+const sl_finding *sl_words_main_finding(const sl_report *report) {
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        if (report->verdict != SL_VERDICT_HEALTHY &&
+            sl_words_kind_rank(report->findings.at[i].kind) == (int)report->verdict)
+            return &report->findings.at[i];
+    return NULL;
+}
+
+static const sl_device_report *find_largest(const sl_report *report) {
+    const sl_device_report *largest = NULL;
+    for (size_t i = 0; i < report->devices.cnt; i++)
+        if (!largest || report->devices.at[i].peak_requested_bytes > largest->peak_requested_bytes)
+            largest = &report->devices.at[i];
+    return largest;
+}
+
+static bool has_finding(const sl_report *report, sl_finding_kind kind) {
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        if (report->findings.at[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* No more is claimed than was recorded. */
+static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report) {
+    char human[SL_HUMAN_CAP];
+    const sl_device_report *largest = find_largest(report);
+    buf[0] = '\0';
+    if (!largest) {
+        sl_words_append(buf, "Nothing recorded: the input holds no device");
+        return;
+    }
+    if (!largest->has_history) {
+        sl_words_append(buf,
+                        "No history: %s is live, but how it came to be was not recorded, so "
+                        "nothing can be said about leaks and peaks",
+                        sl_human_bytes(human, largest->live_requested_bytes));
+        return;
+    }
+    if (largest->events == 0) {
+        sl_words_append(buf, "Nothing happened in the chosen part; %s is live",
+                        sl_human_bytes(human, largest->live_requested_bytes));
+        return;
+    }
+    bool is_partial = has_finding(report, SL_FINDING_HISTORY);
+    sl_words_append(buf, "Healthy%s: nothing leaks, no request failed; the peak was %s",
+                    is_partial ? " as far as it was recorded" : "",
+                    sl_human_bytes(human, largest->peak_requested_bytes));
+}
+
+/* Samples know that memory grew, not where. */
+static bool is_place_known(sl_site site) {
+    return site.trace && site.origin != SL_ORIGIN_SAMPLES;
+}
+
+static void say_leak(char buf[SL_WORDS_CAP], const sl_finding *leak) {
+    char place[SL_WORDS_CAP], human[SL_HUMAN_CAP];
+    if (is_place_known(leak->site))
+        sl_words_site(place, leak->site, 48);
+    else
+        sl_words_device(place, leak->device);
+    buf[0] = '\0';
+    sl_words_append(buf, "Leak: %s", place);
+    sl_maybe_f64 rate = leak->bytes_per_step.known ? leak->bytes_per_step : leak->bytes_per_second;
+    if (rate.known && rate.value > 0 && rate.value < 0x1p62)
+        sl_words_append(buf, " keeps %s more every %s", sl_human_bytes(human, (uint64_t)rate.value),
+                        leak->bytes_per_step.known ? "step" : "second");
+    else
+        sl_words_append(buf, " keeps growing");
+    if (leak->bytes.known)
+        sl_words_append(buf, "; %s held so far", sl_human_bytes(human, leak->bytes.value));
+}
+
+static const char *const cause_phrases[] = {
+    [SL_CAUSE_LEAK] = "because of a leak",
+    [SL_CAUSE_SPIKE] = "because of a short spike",
+    [SL_CAUSE_FRAGMENTATION] = "because free memory is in pieces",
+    [SL_CAUSE_OTHER_PROCESS] = "because another process holds the device",
+    [SL_CAUSE_CAPACITY] = "because the program needs more than the device has",
+};
+
+/* The line behind a failure, where the findings name one. */
+static const sl_finding *find_leak(const sl_report *report, int device) {
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        if (report->findings.at[i].kind == SL_FINDING_LEAK &&
+            report->findings.at[i].device == device)
+            return &report->findings.at[i];
+    return NULL;
+}
+
+static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
+    char place[SL_WORDS_CAP], human[SL_HUMAN_CAP];
+    const sl_oom_report *oom = &report->oom;
+    snprintf(buf, SL_WORDS_CAP, "Out of memory");
+    if (!oom->present)
+        return;
+    if (oom->requested_bytes)
+        sl_words_append(buf, ": a request for %s failed",
+                        sl_human_bytes(human, oom->requested_bytes));
+    else
+        sl_words_append(buf, ": a request failed");
+    if (is_place_known(oom->site)) {
+        sl_words_site(place, oom->site, 48);
+        sl_words_append(buf, " at %s", place);
+    }
+    sl_words_append(buf, ", %s", cause_phrases[oom->cause]);
+    const sl_finding *leak = find_leak(report, oom->device);
+    if (oom->cause != SL_CAUSE_LEAK || !leak || !is_place_known(leak->site))
+        return;
+    sl_words_site(place, leak->site, 48);
+    sl_words_append(buf, " at %s", place);
+}
+
+/* "Spike in step 37: …", or "Fragmentation: …" where the title does not begin with the word. */
+static void say_other(char buf[SL_WORDS_CAP], const sl_report *report, const sl_finding *finding) {
+    const char *verdict = sl_verdict_name(report->verdict);
+    bool is_named = finding && strncmp(finding->title, verdict, strlen(verdict)) == 0;
+    buf[0] = '\0';
+    if (!is_named)
+        sl_words_append(buf, "%s%s", verdict, finding ? ": " : "");
+    if (finding)
+        sl_words_append(buf, "%s", finding->title);
+    buf[0] = (char)toupper((unsigned char)buf[0]);
+}
+
+void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report) {
+    const sl_finding *finding = sl_words_main_finding(report);
+    if (report->verdict == SL_VERDICT_HEALTHY)
+        say_healthy(buf, report);
+    else if (report->verdict == SL_VERDICT_OOM)
+        say_oom(buf, report);
+    else if (report->verdict == SL_VERDICT_LEAK && finding)
+        say_leak(buf, finding);
+    else
+        say_other(buf, report, finding);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* The sentences and number phrases that the text and Markdown reports share, so that they say the
+ * same thing the same way. Everything is printed into the caller's buffer. */
+#ifndef SL_REPORT_WORDS_H
+#define SL_REPORT_WORDS_H
+
+#include "report/report.h"
+
+#define SL_WORDS_CAP 512
+
+/* printf behind what stands in buf; what does not fit is cut. */
+void sl_words_append(char buf[SL_WORDS_CAP], const char *fmt, ...) SL_PRINTF(2, 3);
+
+/* "torch-snapshot", "slog", …: the names of the JSON report. */
+const char *sl_words_source(sl_source_kind source);
+
+/* "path/file.py:9 in train"; the path loses its front when the whole is wider than `columns`
+ * (0 = no limit). What the site is called instead where it has no line. */
+void sl_words_site(char buf[SL_WORDS_CAP], sl_site site, size_t columns);
+void sl_words_frame(char buf[SL_WORDS_CAP], const sl_trace *trace, sl_frame frame, size_t columns);
+
+/* What the places of a list stand for. */
+typedef enum sl_words_scope {
+    SL_SCOPE_LINE,
+    SL_SCOPE_FUNCTION,
+    SL_SCOPE_FILE,
+    SL_SCOPE_STACK,
+} sl_words_scope;
+
+/* A place that stands for a whole function, file or stack: no line number where it would lie, and
+ * for a stack its innermost frame too. */
+void sl_words_place(char buf[SL_WORDS_CAP], sl_site site, sl_words_scope scope, size_t columns);
+
+/* "device 0", "host memory". */
+void sl_words_device(char buf[SL_WORDS_CAP], int device);
+
+/* The verdict as one plain sentence without a full stop: what, where, how much. */
+void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report);
+
+/* "17.8 GiB in 2,160 blocks, 93% of the growth"; "" when nothing of it is known. */
+void sl_words_amount(char buf[SL_WORDS_CAP], const sl_finding *finding);
+
+/* "+190 MiB a step, +1.2 GiB a second, R2 0.998"; "" when nothing of it is known. */
+void sl_words_growth(char buf[SL_WORDS_CAP], const sl_finding *finding);
+
+/* "critical, confidence 0.97, device 0". */
+void sl_words_certainty(char buf[SL_WORDS_CAP], const sl_finding *finding);
+
+/* "3.21 s after the start" of the recording, or "at event 812" where the input has no clock. */
+void sl_words_moment(char buf[SL_WORDS_CAP], const sl_trace *trace, int device, int64_t time_us);
+
+/* "19.1 MiB", or "unknown". */
+void sl_words_bytes(char buf[SL_WORDS_CAP], sl_maybe_u64 bytes);
+
+/* "growth_share 0.97 >= 0.5"; sizes and durations in human units. */
+void sl_words_evidence(char buf[SL_WORDS_CAP], const sl_evidence *evidence);
+
+/* The rank of the verdict that a kind of finding leads to; 0 = none. */
+int sl_words_kind_rank(sl_finding_kind kind);
+
+/* The finding that carries the verdict; NULL for a healthy report. */
+const sl_finding *sl_words_main_finding(const sl_report *report);
+
+#endif

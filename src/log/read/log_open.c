@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening a log for reading: bytes, header, state. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/sys.h"
+#include "log/read/log_reader_impl.h"
+
+/* ---- bytes ---- */
+
+static ssize_t read_some(const sl_log_reader *r, void *to, uint64_t len, uint64_t offset) {
+    if (!r->bytes)
+        return sl_sys_pread(r->fd, to, len, offset);
+    if (offset >= r->size)
+        return 0;
+    if (len > r->size - offset)
+        len = r->size - offset;
+    memcpy(to, r->bytes + offset, len);
+    return (ssize_t)len;
+}
+
+sl_status sl__log_read(const sl_log_reader *r, void *to, uint64_t len, uint64_t offset,
+                       sl_error *err) {
+    for (uint64_t done = 0; done < len;) {
+        ssize_t got = read_some(r, (uint8_t *)to + done, len - done, offset + done);
+        if (got < 0) {
+            sl_status status = sl_fail_errno(err, SL_E_READ, "byte %llu: cannot read",
+                                             (unsigned long long)(offset + done));
+            if (err)
+                err->position = (int64_t)(offset + done);
+            return status;
+        }
+        if (got == 0)
+            return sl_fail_at(err, SL_E_TRUNCATED, offset + done,
+                              "byte %llu: expected %llu more bytes, found the end of the file",
+                              (unsigned long long)(offset + done),
+                              (unsigned long long)(len - done));
+        done += (uint64_t)got;
+    }
+    return SL_OK;
+}
+
+int sl__log_section(const sl_log_reader *r, uint32_t kind) {
+    for (uint32_t i = 0; i < r->header.section_cnt; i++)
+        if (r->header.sections[i].kind == kind)
+            return (int)i;
+    return -1;
+}
+
+const sl_fmt_section *sl__log_find(const sl_log_reader *r, uint32_t kind, uint64_t *cnt) {
+    int i = sl__log_section(r, kind);
+    *cnt = i < 0 ? 0 : r->state.marks[i].reserved;
+    return i < 0 ? NULL : &r->header.sections[i];
+}
+
+/* Memory is asked for only after the file has been seen to hold that many bytes. */
+sl_status sl__log_load(const sl_log_reader *r, const sl_fmt_section *s, uint64_t cnt, void *out,
+                       sl_error *err) {
+    uint64_t bytes = cnt * s->record_bytes;
+    void **to = out;
+    *to = NULL;
+    if (cnt == 0)
+        return SL_OK;
+    if (cnt > s->cap || s->offset + bytes > r->size)
+        return sl_fail_at(err, SL_E_TRUNCATED, r->size,
+                          "section %s: expected %llu records of %u bytes from byte %llu, found the "
+                          "end of the file at byte %llu",
+                          sl_section_name(s->kind), (unsigned long long)cnt, s->record_bytes,
+                          (unsigned long long)s->offset, (unsigned long long)r->size);
+    void *buffer = malloc(bytes);
+    if (!buffer)
+        return sl_fail(err, SL_E_NOMEM, "cannot allocate %llu bytes for section %s",
+                       (unsigned long long)bytes, sl_section_name(s->kind));
+    sl_status status = sl__log_read(r, buffer, bytes, s->offset, err);
+    if (status < 0)
+        free(buffer);
+    else
+        *to = buffer;
+    return status;
+}
+
+/* ---- state ---- */
+
+/* The live writer's marks may be a step apart in our copy; a dead one's may not. */
+static sl_status check_watermark(sl_log_reader *r, uint32_t i, sl_error *err) {
+    const sl_fmt_section *s = &r->header.sections[i];
+    const sl_fmt_watermark *wm = &r->state.marks[i];
+    uint64_t at = r->header.state_offset + offsetof(sl_fmt_state, marks) + i * sizeof *wm;
+    if (wm->reserved > s->cap)
+        return sl_fail_at(err, SL_E_FORMAT, at,
+                          "byte %llu: section %s: expected at most %llu reserved records, found "
+                          "%llu",
+                          (unsigned long long)at, sl_section_name(s->kind),
+                          (unsigned long long)s->cap, (unsigned long long)wm->reserved);
+    uint64_t end = s->offset + wm->reserved * s->record_bytes;
+    if (end > r->size)
+        return sl_fail_at(err, SL_E_TRUNCATED, r->size,
+                          "byte %llu: expected section %s to go on to byte %llu, found the end of "
+                          "the file; the file was cut",
+                          (unsigned long long)r->size, sl_section_name(s->kind),
+                          (unsigned long long)end);
+    return SL_OK;
+}
+
+static sl_status check_state(sl_log_reader *r, sl_error *err) {
+    uint64_t at = r->header.state_offset;
+    if (r->state.closing != SL_CLOSING_RUNNING && r->state.closing != SL_CLOSING_CLOSED)
+        return sl_fail_at(err, SL_E_FORMAT, at,
+                          "byte %llu: expected closing state 1 or 2, found %llu",
+                          (unsigned long long)at, (unsigned long long)r->state.closing);
+    for (uint32_t i = 0; i < r->header.section_cnt; i++)
+        SL_TRY(check_watermark(r, i, err));
+    return SL_OK;
+}
+
+static sl_status read_size(sl_log_reader *r, sl_error *err) {
+    struct stat st;
+    if (r->bytes)
+        return SL_OK;
+    if (sl_sys_fstat(r->fd, &st) < 0)
+        return sl_fail_errno(err, SL_E_READ, "cannot examine the file");
+    if (!S_ISREG(st.st_mode))
+        return sl_fail(err, SL_E_OPEN, "not a regular file");
+    r->size = (uint64_t)st.st_size;
+    int locked = sl_sys_is_locked(r->fd);
+    r->lock_is_known = locked >= 0;
+    r->is_locked = locked > 0;
+    return SL_OK;
+}
+
+sl_status sl_log_refresh(sl_log_reader *r, sl_error *err) {
+    /* The lock is asked before the state is read: a writer seen dead has written everything. */
+    SL_TRY(read_size(r, err));
+    SL_TRY(sl__log_read(r, &r->state, sizeof r->state, r->header.state_offset, err));
+    return check_state(r, err);
+}
+
+static sl_status read_header(sl_log_reader *r, sl_error *err) {
+    SL_TRY(read_size(r, err));
+    if (r->size == 0)
+        return sl_fail_at(err, SL_E_TRUNCATED, 0,
+                          "byte 0: expected a header of 8192 bytes, found an empty file");
+    uint64_t len = r->size < sizeof r->header ? r->size : sizeof r->header;
+    SL_TRY(sl__log_read(r, &r->header, len, 0, err));
+    return sl_header_check(&r->header, r->size, err);
+}
+
+static sl_status open_with(sl_log_reader *r, sl_log_reader **out, sl_error *err) {
+    sl_status status = read_header(r, err);
+    if (status >= 0)
+        status = sl_log_refresh(r, err);
+    if (status < 0)
+        sl_log_reader_close(r);
+    else
+        *out = r;
+    return status;
+}
+
+static sl_log_reader *new_reader(sl_error *err) {
+    sl_log_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        sl_fail(err, SL_E_NOMEM, "cannot allocate a log reader");
+    else
+        r->fd = -1;
+    return r;
+}
+
+sl_status sl_log_open(const char *path, sl_log_reader **out, sl_error *err) {
+    sl_log_reader *r = new_reader(err);
+    if (!r)
+        return SL_E_NOMEM;
+    /* Without waiting: a pipe has no writer perhaps, and is refused below. */
+    r->fd = sl_sys_open(path, O_RDONLY | O_NONBLOCK, 0);
+    if (r->fd < 0) {
+        int saved_errno = errno;
+        sl_log_reader_close(r);
+        errno = saved_errno;
+        return sl_fail_errno(err, SL_E_OPEN, "cannot open");
+    }
+    return open_with(r, out, err);
+}
+
+sl_status sl_log_open_bytes(const void *bytes, size_t len, sl_log_reader **out, sl_error *err) {
+    sl_log_reader *r = new_reader(err);
+    if (!r)
+        return SL_E_NOMEM;
+    r->bytes = len ? bytes : (const void *)"";
+    r->size = len;
+    r->lock_is_known = true;
+    return open_with(r, out, err);
+}
+
+void sl_log_reader_close(sl_log_reader *r) {
+    if (!r)
+        return;
+    if (r->fd >= 0)
+        sl_sys_close(r->fd);
+    free(r->strings);
+    free(r->frames);
+    free(r->stacks);
+    free(r);
+}
+
+/* ---- facts ---- */
+
+const sl_fmt_header *sl_log_header(const sl_log_reader *r) {
+    return &r->header;
+}
+
+const sl_fmt_state *sl_log_state(const sl_log_reader *r) {
+    return &r->state;
+}
+
+uint64_t sl_log_size(const sl_log_reader *r) {
+    return r->size;
+}
+
+sl_log_ending sl_log_get_ending(const sl_log_reader *r) {
+    if (r->state.closing == SL_CLOSING_CLOSED)
+        return SL_LOG_CLOSED;
+    if (!r->lock_is_known)
+        return SL_LOG_UNCLEAR;
+    return r->is_locked ? SL_LOG_LIVE : SL_LOG_KILLED;
+}
+
+const char *sl_log_ending_name(sl_log_ending ending) {
+    static const char *const names[] = {
+        [SL_LOG_CLOSED] = "closed",
+        [SL_LOG_LIVE] = "live",
+        [SL_LOG_KILLED] = "killed",
+        [SL_LOG_UNCLEAR] = "unclear",
+    };
+    return names[ending];
+}
+
+int32_t sl_log_rank(const sl_log_reader *r) {
+    return (int32_t)(uint32_t)r->state.rank_word;
+}
+
+int32_t sl_log_local_rank(const sl_log_reader *r) {
+    return (int32_t)(uint32_t)(r->state.rank_word >> 32);
+}
+
+int64_t sl_log_world_size(const sl_log_reader *r) {
+    return (int64_t)r->state.world_word;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The customs of the Python tool's commands: argparse's words for mistakes (usage on standard error,
+ * exit code 2), and "Error: ..." on standard output with exit code 1 for everything else. */
+#ifndef SL_COMPAT_CLI_H
+#define SL_COMPAT_CLI_H
+
+#include "cli/core/cmd.h"
+
+/* Each prints and returns the exit code. */
+int sl_compat_fail(const char *text);
+int sl_compat_usage(const sl_program *program, const sl_cmd *cmd, const char *text);
+int sl_compat_unknown(const sl_program *program, const char *word);
+
+/* Options and operands that must be given; operands that are too many. */
+sl_status sl_compat_check(const sl_cmd *cmd, const sl_opts *opts, sl_error *err);
+
+bool sl_compat_is_verbose(const char *word);
+
+/* format_bytes of the Python tool: "0 B", "5.07 MB"; negative values are not scaled. */
+#define SL_COMPAT_BYTES_CAP 40
+const char *sl_compat_bytes(char buf[SL_COMPAT_BYTES_CAP], int64_t bytes);
+
+/* Title and a rule of 50 '='. */
+void sl_compat_title(const char *text);
+
+#endif

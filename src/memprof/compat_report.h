@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* The analyses of telemetry as the Python tool's report: the same keys in JSON, the same lines in
+ * text, with what this tool finds beside them. */
+#ifndef SL_COMPAT_REPORT_H
+#define SL_COMPAT_REPORT_H
+
+#include <stdio.h>
+
+#include "analyze/analysis.h"
+#include "analyze/samples/an_collective.h"
+#include "analyze/samples/an_gap.h"
+#include "analyze/samples/an_ranks.h"
+#include "base/text/json_out.h"
+
+typedef struct sl_compat_report {
+    const char *path;
+    int64_t file_bytes;
+    const sl_telemetry *set; /* NULL = the input holds no telemetry */
+    const sl_report *found;  /* what stormlog analyze finds; NULL = nothing was analysed */
+    sl_gap_result gaps;
+    sl_collective_results collective;
+    sl_ranks *ranks; /* NULL = there is one rank only */
+    int score;
+    const char *grade;
+} sl_compat_report;
+
+/* Runs the analyses; found must be set before. sl_compat_report_fini whatever comes back. */
+sl_status sl_compat_report_run(sl_compat_report *report, sl_error *err);
+void sl_compat_report_fini(sl_compat_report *report);
+
+void sl_compat_report_text(FILE *to, const sl_compat_report *report);
+void sl_compat_report_json(sl_json_out *json, const sl_compat_report *report);
+
+/* The cross-rank part alone, with its braces. */
+void sl_compat_ranks_json(sl_json_out *json, const sl_ranks *ranks);
+void sl_compat_ranks_text(FILE *to, const sl_ranks *ranks);
+
+#endif

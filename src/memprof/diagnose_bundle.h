@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* The diagnose bundle: what a person needs to know about a machine's memory, in four JSON files that
+ * appear at once. The timeline that was measured counts in the judgement. */
+#ifndef SL_DIAGNOSE_BUNDLE_H
+#define SL_DIAGNOSE_BUNDLE_H
+
+#include "base/core/options.h"
+#include "export/bundle/bundle_folder.h"
+
+typedef struct sl_diagnose {
+    const char *prefix;       /* "stormlog-diagnose" */
+    const char *command_line; /* for the manifest */
+    const char *output;       /* NULL = a folder of its own name in the current one */
+    double duration_s, interval_s;
+    int device; /* -1 = the first */
+    int pid;    /* 0 = the whole machine, and this process */
+} sl_diagnose;
+
+typedef struct sl_diagnose_result {
+    char path[SL_BUNDLE_PATH_CAP]; /* absolute */
+    bool high_utilization, fragmentation_warning, oom_occurred;
+} sl_diagnose_result;
+
+/* Measures and writes. SL_E_OPEN and its like when the folder cannot be made. */
+sl_status sl_diagnose_write(const sl_diagnose *what, sl_diagnose_result *result, sl_error *err);
+
+/* --output, --device, --duration, --interval and --pid; runs it and prints the three lines. Returns
+ * 0, or 2 when memory is at risk, or 1. */
+int sl_diagnose_command(const sl_opts *opts, const char *prefix, const char *program,
+                        sl_error *err);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analyze/analysis.h"
+#include "base/files/file_atomic.h"
+#include "base/text/term.h"
+#include "cli/core/cmd_list.h"
+#include "export/bundle/bundle_folder.h"
+#include "memprof/compat_report.h"
+#include "read/core/source.h"
+#include "telemetry/json_survey.h"
+
+/* ---- what is neither telemetry nor anything else we read ---- */
+
+static void put_foreign(sl_json_out *json, const sl_json_survey *survey) {
+    sl_json_begin_object(json);
+    sl_json_key(json, "summary");
+    sl_json_begin_object(json);
+    static const char *const zeros[] = {"total_functions_analyzed", "total_function_calls",
+                                        "total_memory_allocated", "total_execution_time"};
+    for (size_t i = 0; i < SL_COUNT_OF(zeros); i++) {
+        sl_json_key(json, zeros[i]);
+        sl_json_i64(json, 0);
+    }
+    sl_json_key(json, "analysis_timestamp");
+    sl_json_null(json);
+    sl_json_end_object(json);
+    sl_json_key(json, "top_level_keys");
+    sl_json_begin_array(json);
+    for (size_t i = 0; i < survey->keys.cnt; i++)
+        sl_json_cstr(json, survey->keys.at[i]);
+    sl_json_end_array(json);
+    sl_json_key(json, "notes");
+    sl_json_begin_array(json);
+    sl_json_cstr(json, "JSON payload does not contain telemetry events");
+    sl_json_end_array(json);
+    sl_json_end_object(json);
+}
+
+/* What is printed, and what --output gets. */
+typedef struct answer {
+    const sl_opts *opts;
+    sl_compat_report report;
+    const sl_json_survey *survey; /* set for foreign JSON */
+} answer;
+
+static void write_text(FILE *to, const answer *a) {
+    sl_compat_report_text(to, &a->report);
+    if (a->survey)
+        fprintf(to, "Notes: JSON payload does not contain telemetry events\n");
+}
+
+static sl_status write_json(FILE *to, const answer *a, sl_error *err) {
+    sl_json_out json;
+    sl_json_init(&json, to, 2);
+    if (a->survey)
+        put_foreign(&json, a->survey);
+    else
+        sl_compat_report_json(&json, &a->report);
+    return sl_json_finish(&json, err);
+}
+
+static sl_status make_parents(const char *path, sl_error *err) {
+    char folder[1024];
+    const char *slash = strrchr(path, '/');
+    if (!slash || slash == path)
+        return SL_OK;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    return sl_make_folders(folder, err);
+}
+
+static sl_status save(const answer *a, sl_error *err) {
+    const char *path = sl_opts_text(a->opts, "output");
+    sl_file_out out;
+    sl_status status = SL_OK;
+    if (!path)
+        return SL_OK;
+    SL_TRY(make_parents(path, err));
+    SL_TRY(sl_file_out_open(&out, path, err));
+    if (strcmp(sl_opts_text(a->opts, "format"), "txt") == 0)
+        write_text(out.stream, a);
+    else
+        status = write_json(out.stream, a, err);
+    if (status < 0) {
+        sl_file_out_abandon(&out);
+        return status;
+    }
+    SL_TRY(sl_file_out_commit(&out, err));
+    sl_term_printf(stdout, "Analysis report saved to: %s\n", path);
+    return SL_OK;
+}
+
+static int deliver(const answer *a, sl_error *err) {
+    write_text(stdout, a);
+    SL_TRY(save(a, err));
+    if (sl_opts_flag(a->opts, "visualization"))
+        sl_term_printf(
+            stdout, "Visualization skipped: %s\n",
+            a->report.ranks
+                ? "this command draws no pictures; use 'stormlog plot' or 'stormlog report'"
+                : "there is no cross-rank data");
+    return 0;
+}
+
+/* ---- loading ---- */
+
+static int analyze_trace(answer *a, const sl_trace *trace, sl_error *err) {
+    sl_report *found = NULL;
+    SL_TRY(sl_analyze(&trace, 1, NULL, &found, err));
+    a->report.set = trace->telemetry;
+    a->report.found = found;
+    int result = sl_compat_report_run(&a->report, err);
+    if (result == 0)
+        result = deliver(a, err);
+    sl_compat_report_fini(&a->report);
+    sl_report_free(found);
+    return result;
+}
+
+/* No reader took it: the reason decides the words, as in the Python tool. */
+static int explain_failure(const answer *a, const sl_error *load_err, sl_error *err) {
+    sl_json_survey survey;
+    sl_error survey_err = SL_ERROR_INIT;
+    int result = 0;
+    if (sl_json_survey_read(a->report.path, &survey, &survey_err) < 0) {
+        sl_term_printf(stdout, "Error loading input file: %s\n", survey_err.text);
+        result = 1;
+    } else if (survey.looks_like_telemetry) {
+        sl_term_printf(stdout, "Error parsing telemetry events: %s\n", load_err->text);
+        result = 1;
+    } else {
+        answer foreign = *a;
+        foreign.survey = &survey;
+        result = deliver(&foreign, err);
+    }
+    sl_json_survey_fini(&survey);
+    return result;
+}
+
+static int run(const sl_opts *opts, sl_error *err) {
+    const char *path = opts->operands.at[0];
+    sl_error load_err = SL_ERROR_INIT;
+    sl_trace *trace = NULL;
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        sl_term_printf(stdout, "Error: Input file '%s' not found\n", path);
+        return 1;
+    }
+    answer a = {.opts = opts, .report = {.path = path, .file_bytes = (int64_t)info.st_size}};
+    sl_load_options options = {.skips_bad = sl_opts_flag(opts, "skip-bad")};
+    if (sl_trace_load(path, &options, &trace, &load_err) < 0)
+        return explain_failure(&a, &load_err, err);
+    if (trace->telemetry && trace->telemetry->skipped_cnt)
+        printf("Left out %llu bad records\n", (unsigned long long)trace->telemetry->skipped_cnt);
+    int result = analyze_trace(&a, trace, err);
+    sl_trace_free(trace);
+    return result;
+}
+
+static const sl_opt options[] = {
+    {.name = "output", .type = SL_OPT_FILE, .help = "write the report to this file"},
+    {.name = "format",
+     .type = SL_OPT_CHOICE,
+     .choices = "json|txt",
+     .initial = "json",
+     .help = "form of that file"},
+    {.name = "visualization", .type = SL_OPT_FLAG, .help = "accepted; says where pictures are"},
+    {.name = "plot-dir", .type = SL_OPT_FILE, .initial = "plots", .help = "accepted"},
+    {.name = "skip-bad",
+     .type = SL_OPT_FLAG,
+     .help = "leave bad telemetry records out and count them"},
+};
+
+const sl_cmd sl_cmd_gpumemprof_analyze = {
+    .name = "analyze",
+    .operands = "input_file",
+    .operand_min = 1,
+    .operand_max = 1,
+    .summary = "judge a recording: drift, spikes, gaps, ranks, score",
+    .description =
+        "Reads everything 'stormlog analyze' reads: telemetry as JSON, JSON lines or CSV, OOM "
+        "bundles, PyTorch snapshots, recordings. The JSON report has the keys of the Python tool; "
+        "what is found stands under all_patterns and counts in the score.",
+    .examples = "gpumemprof analyze events.json --output report.json\n",
+    .options = options,
+    .option_cnt = SL_COUNT_OF(options),
+    .run = run,
+};

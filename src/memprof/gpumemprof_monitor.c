@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/core/cmd_list.h"
+#include "memprof/compat_cli.h"
+#include "memprof/watch/watch_session.h"
+
+typedef struct monitor {
+    sl_watch_session session;
+    const sl_opts *opts;
+} monitor;
+
+static void on_second(void *ctx, const sl_watch *watch) {
+    double seconds = (double)watch->elapsed_ns / 1e9;
+    SL_UNUSED(ctx);
+    if ((int64_t)seconds % 5 != 0)
+        return;
+    printf("Elapsed: %.1fs, Current Memory: %.2f %s\n", seconds,
+           sl_watch_shown(watch, watch->current_bytes), sl_watch_unit(watch));
+    fflush(stdout);
+}
+
+static void print_preamble(const sl_watch_options *o, double duration) {
+    const char *backend = sl_watch_backend();
+    bool is_card = strcmp(backend, "cpu") != 0;
+    printf("Starting memory monitoring for %.1f seconds...\n", duration);
+    printf(is_card ? "Mode: GPU (%s)\n" : "Mode: CPU\n", backend);
+    printf("Sampling interval: %gs\n", o->interval_s);
+    sl_watch_print_own(o);
+    printf("Press Ctrl+C to stop early\n\n");
+    fflush(stdout);
+}
+
+static void print_summary(const sl_watch *watch) {
+    printf("\nMonitoring Summary:\n");
+    printf("------------------------------\n");
+    printf("Snapshots collected: %llu\n", (unsigned long long)watch->sample_cnt);
+    printf("Peak memory usage: %.2f %s\n", sl_watch_shown(watch, watch->peak_bytes),
+           sl_watch_unit(watch));
+    printf("Memory change from baseline: %.2f %s\n",
+           sl_watch_shown(watch, watch->current_bytes - watch->first_bytes), sl_watch_unit(watch));
+}
+
+static sl_status finish(void *ctx, sl_error *err) {
+    monitor *m = ctx;
+    const sl_watch *watch = &m->session.watch;
+    const char *path = sl_opts_text(m->opts, "output");
+    if (watch->child)
+        printf("The command goes on (process %d)\n", watch->child);
+    print_summary(watch);
+    SL_TRY(sl_watch_session_save(&m->session, m->opts, err));
+    if (path)
+        printf("Data saved to: %s\n", path);
+    return SL_OK;
+}
+
+static int run(const sl_opts *opts, sl_error *err) {
+    sl_watch_options o;
+    char **command;
+    SL_TRY(sl_watch_read_options(opts, &o, &command, err));
+    double duration = sl_opts_real(opts, "duration");
+    /* A command is watched to its end unless a time was named. */
+    if (command && !sl_opts_is_given(opts, "duration"))
+        o.duration_s = 0;
+    else if (!(duration > 0))
+        o.duration_s = 1e-9; /* 0 means no sampling here */
+    if (sl_opts_is_given(opts, "device"))
+        o.device = (int)sl_opts_number(opts, "device");
+    print_preamble(&o, duration);
+    monitor *m = calloc(1, sizeof *m);
+    int result = SL_E_NOMEM;
+    if (m) {
+        m->opts = opts;
+        o.on_second = on_second;
+        o.ctx = m;
+        result = sl_watch_session_run(&m->session, sl_opts_text(opts, "output"), &o, finish, err);
+    } else {
+        (void)sl_fail(err, SL_E_NOMEM, "out of memory");
+    }
+    free(m);
+    free(command);
+    return result;
+}
+
+static const sl_opt options[] = {
+    {.name = "device", .type = SL_OPT_INT, .help = "which card"},
+    {.name = "duration",
+     .type = SL_OPT_REAL,
+     .initial = "10.0",
+     .help = "seconds; with a command, to its end when not given"},
+    {.name = "interval", .type = SL_OPT_REAL, .initial = "0.1", .help = "seconds between samples"},
+    SL_WATCH_OUTPUT_OPTIONS,
+    SL_WATCH_PID_OPTION,
+};
+
+const sl_cmd sl_cmd_gpumemprof_monitor = {
+    .name = "monitor",
+    .operands = "[-- CMD...]",
+    .operand_max = SL_OPERANDS_ANY,
+    .stops_at_operand = true,
+    .summary = "watch memory for a while and sum it up",
+    .description =
+        "Watches the process named by --pid, or the command behind --, with everything it starts: "
+        "resident memory on the host, and on a machine with an NVIDIA driver what the driver says "
+        "of the card and of that process.",
+    .examples = "gpumemprof monitor --duration 30 --pid 4711\n"
+                "gpumemprof monitor --output run.csv -- python train.py\n",
+    .options = options,
+    .option_cnt = SL_COUNT_OF(options),
+    .run = run,
+};

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/files/file_atomic.h"
+#include "base/stats/sample_stats.h"
+#include "cli/core/cmd_list.h"
+#include "memprof/usage_series.h"
+#include "read/torch/number_lists.h"
+
+enum { USAGE, TIMES, PEAK, AVERAGE, DURATION, LIST_CNT };
+
+typedef struct readings {
+    sl_number_list lists[LIST_CNT];
+    double peak, average, duration;
+    sl_usage usage;
+} readings;
+
+static double single(const sl_number_list *list, double otherwise) {
+    return list->is_found && list->values.cnt ? list->values.at[0] : otherwise;
+}
+
+static sl_status read_input(const char *path, readings *r, sl_error *err) {
+    *r = (readings){.lists = {{.name = "memory_usage"},
+                              {.name = "timestamps"},
+                              {.name = "peak_memory"},
+                              {.name = "average_memory"},
+                              {.name = "duration"}}};
+    if (access(path, F_OK) != 0)
+        return sl_fail(err, SL_E_OPEN, "Input file '%s' not found", path);
+    SL_TRY(sl_number_lists_read(path, r->lists, LIST_CNT, err));
+    const sl_number_list *usage = &r->lists[USAGE], *times = &r->lists[TIMES];
+    if (usage->values.cnt != times->values.cnt)
+        return sl_fail(err, SL_E_FORMAT,
+                       "memory_usage and timestamps must have the same length, found %zu and %zu",
+                       usage->values.cnt, times->values.cnt);
+    double largest = 0;
+    for (size_t i = 0; i < usage->values.cnt; i++)
+        largest = usage->values.at[i] > largest ? usage->values.at[i] : largest;
+    r->peak = single(&r->lists[PEAK], largest);
+    r->average = single(&r->lists[AVERAGE], sl_stat_mean(usage->values.at, usage->values.cnt));
+    size_t cnt = times->values.cnt;
+    r->duration =
+        single(&r->lists[DURATION], cnt ? times->values.at[cnt - 1] - times->values.at[0] : 0);
+    sl_usage_analyze(usage->values.at, usage->values.cnt, r->duration, r->peak, &r->usage);
+    return SL_OK;
+}
+
+static void print_basic(FILE *to, const readings *r) {
+    fprintf(to, "Basic Analysis:\nPeak Memory: %.2f MB\nAverage Memory: %.2f MB\n", r->peak,
+            r->average);
+    fprintf(to, "Duration: %.2f seconds\nMemory Allocations: %zu\nMemory Deallocations: %zu\n",
+            r->duration, r->usage.increases, r->usage.decreases);
+}
+
+static void print_leaks(FILE *to, const readings *r) {
+    fprintf(to, "\nMemory Leak Detection:\n");
+    if (!r->usage.leak_cnt)
+        fprintf(to, "No memory leaks detected\n");
+    for (size_t i = 0; i < r->usage.leak_cnt; i++) {
+        const sl_usage_leak *leak = &r->usage.leaks[i];
+        fprintf(to, "  %s (%s): %s\n", sl_usage_kind_name(leak->kind), leak->severity,
+                leak->description);
+    }
+}
+
+/* Fragmentation needs the reserved bytes, which these files do not hold; it is not rated. */
+static void print_score(FILE *to, const readings *r) {
+    double performance = 10;
+    fprintf(to, "\nOptimization:\nOverall Score: %.1f/10\n",
+            (r->usage.efficiency + performance) / 2);
+    fprintf(to,
+            "  memory_efficiency: %.1f/10\n  fragmentation: not rated\n  performance: %.1f/10\n",
+            r->usage.efficiency, performance);
+    int number = 1;
+    fprintf(to, "Recommendations:\n");
+    if (r->peak > 4000)
+        fprintf(to, "  %d. lower the peak: a smaller batch, mixed precision\n", number++);
+    if (r->usage.leak_cnt)
+        fprintf(to, "  %d. find what grows: record the program with 'stormlog run -- CMD'\n",
+                number++);
+    if (number == 1)
+        fprintf(to, "  1. nothing stands out\n");
+}
+
+static sl_status save_report(const sl_opts *opts, const readings *r, sl_error *err) {
+    const char *path = sl_opts_text(opts, "report");
+    sl_file_out file;
+    if (!path)
+        return SL_OK;
+    SL_TRY(sl_file_out_open(&file, path, err));
+    print_basic(file.stream, r);
+    print_leaks(file.stream, r);
+    print_score(file.stream, r);
+    SL_TRY(sl_file_out_commit(&file, err));
+    printf("\nReport saved to: %s\n", path);
+    return SL_OK;
+}
+
+static int run(const sl_opts *opts, sl_error *err) {
+    readings r;
+    sl_status status = read_input(sl_opts_text(opts, "input"), &r, err);
+    if (status == SL_OK) {
+        print_basic(stdout, &r);
+        if (sl_opts_flag(opts, "detect-leaks"))
+            print_leaks(stdout, &r);
+        if (sl_opts_flag(opts, "optimize"))
+            print_score(stdout, &r);
+        if (sl_opts_flag(opts, "visualize"))
+            printf(
+                "\nVisualization skipped: this command draws no pictures; use 'stormlog plot'\n");
+        status = save_report(opts, &r, err);
+    }
+    sl_number_lists_fini(r.lists, LIST_CNT);
+    return status;
+}
+
+static const sl_opt options[] = {
+    {.name = "input",
+     .type = SL_OPT_FILE,
+     .is_required = true,
+     .help = "a file of track or monitor"},
+    {.name = "detect-leaks", .type = SL_OPT_FLAG, .help = "look for growth, spikes and remains"},
+    {.name = "optimize", .type = SL_OPT_FLAG, .help = "rate it from 0 to 10"},
+    {.name = "visualize", .type = SL_OPT_FLAG, .help = "accepted; says where pictures are"},
+    {.name = "report", .type = SL_OPT_FILE, .help = "write all of it to this text file"},
+};
+
+const sl_cmd sl_cmd_tfmemprof_analyze = {
+    .name = "analyze",
+    .operands = "",
+    .summary = "judge a file of readings",
+    .options = options,
+    .option_cnt = SL_COUNT_OF(options),
+    .run = run,
+};

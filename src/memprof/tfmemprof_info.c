@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "cli/commands/system_info.h"
+#include "cli/core/cmd_list.h"
+#include "memprof/compat_cli.h"
+
+#define GB 1073741824.0
+
+static void print_gb(const char *label, sl_maybe_u64 bytes) {
+    if (bytes.known)
+        printf("%s: %.2f GB\n", label, (double)bytes.value / GB);
+    else
+        printf("%s: not known\n", label);
+}
+
+static int run(const sl_opts *opts, sl_error *err) {
+    sl_system_info info;
+    SL_UNUSED(opts);
+    SL_UNUSED(err);
+    sl_system_info_read(&info);
+    sl_compat_title("TensorFlow Memory Profiler - System Information");
+    printf("Platform: %s\n", info.machine.system);
+    printf("Python Version: %s\n", info.python_version[0] ? info.python_version : "none on PATH");
+    printf("TensorFlow Version: not asked for (this program needs none)\n");
+    printf("CPU Count: %ld\n", info.cpus_logical);
+    print_gb("Total System Memory", info.machine.memory_bytes);
+    print_gb("Available Memory", info.memory_available);
+    printf("\nGPU Information:\n");
+    printf("  GPU Available: %s\n  GPU Count: %d\n", info.has_cuda ? "True" : "False",
+           info.device_cnt);
+    printf("\nTensorFlow Backend Diagnostics:\n");
+    printf("  is_apple_silicon: False\n  hardware_gpu_detected: %s\n  runtime_gpu_count: %d\n",
+           info.has_cuda ? "True" : "False", info.device_cnt);
+    printf("  runtime_backend: %s\n", info.has_cuda ? "cuda" : "cpu");
+    return 0;
+}
+
+const sl_cmd sl_cmd_tfmemprof_info = {
+    .name = "info",
+    .operands = "",
+    .summary = "print facts about the machine and its cards",
+    .run = run,
+};

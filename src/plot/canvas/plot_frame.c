@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "plot/canvas/plot_frame.h"
+
+#include <string.h>
+
+#include "base/text/human.h"
+#include "base/text/term.h"
+
+#define MARGIN     20.0
+#define TITLE_SIZE 16.0
+#define TITLE_STEP 21.0
+#define TITLE_ROWS 2
+
+/* Series colours that stay apart for the common kinds of colour blindness and keep a contrast of
+ * 3:1 on both backgrounds. */
+#define SERIES_COLORS                                                                             \
+    {                                                                                             \
+        0x4269d0, 0xe0a010, 0xf0614c, 0x3fae9a, 0x3c9a4b, 0xe56da0, 0x9556e0, 0x6fa3ea, 0x9c6b4e, \
+            0x7f8fa6                                                                              \
+    }
+
+static const sl_plot_theme_colors light = {
+    .background = 0xffffff,
+    .text = 0x1f2328,
+    .muted = 0x59636e,
+    .grid = 0xe3e7ec,
+    .alarm = 0xcf222e,
+    .warning = 0xb35900,
+    .other = 0xb4bcc6,
+    .series = SERIES_COLORS,
+};
+
+static const sl_plot_theme_colors dark = {
+    .background = 0x0d1117,
+    .text = 0xe6edf3,
+    .muted = 0x9aa4af,
+    .grid = 0x252c35,
+    .alarm = 0xff6b62,
+    .warning = 0xe3a04b,
+    .other = 0x55606d,
+    .series = SERIES_COLORS,
+};
+
+const sl_plot_theme_colors *sl_plot_theme(bool is_dark) {
+    return is_dark ? &dark : &light;
+}
+
+sl_text_style sl_plot_small(const sl_plot *plot) {
+    return (sl_text_style){.size = 11.0, .paint = sl_solid(plot->theme->muted)};
+}
+
+sl_text_style sl_plot_normal(const sl_plot *plot) {
+    return (sl_text_style){.size = 12.0, .paint = sl_solid(plot->theme->text)};
+}
+
+const char *sl_plot_basename(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The title, broken between words; returns the baseline of its last row. */
+static double draw_title(sl_plot *plot, const char *title) {
+    sl_text_style style = {
+        .size = TITLE_SIZE, .is_bold = true, .paint = sl_solid(plot->theme->text)};
+    double width = plot->options->width - 2 * MARGIN, y = MARGIN + 14;
+    for (int row = 0; row < TITLE_ROWS - 1; row++) {
+        char line[SL_WORDS_CAP];
+        size_t len = sl_canvas_break(plot->canvas, title, width, style);
+        if (!title[len])
+            break;
+        snprintf(line, sizeof line, "%.*s", (int)len, title);
+        sl_canvas_text_fit(plot->canvas, (sl_point){MARGIN, y}, line, width, style);
+        title += len + strspn(title + len, " ");
+        y += TITLE_STEP;
+    }
+    sl_canvas_text_fit(plot->canvas, (sl_point){MARGIN, y}, title, width, style);
+    return y;
+}
+
+sl_box sl_plot_begin(sl_plot *plot, const char *subtitle) {
+    double width = plot->options->width, height = plot->options->height;
+    char title[SL_WORDS_CAP];
+    sl_words_verdict(title, plot->report);
+    sl_canvas_rect(plot->canvas, (sl_box){0, 0, width, height}, sl_solid(plot->theme->background));
+    double y = draw_title(plot, title) + 20;
+    sl_canvas_text_fit(plot->canvas, (sl_point){MARGIN, y}, subtitle, width - 2 * MARGIN,
+                       sl_plot_small(plot));
+    y += 16;
+    return (sl_box){MARGIN, y, width - 2 * MARGIN, height - y - MARGIN};
+}
+
+void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot_input *input) {
+    char device[SL_WORDS_CAP], count[SL_HUMAN_CAP], span[SL_HUMAN_CAP];
+    const sl_replay *replay = input->replay;
+    sl_words_device(device, replay->device->device);
+    snprintf(buf, SL_WORDS_CAP, "%.200s, %.60s", sl_plot_basename(input->trace->path), device);
+    if (!replay->has_history)
+        return;
+    sl_words_append(buf, ", %s events", sl_human_count(count, replay->event_cnt));
+    if (input->trace->has_time)
+        sl_words_append(buf, " in %s",
+                        sl_human_duration_us(
+                            span, (int64_t)sl_replay_span_us(replay, 0, replay->event_cnt - 1)));
+    if (input->steps->cnt)
+        sl_words_append(buf, ", %s steps%s", sl_human_count(count, input->steps->cnt),
+                        input->steps->is_marked ? "" : " found in the pattern");
+}
+
+#define LEGEND_ROW  18.0
+#define LEGEND_PAIR 34.0 /* with a second line */
+
+#define DETAIL_COLUMNS    34 /* characters of the second line that fit beside a picture */
+#define DETAIL_FOLDER_MIN 10
+
+static void draw_key(sl_plot *plot, sl_point at, const sl_legend_row *row) {
+    sl_stroke stroke = {sl_solid(row->rgb), 2, row->dash};
+    if (row->is_line)
+        sl_canvas_segment(plot->canvas, (sl_point){at.x, at.y - 4}, (sl_point){at.x + 14, at.y - 4},
+                          stroke);
+    else
+        sl_canvas_rect(plot->canvas, (sl_box){at.x + 2, at.y - 9, 10, 10}, sl_solid(row->rgb));
+}
+
+static void draw_legend_row(sl_plot *plot, sl_box box, const sl_legend_row *row) {
+    sl_text_style normal = sl_plot_normal(plot), value = normal, small = sl_plot_small(plot);
+    value.align = SL_ALIGN_RIGHT;
+    double value_width = sl_canvas_text_width(plot->canvas, row->value, value);
+    draw_key(plot, (sl_point){box.x, box.y}, row);
+    sl_canvas_text_fit(plot->canvas, (sl_point){box.x + 22, box.y}, row->name,
+                       box.w - 32 - value_width, normal);
+    sl_canvas_text(plot->canvas, (sl_point){box.x + box.w, box.y}, row->value, value);
+    sl_canvas_text_fit(plot->canvas, (sl_point){box.x + 22, box.y + 15}, row->detail, box.w - 22,
+                       small);
+}
+
+void sl_plot_legend(sl_plot *plot, sl_box box, const sl_legend_row *rows, size_t cnt) {
+    double y = box.y + 10, end = box.y + box.h;
+    for (size_t i = 0; i < cnt; i++) {
+        double step = rows[i].detail[0] ? LEGEND_PAIR : LEGEND_ROW;
+        char rest[48];
+        if (y + step > end && i + 1 < cnt) {
+            snprintf(rest, sizeof rest, "and %zu more", cnt - i);
+            sl_canvas_text(plot->canvas, (sl_point){box.x + 22, y}, rest, sl_plot_small(plot));
+            return;
+        }
+        draw_legend_row(plot, (sl_box){box.x, y, box.w, step}, &rows[i]);
+        y += step;
+    }
+}
+
+/* The end of a folder tells more than its beginning. */
+static void add_folder(sl_legend_row *row, const char *file, size_t len) {
+    char folder[SL_WORDS_CAP], fitted[sizeof row->detail];
+    size_t used = strlen(row->detail);
+    snprintf(folder, sizeof folder, "%.*s", (int)(len < sizeof folder ? len : sizeof folder - 1),
+             file);
+    sl_term_fit_path(fitted, sizeof fitted, folder,
+                     used + DETAIL_FOLDER_MIN < DETAIL_COLUMNS ? DETAIL_COLUMNS - used
+                                                               : DETAIL_FOLDER_MIN);
+    snprintf(row->detail + used, sizeof row->detail - used, ", %.40s", fitted);
+}
+
+void sl_plot_name_site(sl_legend_row *row, sl_site site) {
+    sl_frame frame;
+    if (!sl_site_frame(site, &frame)) {
+        snprintf(row->name, sizeof row->name, "%.90s", sl_site_label(site));
+        return;
+    }
+    const char *file = sl_strtab_get(&site.trace->strings, frame.file).ptr;
+    const char *function = sl_strtab_get(&site.trace->strings, frame.function).ptr;
+    const char *base = sl_plot_basename(file);
+    int len = snprintf(row->name, sizeof row->name, "%.80s", base);
+    if (frame.line)
+        snprintf(row->name + len, sizeof row->name - (size_t)len, ":%u", frame.line);
+    snprintf(row->detail, sizeof row->detail, "in %.45s", *function ? function : "??");
+    if (base > file + 1)
+        add_folder(row, file, (size_t)(base - file - 1));
+}
+
+void sl_plot_note(sl_plot *plot, sl_point at, const char *text, sl_text_style style) {
+    static const double shares[] = {
+        [SL_ALIGN_LEFT] = 0, [SL_ALIGN_CENTER] = 0.5, [SL_ALIGN_RIGHT] = 1};
+    double width = sl_canvas_text_width(plot->canvas, text, style);
+    sl_box veil = {at.x - shares[style.align] * width - 4, at.y - style.size - 1, width + 8,
+                   style.size + 7};
+    sl_canvas_rect(plot->canvas, veil, (sl_paint){plot->theme->background, 0.82});
+    sl_canvas_text(plot->canvas, at, text, style);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* What every picture has: colours, title, subtitle, legend; and the drawing functions of the kinds.
+ * Internal to the pictures. */
+#ifndef SL_PLOT_FRAME_H
+#define SL_PLOT_FRAME_H
+
+#include "export/report/report_words.h"
+#include "plot/canvas/plot_canvas.h"
+#include "plot/plot.h"
+
+#define SL_SERIES_COLORS 10u
+
+typedef struct sl_plot_theme_colors {
+    uint32_t background, text, muted, grid, alarm, warning;
+    uint32_t other; /* everything that is not named */
+    uint32_t series[SL_SERIES_COLORS];
+} sl_plot_theme_colors;
+
+typedef struct sl_plot {
+    const sl_plot_options *options;
+    const sl_report *report;
+    const sl_plot_input *inputs;
+    size_t input_cnt;
+    const sl_plot_theme_colors *theme;
+    sl_canvas *canvas;
+} sl_plot;
+
+const sl_plot_theme_colors *sl_plot_theme(bool is_dark);
+
+static inline sl_paint sl_solid(uint32_t rgb) {
+    return (sl_paint){rgb, 1.0};
+}
+
+/* Text sizes: small for ticks and notes, normal for labels. */
+sl_text_style sl_plot_small(const sl_plot *plot);
+sl_text_style sl_plot_normal(const sl_plot *plot);
+
+/* Background, the verdict as title, the subtitle in muted; returns what is left to draw in. */
+sl_box sl_plot_begin(sl_plot *plot, const char *subtitle);
+
+/* "s1.pickle.gz, device 0, 27,885 events in 7.48 s". */
+void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot_input *input);
+
+typedef struct sl_legend_row {
+    uint32_t rgb;
+    bool is_line; /* a stroke instead of a square */
+    double dash;
+    char name[96];
+    char detail[96]; /* second line, muted; "" = none */
+    char value[32];
+} sl_legend_row;
+
+/* Rows from the top of the box down, as many as fit; the rest is counted in a last line. */
+void sl_plot_legend(sl_plot *plot, sl_box box, const sl_legend_row *rows, size_t cnt);
+
+/* Name and detail of a site: "train.py:8" and "in <module>, /home/user". */
+void sl_plot_name_site(sl_legend_row *row, sl_site site);
+
+/* A text on a veil of the background, so that it can be read over anything. */
+void sl_plot_note(sl_plot *plot, sl_point at, const char *text, sl_text_style style);
+
+const char *sl_plot_basename(const char *path);
+
+sl_status sl_plot_timeline(sl_plot *plot, sl_error *err);
+sl_status sl_plot_sites(sl_plot *plot, sl_error *err);
+sl_status sl_plot_flame(sl_plot *plot, sl_error *err);
+sl_status sl_plot_ledger(sl_plot *plot, sl_error *err);
+sl_status sl_plot_ranks(sl_plot *plot, sl_error *err);
+
+#endif

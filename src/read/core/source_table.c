@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "model/bounds.h"
+#include "read/core/source.h"
+#include "read/core/source_bundle.h"
+
+const sl_source_ops *const sl_sources[] = {
+    &sl_source_slog,  &sl_source_torch_pickle, &sl_source_torch_json,
+    &sl_source_trace, &sl_source_telemetry,    NULL,
+};
+
+static const sl_source_ops *find_source(const unsigned char *head, size_t len, const char *path) {
+    const sl_source_ops *best = NULL;
+    int best_score = 0;
+    for (size_t i = 0; sl_sources[i]; i++) {
+        int score = sl_sources[i]->probe(head, len, path);
+        if (score > best_score) {
+            best_score = score;
+            best = sl_sources[i];
+        }
+    }
+    return best;
+}
+
+/* "80 04 95 'abc'": the bytes as numbers, then as text where they are printable. */
+static void describe_head(char *to, size_t cap, const unsigned char *head, size_t len) {
+    size_t used = 0, shown = len < 8 ? len : 8;
+    for (size_t i = 0; i < shown; i++)
+        used += (size_t)snprintf(to + used, cap - used, "%s%02x", i ? " " : "", head[i]);
+    used += (size_t)snprintf(to + used, cap - used, " '");
+    for (size_t i = 0; i < shown; i++)
+        to[used++] = head[i] >= 0x20 && head[i] < 0x7f ? (char)head[i] : '.';
+    snprintf(to + used, cap - used, "'");
+}
+
+static sl_status fail_foreign(const unsigned char *head, size_t len, sl_error *err) {
+    char found[64], expected[240] = "";
+    describe_head(found, sizeof found, head, len);
+    for (size_t i = 0, used = 0; sl_sources[i] && used < sizeof expected; i++)
+        used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%s", i ? ", " : "",
+                                 sl_sources[i]->expected);
+    return sl_fail_at(err, SL_E_FOREIGN, 0, "its kind is not known: it begins with %s; expected %s",
+                      found, expected);
+}
+
+static sl_status load_source(const sl_source_ops *source, const sl_source_input *input,
+                             sl_trace **out, sl_error *err) {
+    sl_trace *trace = sl_trace_new(input->path, source->kind);
+    if (!trace)
+        return sl_fail(err, SL_E_NOMEM, "no memory for a trace");
+    sl_status status = source->load(input, trace, err);
+    if (status < 0) {
+        sl_trace_free(trace);
+        return status;
+    }
+    *out = trace;
+    return SL_OK;
+}
+
+static sl_status load_stream(const sl_source_input *input, sl_trace **out, sl_error *err) {
+    sl_byte_stream *in = input->in;
+    (void)sl_bytes_need(in, SL_PROBE_BYTES);
+    if (in->failure.code < 0)
+        return sl_bytes_failure(in, "the file", err);
+    size_t len = (size_t)(in->end - in->at);
+    if (len == 0)
+        return sl_fail_at(err, SL_E_TRUNCATED, 0, "it is empty (0 bytes)");
+    size_t seen = len < SL_PROBE_BYTES ? len : SL_PROBE_BYTES;
+    const sl_source_ops *source = find_source(in->at, seen, input->path);
+    return source ? load_source(source, input, out, err) : fail_foreign(in->at, len, err);
+}
+
+static sl_status load_path(const char *path, const sl_load_options *options, sl_trace **out,
+                           sl_error *err) {
+    if (sl_bundle_is(path))
+        return sl_bundle_load(path, options, out, err);
+    sl_byte_stream in;
+    sl_byte_options bytes = {options->progress, options->progress_ctx, options->max_expansion};
+    sl_status status = sl_bytes_open(&in, path, &bytes, err);
+    sl_source_input input = {path, &in, options};
+    if (status >= 0)
+        status = load_stream(&input, out, err);
+    sl_bytes_close(&in);
+    return status;
+}
+
+/* Where every reader's trace passes through once: what is outside the bounds is refused here. */
+static sl_status finish_load(sl_status status, const char *name, sl_trace **out, sl_error *err) {
+    if (status >= 0) {
+        status = sl_trace_check_bounds(*out, err);
+        if (status < 0) {
+            sl_trace_free(*out);
+            *out = NULL;
+        }
+    }
+    return status < 0 ? sl_error_prefix(err, "cannot read '%s'", name) : SL_OK;
+}
+
+sl_status sl_trace_load(const char *path, const sl_load_options *options, sl_trace **out,
+                        sl_error *err) {
+    static const sl_load_options defaults;
+    sl_error local = SL_ERROR_INIT;
+    if (!err)
+        err = &local;
+    sl_status status = load_path(path, options ? options : &defaults, out, err);
+    return finish_load(status, path, out, err);
+}
+
+sl_status sl_trace_load_memory(const char *name, const void *bytes, size_t len, sl_trace **out,
+                               sl_error *err) {
+    static const sl_load_options defaults;
+    sl_error local = SL_ERROR_INIT;
+    if (!err)
+        err = &local;
+    sl_byte_stream in;
+    sl_bytes_init(&in, bytes, len);
+    sl_source_input input = {name, &in, &defaults};
+    sl_status status = load_stream(&input, out, err);
+    return finish_load(status, name, out, err);
+}

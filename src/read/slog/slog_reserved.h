@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocator's reserved total as events of the trace, from its curve: a bin knows least, largest and last,
+ * but not their moments. Those are told by what PyTorch's libraries took from the driver and gave back,
+ * event by event as long as these are in the ring. */
+#ifndef SL_SLOG_RESERVED_H
+#define SL_SLOG_RESERVED_H
+
+#include "log/read/log_reader.h"
+#include "model/trace.h"
+
+/* Adds them for every device whose events have no segments; sorts the events. After the libraries' curves. */
+sl_status sl_slog_add_reserved(sl_log_reader *log, sl_trace *trace, sl_error *err);
+
+#endif

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/* Recordings of stormlog itself -> sl_trace. Events come from the ring, the end state from the live
+ * table, the reserved bytes from their curve, so that a ring that has wrapped still gives totals
+ * that are right at the end. A running recording is read as it stands. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "log/read/log_reader.h"
+#include "read/core/source.h"
+#include "read/slog/slog_counters.h"
+#include "read/slog/slog_facts.h"
+#include "read/slog/slog_reserved.h"
+#include "read/slog/slog_tags.h"
+#include "read/torch/native_name.h"
+
+typedef struct slog_load {
+    sl_log_reader *log;
+    sl_trace *trace;
+    sl_log_tables tables;
+    sl_slog_tags *tags; /* owned */
+    sl_slog_libraries libraries;
+    uint32_t *stack_ids; /* owned; by id of the log, SL_STACK_NONE = not mapped yet */
+    uint32_t stack_cnt;
+    uint64_t lost;
+    uint64_t torn;
+} slog_load;
+
+static sl_status no_memory(sl_error *err) {
+    return sl_fail(err, SL_E_NOMEM, "no memory for a trace");
+}
+
+/* ---- names ---- */
+
+static uint32_t take_string(const slog_load *l, uint32_t id) {
+    sl_str text = sl_log_get_string(l->log, id);
+    return sl_strtab_intern(&l->trace->strings, text.ptr, text.len);
+}
+
+static uint32_t take_function(const slog_load *l, const sl_fmt_frame *from) {
+    char buf[SL_NATIVE_NAME_CAP];
+    if (from->kind != SL_FRAME_NATIVE)
+        return take_string(l, from->function);
+    sl_str name = sl_native_name(sl_log_get_string(l->log, from->function), buf);
+    return sl_strtab_intern(&l->trace->strings, name.ptr, name.len);
+}
+
+static uint32_t take_frame(const slog_load *l, const sl_fmt_frame *from) {
+    sl_frame frame = {take_function(l, from), take_string(l, from->file), from->line};
+    if (frame.function == SL_STR_NONE || frame.file == SL_STR_NONE)
+        return SL_STACK_NONE;
+    return sl_stacks_intern_frame(&l->trace->stacks, frame);
+}
+
+static uint32_t make_stack(const slog_load *l, uint32_t stack) {
+    uint32_t
+        ids[SL_FORMAT_STACK_DEPTH_MAX / 8]; /* 512 frames; deeper stacks lose their outer end */
+    size_t depth = 0;
+    sl_fmt_frame frame;
+    while (depth < SL_COUNT_OF(ids) && sl_log_get_frame(l->log, stack, &frame, &stack)) {
+        ids[depth] = take_frame(l, &frame);
+        if (ids[depth++] == SL_STACK_NONE)
+            return SL_STACK_NONE;
+    }
+    return sl_stacks_intern(&l->trace->stacks, ids, depth);
+}
+
+/* A live log may have grown since; its newer stacks are mapped when they are met. */
+static uint32_t take_stack(slog_load *l, uint32_t stack) {
+    if (stack == 0)
+        return SL_STACK_EMPTY;
+    if (stack >= l->stack_cnt) {
+        uint32_t cnt = sl_log_stack_cnt(l->log);
+        uint32_t *grown = realloc(l->stack_ids, (size_t)cnt * sizeof *grown);
+        if (!grown || stack >= cnt) {
+            l->stack_ids = grown ? grown : l->stack_ids;
+            return grown ? SL_STACK_EMPTY : SL_STACK_NONE;
+        }
+        memset(grown + l->stack_cnt, 0xff, (size_t)(cnt - l->stack_cnt) * sizeof *grown);
+        l->stack_ids = grown;
+        l->stack_cnt = cnt;
+    }
+    if (l->stack_ids[stack] == SL_STACK_NONE)
+        l->stack_ids[stack] = make_stack(l, stack);
+    return l->stack_ids[stack];
+}
+
+/* ---- events ---- */
+
+/* Steps and marks have their own list; samples their curves. */
+static bool is_column_event(uint8_t kind) {
+    return (kind >= SL_EV_ALLOC && kind <= SL_EV_DRIVER_FREE) || kind == SL_EV_OOM ||
+           kind == SL_EV_RESERVED;
+}
+
+static sl_status add_event(slog_load *l, const sl_log_record *r, sl_error *err) {
+    if (!sl_slog_libraries_add(&l->libraries, l->log, l->trace, r))
+        return no_memory(err);
+    if (!is_column_event(r->kind)) {
+        l->trace->unknown_actions += r->kind >= SL_EV_LIMIT;
+        return sl_slog_tags_add(l->tags, r, NULL) ? SL_OK : no_memory(err);
+    }
+    sl_device_trace *device = sl_trace_device(l->trace, r->device);
+    sl_event event = {.time_us = sl_slog_time_us(l->log, r->time_ns),
+                      .addr = r->addr,
+                      .size_bytes = r->size,
+                      .stack_id = take_stack(l, r->stack),
+                      .pool_idx = SL_POOL_UNKNOWN,
+                      .kind = (sl_event_kind)r->kind};
+    l->trace->has_event_stacks |= event.stack_id != SL_STACK_EMPTY;
+    if (!device || event.stack_id == SL_STACK_NONE || !sl_events_push(&device->events, &event) ||
+        !sl_slog_tags_add(l->tags, r, device))
+        return no_memory(err);
+    return SL_OK;
+}
+
+static sl_status add_events(slog_load *l, sl_log_cursor *cursor, sl_error *err) {
+    sl_log_record record;
+    for (;;) {
+        int got = sl_log_cursor_next(cursor, &record, err);
+        if (got == 0)
+            break;
+        if (got == SL_E_LAPPED)
+            continue;
+        if (got < 0)
+            return (sl_status)got;
+        SL_TRY(add_event(l, &record, err));
+    }
+    l->lost = sl_log_cursor_lost(cursor);
+    l->torn = sl_log_cursor_torn(cursor);
+    return SL_OK;
+}
+
+/* (T1). The cursor merges what each thread wrote in order; only a damaged recording has disorder. */
+static sl_status sort_events(slog_load *l, sl_error *err) {
+    for (size_t i = 0; i < l->trace->devices.cnt; i++) {
+        int64_t moved = sl_events_sort(&l->trace->devices.at[i]->events);
+        if (moved < 0)
+            return no_memory(err);
+        if (moved > 0)
+            sl_trace_note(l->trace,
+                          "device %d: time went backwards %lld times, so the recording is damaged; "
+                          "the events were put in order of time",
+                          l->trace->devices.at[i]->device, (long long)moved);
+    }
+    return SL_OK;
+}
+
+static sl_status load_events(slog_load *l, sl_error *err) {
+    sl_log_cursor *cursor;
+    SL_TRY(sl_slog_tags_new(l->trace, l->log, &l->tags, err));
+    SL_TRY(sl_log_cursor_new(l->log, &cursor, err));
+    sl_status status = add_events(l, cursor, err);
+    sl_log_cursor_free(cursor);
+    sl_slog_tags_finish(l->tags);
+    return status;
+}
+
+/* ---- the cards ---- */
+
+static sl_status find_capacities(slog_load *l, sl_error *err) {
+    sl_log_counters counters;
+    SL_TRY(sl_log_load_counters(l->log, &counters, err));
+    for (size_t i = 0; i < counters.cnt; i++) {
+        const sl_log_counter_info *c = &counters.at[i];
+        sl_device_trace *device = (sl_device_trace *)sl_trace_find_device(l->trace, c->device);
+        if (device && c->kind == SL_COUNTER_DEVICE_TOTAL && c->is_available && c->last > 0)
+            device->capacity_bytes = sl_known_u64(c->last);
+    }
+    sl_vec_free(&counters);
+    return SL_OK;
+}
+
+/* ---- end state ---- */
+
+static int compare_addr(const void *a, const void *b) {
+    const sl_block *x = a, *y = b;
+    return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static sl_status add_block(slog_load *l, const sl_log_block *b, sl_error *err) {
+    sl_device_trace *device = sl_trace_device(l->trace, b->device);
+    sl_block block = {.addr = b->addr,
+                      .size_bytes = b->size,
+                      .requested_bytes = b->size,
+                      .stack_id = take_stack(l, sl_slog_site_stack(&l->tables, b->site)),
+                      .segment_idx = SL_IDX_NONE,
+                      .state = SL_BLOCK_ALLOCATED};
+    if (!device || block.stack_id == SL_STACK_NONE)
+        return no_memory(err);
+    if (b->domain == SL_DOMAIN_BLOCK)
+        block.tag = (uint8_t)sl_slog_tags_block(l->tags, &l->tables, b);
+    if (!sl_vec_push(&device->blocks, block))
+        return no_memory(err);
+    return SL_OK;
+}
+
+/* Where no allocator reports to the recorder (JAX, CuPy, a program in C), what the libraries took
+ * from the driver is all there is to replay. The totals cover the whole run, the ring may not. */
+static bool is_driver_only(const slog_load *l, int device) {
+    bool has_driver = false;
+    for (size_t i = 0; i < l->tables.sites.cnt; i++) {
+        if (l->tables.sites.at[i].device != device)
+            continue;
+        if (l->tables.sites.at[i].domain == SL_DOMAIN_BLOCK)
+            return false;
+        has_driver |= l->tables.sites.at[i].domain == SL_DOMAIN_DRIVER;
+    }
+    return has_driver;
+}
+
+static void promote_driver_events(slog_load *l) {
+    for (size_t i = 0; i < l->trace->devices.cnt; i++) {
+        sl_device_trace *device = l->trace->devices.at[i];
+        if (!is_driver_only(l, device->device))
+            continue;
+        for (size_t k = 0; k < device->events.cnt; k++) {
+            uint8_t *kind = &device->events.kind[k];
+            *kind = *kind == SL_EV_DRIVER_ALLOC  ? SL_EV_ALLOC
+                    : *kind == SL_EV_DRIVER_FREE ? SL_EV_FREE
+                                                 : *kind;
+        }
+        sl_trace_note(
+            l->trace,
+            "device %d: no allocator above the driver reports here, so each allocation is "
+            "one that a library made in the driver",
+            device->device);
+    }
+}
+
+/* A running writer's table and events are of different moments; without losses the events alone
+ * say it all. */
+static bool has_end_state(const slog_load *l) {
+    if (sl_log_state(l->log)->health[SL_HEALTH_LIVE_OVERFLOW] > 0)
+        return false;
+    return sl_log_get_ending(l->log) != SL_LOG_LIVE || l->lost > 0;
+}
+
+/* Blocks of a device whose events the ring no longer holds need a place too. */
+static sl_status make_devices(slog_load *l, sl_error *err) {
+    for (size_t i = 0; i < l->tables.blocks.cnt; i++)
+        if (!sl_trace_device(l->trace, l->tables.blocks.at[i].device))
+            return no_memory(err);
+    return SL_OK;
+}
+
+static sl_status add_blocks(slog_load *l, int device, sl_error *err) {
+    uint8_t domain = is_driver_only(l, device) ? SL_DOMAIN_DRIVER : SL_DOMAIN_BLOCK;
+    for (size_t i = 0; i < l->tables.blocks.cnt; i++) {
+        const sl_log_block *block = &l->tables.blocks.at[i];
+        if (block->device == device && block->domain == domain)
+            SL_TRY(add_block(l, block, err));
+    }
+    return SL_OK;
+}
+
+static sl_status load_end_state(slog_load *l, sl_error *err) {
+    SL_TRY(sl_log_load_tables(l->log, &l->tables, err));
+    if (!has_end_state(l))
+        return SL_OK;
+    SL_TRY(make_devices(l, err));
+    sl_slog_tags_see_tables(l->tags, &l->tables);
+    for (size_t i = 0; i < l->trace->devices.cnt; i++) {
+        sl_device_trace *device = l->trace->devices.at[i];
+        SL_TRY(add_blocks(l, device->device, err));
+        device->has_end_state = true;
+        if (device->blocks.cnt > 1)
+            qsort(device->blocks.at, device->blocks.cnt, sizeof device->blocks.at[0], compare_addr);
+    }
+    return SL_OK;
+}
+
+/* ---- marks, out of memory ---- */
+
+static sl_mark_kind mark_kind(uint8_t kind) {
+    switch (kind) {
+    case SL_EV_STEP: return SL_MARK_STEP;
+    case SL_EV_MARK_BEGIN: return SL_MARK_BEGIN;
+    case SL_EV_MARK_END: return SL_MARK_END;
+    default: return SL_MARK_POINT;
+    }
+}
+
+static int compare_mark_time(const void *a, const void *b) {
+    const sl_mark *x = a, *y = b;
+    return x->time_us < y->time_us ? -1 : x->time_us > y->time_us;
+}
+
+static sl_status load_marks(slog_load *l, sl_error *err) {
+    sl_log_marks marks;
+    bool has_room = true;
+    SL_TRY(sl_log_load_marks(l->log, &marks, err));
+    for (size_t i = 0; i < marks.cnt && has_room; i++) {
+        const sl_log_mark_info *m = &marks.at[i];
+        sl_mark mark = {sl_slog_time_us(l->log, m->time_ns), take_string(l, m->name),
+                        SL_DEVICE_HOST, m->step, mark_kind(m->kind)};
+        has_room = mark.name != SL_STR_NONE && sl_vec_push(&l->trace->marks, mark);
+    }
+    sl_vec_free(&marks);
+    /* Threads take their numbers and their times in different orders. */
+    if (has_room && l->trace->marks.cnt > 1)
+        qsort(l->trace->marks.at, l->trace->marks.cnt, sizeof l->trace->marks.at[0],
+              compare_mark_time);
+    return has_room ? SL_OK : no_memory(err);
+}
+
+static sl_status load_ooms(slog_load *l, sl_error *err) {
+    sl_log_ooms ooms;
+    SL_TRY(sl_log_load_ooms(l->log, &ooms, err));
+    sl_status status = SL_OK;
+    for (size_t i = 0; i < ooms.cnt; i++) {
+        const sl_fmt_oom *oom = &ooms.at[i];
+        sl_str text = sl_log_get_string(l->log, (uint32_t)oom->message);
+        sl_device_trace *device =
+            (sl_device_trace *)sl_trace_find_device(l->trace, (int32_t)(uint32_t)oom->device_word);
+        if (device && oom->device_total != UINT64_MAX)
+            device->capacity_bytes = sl_known_u64(oom->device_total);
+        if (text.len == 0)
+            continue;
+        l->trace->oom_message = sl_arena_copy(&l->trace->arena, text.ptr, text.len);
+        if (!l->trace->oom_message)
+            status = no_memory(err);
+    }
+    sl_vec_free(&ooms);
+    return status;
+}
+
+/* ---- what the user should know ---- */
+
+static sl_device_trace *busiest_device(const sl_trace *trace) {
+    sl_device_trace *best = NULL;
+    for (size_t i = 0; i < trace->devices.cnt; i++)
+        if (!best || trace->devices.at[i]->events.cnt > best->events.cnt)
+            best = trace->devices.at[i];
+    return best;
+}
+
+static void add_notes(slog_load *l) {
+    const sl_fmt_state *state = sl_log_state(l->log);
+    uint64_t dropped = state->health[SL_HEALTH_DROPPED];
+    sl_device_trace *device = busiest_device(l->trace);
+    if (device) /* which device the lost ones belonged to is lost with them */
+        device->dropped_events = l->lost + dropped;
+    if (l->lost > 0)
+        sl_trace_note(l->trace,
+                      "the ring was overwritten: the oldest %llu events are gone, totals and live "
+                      "blocks are complete",
+                      (unsigned long long)l->lost);
+    if (l->tables.intents.cnt > 0)
+        sl_trace_note(l->trace,
+                      "the recording ended in the middle of %zu events; they count as done",
+                      l->tables.intents.cnt);
+    if (sl_log_get_ending(l->log) == SL_LOG_KILLED)
+        sl_trace_note(l->trace, "the recorded process ended without closing its recording");
+    if (l->torn > 0)
+        sl_trace_note(l->trace, "%llu damaged records were left out", (unsigned long long)l->torn);
+    for (int i = 0; i < SL_HEALTH_LIMIT; i++)
+        if (sl_health_is_loss((sl_health_kind)i) && state->health[i] > 0)
+            sl_trace_note(l->trace, "%s: %llu %s", sl_health_name((sl_health_kind)i),
+                          (unsigned long long)state->health[i],
+                          sl_health_meaning((sl_health_kind)i));
+}
+
+#define COMMAND_SHOWN 200
+
+/* "python3 train.py, process 3029 on trainer, rank 1, started 2026-11-15 02:41:20 UTC"; lost when
+ * memory ran out. */
+static void note_identity(slog_load *l) {
+    const sl_fmt_header *h = sl_log_header(l->log);
+    int32_t rank = (int32_t)(uint32_t)sl_log_state(l->log)->rank_word;
+    time_t start = (time_t)(h->start_wall_ns / 1000000000u);
+    struct tm utc;
+    char when[40] = "", ranks[32] = "", text[600];
+    if (gmtime_r(&start, &utc))
+        strftime(when, sizeof when, ", started %Y-%m-%d %H:%M:%S UTC", &utc);
+    if (rank >= 0)
+        snprintf(ranks, sizeof ranks, ", rank %d", rank);
+    int len = snprintf(text, sizeof text, "%.*s%sprocess %u on %.127s%s%.127s%s%s", COMMAND_SHOWN,
+                       h->cmdline, h->cmdline[0] ? ", " : "", h->pid,
+                       h->host[0] ? h->host : "an unnamed host", h->job[0] ? ", job " : "", h->job,
+                       ranks, when);
+    l->trace->identity = sl_arena_copy(&l->trace->arena, text, (size_t)len);
+}
+
+/* ---- the source ---- */
+
+static sl_status load_all(slog_load *l, sl_error *err) {
+    l->trace->has_time = true;
+    l->trace->is_live = sl_log_get_ending(l->log) == SL_LOG_LIVE;
+    SL_TRY(load_events(l, err));
+    SL_TRY(load_end_state(l, err));
+    SL_TRY(sort_events(l, err)); /* tags are found by the events' positions until here */
+    promote_driver_events(l);
+    SL_TRY(find_capacities(l, err));
+    SL_TRY(sl_slog_load_curves(l->log, l->trace, err));
+    SL_TRY(sl_slog_libraries_finish(&l->libraries, l->log, l->trace, &l->tables, l->lost, err));
+    SL_TRY(sl_slog_add_reserved(l->log, l->trace, err));
+    SL_TRY(sl_slog_load_alerts(l->log, l->trace, err));
+    SL_TRY(load_marks(l, err));
+    SL_TRY(load_ooms(l, err));
+    add_notes(l);
+    note_identity(l);
+    return SL_OK;
+}
+
+/* A compressed recording is read into memory whole. */
+typedef SL_VEC(unsigned char) byte_vec;
+
+static sl_status slurp(sl_byte_stream *in, byte_vec *to, sl_error *err) {
+    while (sl_bytes_need(in, 1)) {
+        size_t len = (size_t)(in->end - in->at);
+        if (!sl_vec_reserve(to, len))
+            return no_memory(err);
+        memcpy(to->at + to->cnt, in->at, len);
+        to->cnt += len;
+        in->at = in->end;
+    }
+    return in->failure.code < 0 ? sl_bytes_failure(in, "the recording", err) : SL_OK;
+}
+
+static sl_status open_input(const sl_source_input *input, byte_vec *bytes, sl_log_reader **log,
+                            sl_error *err) {
+    /* A pipe cannot be opened a second time, nor read at any place: its bytes are taken as they
+     * come. */
+    if (input->in->fd >= 0 && !input->in->unpack && input->in->total > 0)
+        return sl_log_open(input->path, log, err);
+    SL_TRY(slurp(input->in, bytes, err));
+    return sl_log_open_bytes(bytes->at, bytes->cnt, log, err);
+}
+
+static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *err) {
+    slog_load l = {.trace = trace};
+    byte_vec bytes = {0};
+    sl_status status = open_input(input, &bytes, &l.log, err);
+    if (status >= 0)
+        status = load_all(&l, err);
+    sl_slog_tags_free(l.tags);
+    sl_log_tables_fini(&l.tables);
+    sl_slog_libraries_fini(&l.libraries);
+    free(l.stack_ids);
+    sl_log_reader_close(l.log);
+    sl_vec_free(&bytes);
+    return status;
+}
+
+static int probe(const unsigned char *head, size_t len, const char *path) {
+    SL_UNUSED(path);
+    return len >= SL_FORMAT_MAGIC_BYTES && memcmp(head, SL_FORMAT_MAGIC, SL_FORMAT_MAGIC_BYTES) == 0
+               ? 100
+               : 0;
+}
+
+const sl_source_ops sl_source_slog = {
+    .name = "slog",
+    .expected = "a stormlog recording",
+    .kind = SL_SOURCE_SLOG,
+    .probe = probe,
+    .load = load,
+};

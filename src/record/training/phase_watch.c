@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/training/phase_watch.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+
+#define SITE_MAX     255
+#define TAKEOVER_CNT 3
+
+/* What guard slots keep for us in `phase`: the last flags, and whether the thread is torch's. */
+enum { SLOT_FLAGS = 0xffff, SLOT_IS_KNOWN = 1 << 16, SLOT_IS_AUTOGRAD = 1 << 17 };
+
+static uint16_t labels[SL_PHASE_LIMIT];
+static _Atomic(uint32_t) sites[SITE_MAX + 1]; /* caller's stack id by site number */
+static atomic_uint misses[SITE_MAX + 1];      /* steps of a site since the primary's last */
+static atomic_uint primary;
+static atomic_ullong step_cnt;
+static atomic_bool is_counted_outside;
+
+void sl_phase_start(sl_log *log) {
+    for (unsigned i = SL_PHASE_NONE; i < SL_PHASE_LIMIT; i++) {
+        const char *name = sl_train_phase_name((sl_train_phase)i);
+        labels[i] = sl_log_label(log, name, strlen(name));
+    }
+    for (unsigned i = 0; i <= SITE_MAX; i++) {
+        atomic_store(&sites[i], 0);
+        atomic_store(&misses[i], 0);
+    }
+    atomic_store(&primary, 0);
+    atomic_store(&step_cnt, 0);
+}
+
+void sl_phase_count_no_steps(void) {
+    atomic_store(&is_counted_outside, true);
+}
+
+uint32_t sl_phase_site(uint32_t caller_stack) {
+    uint32_t wanted = caller_stack + 1; /* the bottom of a stack is 0 */
+    for (uint32_t i = 1; i <= SITE_MAX; i++) {
+        uint32_t found = 0;
+        if (atomic_compare_exchange_strong(&sites[i], &found, wanted) || found == wanted)
+            return i;
+    }
+    return 0;
+}
+
+static bool is_step_of(uint32_t site) {
+    unsigned first = 0;
+    if (atomic_compare_exchange_strong(&primary, &first, site) || first == site) {
+        for (unsigned i = 1; i <= SITE_MAX && atomic_load(&sites[i]); i++)
+            atomic_store(&misses[i], 0);
+        return true;
+    }
+    if (atomic_fetch_add(&misses[site], 1) + 1 < TAKEOVER_CNT)
+        return false;
+    atomic_store(&primary, site);
+    return true;
+}
+
+static void end_step(sl_log *log, uint32_t flags) {
+    uint32_t site = sl_stack_flags_site(flags);
+    if (site && !atomic_load(&is_counted_outside) && is_step_of(site))
+        sl_log_step(log, atomic_fetch_add(&step_cnt, 1) + 1, 0);
+}
+
+/* torch names the threads of its autograd engine; they have no Python frames. */
+static uint32_t thread_bits(void) {
+    char name[16] = "";
+    prctl(PR_GET_NAME, name);
+    return SLOT_IS_KNOWN | (strncmp(name, "pt_autograd", 11) == 0 ? SLOT_IS_AUTOGRAD : 0);
+}
+
+/* An annotation without an address: from here on the thread is in this phase. Most optimizers allocate
+ * nothing in most steps, and what is live at their beginning tells gradients from the rest of a
+ * backward pass, what is live at their end tells their state from temporaries. */
+static void note_change(sl_log *log, sl_train_phase phase) {
+    sl_log_event event = {.kind = SL_EV_ANNOTATE, .device = -1, .tag = labels[phase]};
+    event.total_allocated = event.total_reserved = SL_LOG_UNKNOWN;
+    sl_log_write(log, &event);
+}
+
+SL_HOT uint16_t sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack) {
+    uint32_t seen = slot->phase;
+    if (SL_UNLIKELY(!(seen & SLOT_IS_KNOWN)))
+        seen |= thread_bits();
+    uint32_t before = seen & SLOT_FLAGS;
+    if (SL_UNLIKELY(before != stack.flags)) {
+        /* Leaving one optimizer's step for another's ends a step as well. */
+        if ((before & SL_FRAME_OPTIMIZER) &&
+            sl_stack_flags_site(before) != sl_stack_flags_site(stack.flags))
+            end_step(log, before);
+        if ((stack.flags & SL_FRAME_OPTIMIZER) &&
+            (!(before & SL_FRAME_OPTIMIZER) ||
+             sl_stack_flags_site(before) != sl_stack_flags_site(stack.flags)))
+            note_change(log, SL_PHASE_OPTIMIZER);
+        seen = (seen & ~(uint32_t)SLOT_FLAGS) | (stack.flags & SLOT_FLAGS);
+    }
+    slot->phase = seen;
+    uint32_t marks = stack.flags | (seen & SLOT_IS_AUTOGRAD ? (uint32_t)SL_FRAME_BACKWARD : 0);
+    sl_train_phase now = sl_train_phase_of(marks);
+    return now == SL_PHASE_NONE ? 0 : labels[now];
+}
+
+void sl_phase_note_optimizer_end(sl_log *log) {
+    note_change(log, SL_PHASE_NONE);
+}
+
+static void finish_slot(sl_guard_slot *slot, void *log) {
+    uint32_t before = slot->phase & SLOT_FLAGS;
+    if (before & SL_FRAME_OPTIMIZER)
+        end_step(log, before);
+    slot->phase = 0;
+}
+
+void sl_phase_finish(sl_log *log) {
+    sl_guard_each(finish_slot, log);
+}

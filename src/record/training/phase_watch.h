@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What a training program is doing, read off the stacks: the phase of an allocation, and the end of
+ * a step, which is the moment a thread is seen outside an optimizer's step after it was inside.
+ *
+ * A program with several optimizers ends one step when the first of them has stepped: the line that
+ * calls its step() is the primary site. When another site has stepped three times without the
+ * primary, it takes its place (a warm-up phase with an optimizer of its own, for example). */
+#ifndef SL_PHASE_WATCH_H
+#define SL_PHASE_WATCH_H
+
+#include "log/write/log_writer.h"
+#include "record/core/guard.h"
+#include "record/stacks/stack_cache.h"
+
+/* A log was opened: makes the names of the phases. */
+void sl_phase_start(sl_log *log);
+
+/* The thread of this slot is seen with this stack. Returns the label of its phase, 0 = none. */
+uint16_t sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack);
+
+/* The optimizer's step of the calling thread has done its work. */
+void sl_phase_note_optimizer_end(sl_log *log);
+
+/* The log is about to be closed: a step whose end nobody saw ends now. */
+void sl_phase_finish(sl_log *log);
+
+/* The program counts its steps itself. */
+void sl_phase_count_no_steps(void);
+
+/* A small number (1 .. 255) for the stack that calls an optimizer's step; 0 when there are too many. */
+uint32_t sl_phase_site(uint32_t caller_stack);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* A device's live bytes split into the few sites that hold the most, and all others, followed event
+ * by event. Curves stacked by site and counters by site are made of this. */
+#ifndef SL_SITE_BANDS_H
+#define SL_SITE_BANDS_H
+
+#include "run/run_view.h"
+
+#define SL_BANDS_MAX 24u
+
+/* What "the most" means. */
+typedef enum sl_bands_by {
+    SL_BANDS_BY_HIGHEST, /* each site's own highest live bytes, whenever that was: for curves */
+    SL_BANDS_BY_PEAK,    /* what it held at the peak of the device: for instants */
+} sl_bands_by;
+
+typedef struct sl_site_bands {
+    const sl_run_view *view;     /* borrowed */
+    const sl_replay *replay;     /* borrowed */
+    uint8_t *band_of_site;       /* owned */
+    sl_site sites[SL_BANDS_MAX]; /* largest first */
+    size_t cnt;                  /* named bands; band number cnt is everything else */
+} sl_site_bands;
+
+/* top is cut to SL_BANDS_MAX. False when memory ran out; fini in either case. */
+bool sl_site_bands_init(sl_site_bands *bands, const sl_run_view *view, const sl_replay *replay,
+                        sl_bands_by by, size_t top);
+void sl_site_bands_fini(sl_site_bands *bands);
+
+/* The totals and the bands after event totals.next - 1; the bands add up to requested_bytes. */
+typedef struct sl_band_walk {
+    const sl_site_bands *bands;
+    sl_replay_walk totals;
+    size_t next_lost; /* into sl_replay.lost */
+    uint64_t live[SL_BANDS_MAX + 1];
+} sl_band_walk;
+
+void sl_band_walk_init(sl_band_walk *walk, const sl_site_bands *bands);
+/* Applies one event; false at the end. */
+bool sl_band_walk_next(sl_band_walk *walk);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/lines/user_line.h"
+
+#include <string.h>
+
+static bool contains(sl_str text, const char *part) {
+    return text.len && memmem(text.ptr, text.len, part, strlen(part)) != NULL;
+}
+
+static bool starts_with(sl_str text, const char *part) {
+    size_t len = strlen(part);
+    return text.len >= len && memcmp(text.ptr, part, len) == 0;
+}
+
+static bool ends_with(sl_str text, const char *part) {
+    size_t len = strlen(part);
+    return text.len >= len && memcmp(text.ptr + text.len - len, part, len) == 0;
+}
+
+static bool equals(sl_str text, const char *other) {
+    return text.len == strlen(other) && memcmp(text.ptr, other, text.len) == 0;
+}
+
+/* Native code has no place in a Python program: objects, sources, and what could not be resolved.
+ * Shared objects carry versions behind the suffix. */
+static bool is_native_file(sl_str file) {
+    static const char *const suffixes[] = {".so", ".o",   ".a",  ".c",   ".cc", ".cpp", ".cxx",
+                                           ".h",  ".hpp", ".cu", ".cuh", ".S",  ".inc", ".tcc"};
+    if (file.len == 0 || equals(file, "??"))
+        return true;
+    for (size_t i = 0; i < SL_COUNT_OF(suffixes); i++)
+        if (ends_with(file, suffixes[i]))
+            return true;
+    return contains(file, ".so.");
+}
+
+/* The recorder writes native functions with the place inside them: "main+0x1f". */
+static bool is_recorded_native(sl_str function) {
+    size_t at = function.len;
+    while (at > 0 && ((function.ptr[at - 1] >= '0' && function.ptr[at - 1] <= '9') ||
+                      (function.ptr[at - 1] >= 'a' && function.ptr[at - 1] <= 'f')))
+        at--;
+    return at >= 3 && at < function.len && memcmp(function.ptr + at - 3, "+0x", 3) == 0;
+}
+
+/* Folders of the interpreter and of installed packages; the generated code of torch.compile. */
+static bool is_library_file(sl_str file) {
+    static const char *const parts[] = {
+        "site-packages",  "dist-packages",     "/lib/python",         "/lib64/python",
+        "torchinductor_", "/python/stormlog/", "/python/gpumemprof/", "/python/tfmemprof/",
+    };
+    for (size_t i = 0; i < SL_COUNT_OF(parts); i++)
+        if (contains(file, parts[i]))
+            return true;
+    return false;
+}
+
+static sl_str base_name(sl_str file) {
+    const char *slash = file.len ? memrchr(file.ptr, '/', file.len) : NULL;
+    size_t skip = slash ? (size_t)(slash + 1 - file.ptr) : 0;
+    return (sl_str){file.ptr + skip, file.len - skip};
+}
+
+/* Libraries of the system, of the vendors and of the frameworks, by folder or by name wherever they lie. */
+static bool is_system_library(sl_str file) {
+    static const char *const folders[] = {"/lib/",     "/lib64/",         "/lib32/",
+                                          "/usr/lib",  "/usr/local/lib/", "/usr/local/cuda",
+                                          "/opt/rocm", "/opt/nvidia/",    "/nix/store/"};
+    static const char *const names[] = {
+        "libtorch",    "libc10",      "libcuda",     "libcud",        "libcublas", "libcufft",
+        "libcurand",   "libcusolver", "libcusparse", "libcupti",      "libnccl",   "libnv",
+        "libnpp",      "libamdhip",   "libhsa",      "libroc",        "libhip",    "libMIOpen",
+        "librccl",     "libxla",      "libjax",      "libtensorflow", "libpython", "libstdc++",
+        "libc++",      "libgcc",      "libgomp",     "libomp",        "libiomp",   "libmkl",
+        "libopenblas", "libffi",      "libc.so",     "libm.so",       "libdl.so",  "libpthread.so",
+        "librt.so",    "ld-linux",    "linux-vdso",  "python",        "pypy",
+    };
+    for (size_t i = 0; i < SL_COUNT_OF(folders); i++)
+        if (starts_with(file, folders[i]))
+            return true;
+    for (size_t i = 0; i < SL_COUNT_OF(names); i++)
+        if (starts_with(base_name(file), names[i]))
+            return true;
+    return file.len == 0 || is_library_file(file);
+}
+
+/* A torch that was built from a checkout or packed without folders: only its own subfolders are
+ * meant, because users call their folders "torch" too. */
+static bool is_torch_tree(sl_str file) {
+    static const char *const parts[] = {
+        "torch/nn/",
+        "torch/optim/",
+        "torch/autograd/",
+        "torch/utils/",
+        "torch/cuda/",
+        "torch/_dynamo/",
+        "torch/_inductor/",
+        "torch/_functorch/",
+        "torch/fx/",
+        "torch/amp/",
+        "torch/_tensor.py",
+        "torch/functional.py",
+        "torch/_ops.py",
+        "torch/distributed/",
+        "torch/_tensor_str.py",
+        "torch/_library/",
+        "torch/serialization.py",
+    };
+    for (size_t i = 0; i < SL_COUNT_OF(parts); i++) {
+        const char *at = file.len ? memmem(file.ptr, file.len, parts[i], strlen(parts[i])) : NULL;
+        if (at && (at == file.ptr || at[-1] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* Names in angle brackets. A notebook's cell is the user's own code. */
+static sl_owner owner_of_bracket(sl_str file) {
+    if (equals(file, SL_MODULE_FRAME_FILE))
+        return SL_OWNER_MODULE;
+    if (starts_with(file, "<ipython-input"))
+        return SL_OWNER_USER;
+    if (equals(file, "<string>") || equals(file, "<stdin>"))
+        return SL_OWNER_NAMELESS;
+    return SL_OWNER_LIBRARY;
+}
+
+static sl_owner owner_of(sl_str file, sl_str function) {
+    if (is_recorded_native(function))
+        return is_system_library(file) ? SL_OWNER_NATIVE : SL_OWNER_NATIVE_USER;
+    if (starts_with(file, "<"))
+        return owner_of_bracket(file);
+    if (is_native_file(file))
+        return SL_OWNER_NATIVE;
+    return is_library_file(file) || is_torch_tree(file) ? SL_OWNER_LIBRARY : SL_OWNER_USER;
+}
+
+/* file part, function (NULL = any), role. */
+typedef struct role_rule {
+    const char *file_part;
+    const char *function;
+    sl_role role;
+} role_rule;
+
+static const role_rule role_rules[] = {
+    {"torch/nn/", NULL, SL_ROLE_NN},
+    {"torch/nn/modules/", "__init__", SL_ROLE_PARAM},
+    {"torch/nn/modules/module.py", "_apply", SL_ROLE_PARAM},
+    {"torch/nn/modules/module.py", "load_state_dict", SL_ROLE_PARAM},
+    {"torch/nn/init.py", NULL, SL_ROLE_PARAM},
+    {"modeling_utils.py", "from_pretrained", SL_ROLE_PARAM},
+    {"torch/optim/", NULL, SL_ROLE_OPTIM},
+    {"torch/cuda/memory.py", "empty_cache", SL_ROLE_EMPTY_CACHE},
+};
+
+/* Recordings have qualified names from Python 3.11 on ("Linear.__init__"), snapshots plain ones. */
+static bool is_function(sl_str function, const char *name) {
+    const char *dot = function.len ? memrchr(function.ptr, '.', function.len) : NULL;
+    if (dot)
+        function = (sl_str){dot + 1, (size_t)(function.ptr + function.len - dot - 1)};
+    return equals(function, name);
+}
+
+sl_frame_class sl_frame_classify(sl_str file, sl_str function) {
+    sl_frame_class class = {(uint8_t)owner_of(file, function), 0};
+    if (class.owner <= SL_OWNER_NATIVE_USER) {
+        class.roles = contains(function, "autograd::Engine") ? SL_ROLE_ENGINE : 0;
+        return class;
+    }
+    for (size_t i = 0; i < SL_COUNT_OF(role_rules); i++) {
+        const role_rule *rule = &role_rules[i];
+        if (contains(file, rule->file_part) &&
+            (!rule->function || is_function(function, rule->function)))
+            class.roles |= (uint8_t)rule->role;
+    }
+    return class;
+}
+
+static sl_origin origin_without_line(const sl_trace *trace, size_t depth, uint8_t roles) {
+    if (depth == 0)
+        return trace->has_event_stacks ? SL_ORIGIN_BACKWARD : SL_ORIGIN_UNRECORDED;
+    return roles & SL_ROLE_ENGINE ? SL_ORIGIN_BACKWARD : SL_ORIGIN_NATIVE;
+}
+
+static sl_stack_class classify_stack(const sl_trace *trace, const sl_frame_class *frames,
+                                     uint32_t stack_id) {
+    sl_stack_span span = trace->stacks.spans.at[stack_id];
+    sl_stack_class class = {0};
+    sl_owner best = SL_OWNER_NATIVE;
+    size_t code_depth = 0; /* modules are no code */
+    for (uint32_t i = 0; i < span.depth; i++) {
+        sl_frame_class frame = frames[trace->stacks.frame_ids.at[span.first + i]];
+        class.roles |= frame.roles;
+        code_depth += frame.owner != SL_OWNER_MODULE;
+        if ((sl_owner)frame.owner > best) {
+            best = (sl_owner)frame.owner;
+            class.frame_pos = i;
+        }
+    }
+    class.is_library = best < SL_OWNER_NAMELESS && best != SL_OWNER_NATIVE_USER;
+    class.origin = best > SL_OWNER_NATIVE
+                       ? SL_ORIGIN_LINE
+                       : (uint8_t)origin_without_line(trace, code_depth, class.roles);
+    return class;
+}
+
+static sl_frame_class classify_frame(const sl_trace *trace, sl_frame frame) {
+    return sl_frame_classify(sl_strtab_get(&trace->strings, frame.file),
+                             sl_strtab_get(&trace->strings, frame.function));
+}
+
+sl_stack_class *sl_stacks_classify(const sl_trace *trace) {
+    size_t frame_cnt = trace->stacks.frames.cnt, stack_cnt = trace->stacks.spans.cnt;
+    sl_frame_class *frames = malloc((frame_cnt + 1) * sizeof *frames);
+    sl_stack_class *stacks = malloc((stack_cnt + 1) * sizeof *stacks);
+    if (!frames || !stacks) {
+        free(frames);
+        free(stacks);
+        return NULL;
+    }
+    for (size_t i = 0; i < frame_cnt; i++)
+        frames[i] = classify_frame(trace, trace->stacks.frames.at[i]);
+    for (size_t i = 0; i < stack_cnt; i++)
+        stacks[i] = classify_stack(trace, frames, (uint32_t)i);
+    free(frames);
+    return stacks;
+}
+
+sl_site sl_user_site(const sl_trace *trace, uint32_t stack_id) {
+    size_t depth = sl_stack_depth(&trace->stacks, stack_id), code_depth = 0;
+    sl_owner best = SL_OWNER_NATIVE;
+    uint8_t roles = 0;
+    sl_site site = {trace, stack_id, 0, SL_ORIGIN_LINE};
+    for (size_t i = 0; i < depth; i++) {
+        sl_frame_class frame = classify_frame(trace, sl_stack_frame(&trace->stacks, stack_id, i));
+        roles |= frame.roles;
+        code_depth += frame.owner != SL_OWNER_MODULE;
+        if ((sl_owner)frame.owner > best) {
+            best = (sl_owner)frame.owner;
+            site.frame_pos = (uint32_t)i;
+        }
+    }
+    if (best == SL_OWNER_NATIVE)
+        site.origin = origin_without_line(trace, code_depth, roles);
+    return site;
+}

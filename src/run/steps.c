@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* The period is found without any knowledge of the model: each distinct call (stack) that
+ * allocates is asked how often and how regularly it did. Calls that run once a step agree on one
+ * count and have almost equal gaps, because a step issues the same operations whatever the
+ * batch's size; calls inside layers have alternating gaps. So each call votes for its count with
+ * the inverse of its variation. Distances are in events, not in time: the first step is slow. */
+#include "run/steps.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/stats/series.h"
+#include "model/addr_map.h"
+#include "run/step_thresholds.h"
+
+/* Recurrence of one call. */
+typedef struct beat {
+    uint32_t cnt, first, last;
+    double gap_squares;
+} beat;
+
+typedef struct beat_table {
+    const sl_replay *replay;
+    const sl_stack_class *classes;
+    beat *at; /* owned; by key */
+    size_t cnt;
+    sl_addr_map by_size; /* without stacks, the size of an allocation stands for the call */
+    bool is_by_size;
+} beat_table;
+
+/* Sizes beyond these share the last key; a loop has few. */
+#define SIZE_KEY_MAX 65536u
+
+/* The key of a life, or SL_IDX_NONE when it says nothing. */
+static uint32_t key_of(beat_table *table, const sl_life *life) {
+    if (!table->is_by_size)
+        return table->classes[life->stack_id].origin == SL_ORIGIN_LINE ? life->stack_id
+                                                                       : SL_IDX_NONE;
+    uint32_t key = sl_addr_map_find(&table->by_size, life->requested_bytes);
+    if (key != SL_ADDR_NONE)
+        return key;
+    key = (uint32_t)table->by_size.cnt;
+    if (key >= SIZE_KEY_MAX - 1 || !sl_addr_map_put(&table->by_size, life->requested_bytes, key))
+        return SIZE_KEY_MAX - 1;
+    return key;
+}
+
+static void note_beat(beat *b, uint32_t event) {
+    if (b->cnt++) {
+        double gap = (double)(event - b->last);
+        b->gap_squares += gap * gap;
+    } else {
+        b->first = event;
+    }
+    b->last = event;
+}
+
+static bool fill_table(beat_table *table, uint32_t from, uint32_t to) {
+    const sl_replay *replay = table->replay;
+    size_t stack_cnt = replay->trace->stacks.spans.cnt;
+    table->is_by_size = !replay->trace->has_event_stacks || stack_cnt <= 1;
+    table->cnt = table->is_by_size ? SIZE_KEY_MAX : stack_cnt;
+    table->at = calloc(table->cnt, sizeof *table->at);
+    if (!table->at)
+        return false;
+    for (size_t i = replay->base_cnt; i < replay->lives.cnt; i++) {
+        const sl_life *life = &replay->lives.at[i];
+        if (life->begin_event >= to)
+            break;
+        uint32_t key = life->begin_event < from ? SL_IDX_NONE : key_of(table, life);
+        if (key != SL_IDX_NONE)
+            note_beat(&table->at[key], life->begin_event);
+    }
+    return true;
+}
+
+static double variation(const beat *b) {
+    double gaps = (double)(b->cnt - 1), mean = (double)(b->last - b->first) / gaps;
+    double variance = b->gap_squares / gaps - mean * mean;
+    return mean > 0 ? sqrt(variance > 0 ? variance : 0) / mean : INFINITY;
+}
+
+static bool is_candidate(const beat *b, uint32_t span) {
+    return b->cnt >= SL_T_STEP_MIN_CNT &&
+           (double)(b->last - b->first) >= SL_T_STEP_MIN_SPAN * (double)span &&
+           variation(b) <= SL_T_STEP_MAX_CV;
+}
+
+/* Weighted votes by count; the winner's count, 0 when nothing recurs. */
+static uint32_t elect(const beat_table *table, uint32_t span) {
+    sl_addr_map row_of_cnt = {0};
+    SL_VEC(double) votes = {0};
+    SL_VEC(uint32_t) counts = {0};
+    for (size_t i = 0; i < table->cnt; i++) {
+        const beat *b = &table->at[i];
+        if (!is_candidate(b, span))
+            continue;
+        uint32_t row = sl_addr_map_find(&row_of_cnt, b->cnt);
+        if (row == SL_ADDR_NONE) {
+            row = (uint32_t)votes.cnt;
+            if (!sl_vec_push(&votes, 0.0) || !sl_vec_push(&counts, b->cnt) ||
+                !sl_addr_map_put(&row_of_cnt, b->cnt, row))
+                break;
+        }
+        votes.at[row] += 1 / (SL_T_STEP_VOTE_FLOOR + variation(b));
+    }
+    uint32_t winner = 0;
+    double most = 0;
+    for (size_t i = 0; i < counts.cnt; i++)
+        if (votes.at[i] > most) {
+            most = votes.at[i];
+            winner = counts.at[i];
+        }
+    sl_addr_map_fini(&row_of_cnt);
+    sl_vec_free(&votes);
+    sl_vec_free(&counts);
+    return winner;
+}
+
+/* Of the calls with the winning count, the one that comes first in the loop. */
+static uint32_t pick_beat(const beat_table *table, uint32_t span, uint32_t cnt) {
+    uint32_t best = SL_IDX_NONE;
+    for (uint32_t i = 0; i < table->cnt; i++) {
+        const beat *b = &table->at[i];
+        if (b->cnt == cnt && is_candidate(b, span) &&
+            (best == SL_IDX_NONE || b->first < table->at[best].first))
+            best = i;
+    }
+    return best;
+}
+
+static bool take_borders(sl_steps *steps, beat_table *table, uint32_t key, uint32_t from,
+                         uint32_t to) {
+    const sl_replay *replay = table->replay;
+    for (size_t i = replay->base_cnt; i < replay->lives.cnt; i++) {
+        const sl_life *life = &replay->lives.at[i];
+        if (life->begin_event >= to)
+            break;
+        if (life->begin_event >= from && key_of(table, life) == key &&
+            !sl_vec_push(&steps->borders, life->begin_event))
+            return false;
+    }
+    steps->beat_stack = table->is_by_size ? SL_IDX_NONE : key;
+    steps->beat_cv = variation(&table->at[key]);
+    return true;
+}
+
+static bool find_by_period(sl_steps *steps, const sl_replay *replay, const sl_stack_class *classes,
+                           uint32_t from, uint32_t to) {
+    beat_table table = {.replay = replay, .classes = classes};
+    bool ok = fill_table(&table, from, to);
+    uint32_t cnt = ok ? elect(&table, to - from) : 0;
+    uint32_t key = cnt ? pick_beat(&table, to - from, cnt) : SL_IDX_NONE;
+    if (key != SL_IDX_NONE)
+        ok = take_borders(steps, &table, key, from, to);
+    free(table.at);
+    sl_addr_map_fini(&table.by_size);
+    return ok;
+}
+
+/* ---- marked steps ---- */
+
+static bool is_step_mark(const sl_trace *trace, const sl_mark *mark, int device) {
+    static const char prefix[] = "ProfilerStep#";
+    if (mark->device >= 0 && mark->device != device)
+        return false;
+    if (mark->kind == SL_MARK_STEP)
+        return true;
+    sl_str name = sl_strtab_get(&trace->strings, mark->name);
+    return mark->kind == SL_MARK_END && name.len > sizeof prefix - 1 &&
+           memcmp(name.ptr, prefix, sizeof prefix - 1) == 0;
+}
+
+/* A step mark ends a step: the next one begins with the first event behind it. */
+static bool find_by_marks(sl_steps *steps, const sl_replay *replay, uint32_t from, uint32_t to) {
+    const sl_trace *trace = replay->trace;
+    for (size_t i = 0; i < trace->marks.cnt; i++) {
+        const sl_mark *mark = &trace->marks.at[i];
+        if (!is_step_mark(trace, mark, replay->device->device))
+            continue;
+        if (!steps->is_marked && !sl_vec_push(&steps->borders, from))
+            return false;
+        steps->is_marked = true;
+        uint32_t event = sl_replay_event_at(replay, mark->time_us);
+        uint32_t next = event == SL_EVENT_BEFORE ? 0 : event + 1;
+        steps->ended_cnt += next > from && next <= to;
+        if (next > steps->borders.at[steps->borders.cnt - 1] && next < to &&
+            !sl_vec_push(&steps->borders, next))
+            return false;
+    }
+    return true;
+}
+
+static bool find_by_step_events(sl_steps *steps, const sl_replay *replay, uint32_t from,
+                                uint32_t to) {
+    const uint8_t *kinds = replay->device->events.kind;
+    for (uint32_t i = from; i < to; i++) {
+        if (kinds[i] != SL_EV_STEP)
+            continue;
+        if (!steps->is_marked && !sl_vec_push(&steps->borders, from))
+            return false;
+        steps->is_marked = true;
+        steps->ended_cnt++;
+        if (i + 1 < to && !sl_vec_push(&steps->borders, i + 1))
+            return false;
+    }
+    return true;
+}
+
+static void measure(sl_steps *steps, const sl_replay *replay) {
+    double lengths[SL_SERIES_MAX];
+    size_t cnt = steps->borders.cnt, used = 0;
+    if (!replay->trace->has_time || cnt < 2)
+        return;
+    size_t stride = (cnt - 1 + SL_SERIES_MAX - 1) / SL_SERIES_MAX;
+    for (size_t i = 0; i + 1 < cnt; i += stride)
+        lengths[used++] = sl_replay_span_us(replay, steps->borders.at[i], steps->borders.at[i + 1]);
+    steps->median_us = sl_known_f64(sl_median(lengths, used));
+}
+
+bool sl_steps_find(sl_steps *steps, const sl_replay *replay, const sl_stack_class *classes,
+                   uint32_t from, uint32_t to) {
+    *steps = (sl_steps){.beat_stack = SL_IDX_NONE};
+    if (from >= to)
+        return true;
+    bool ok = find_by_marks(steps, replay, from, to);
+    if (ok && !steps->is_marked)
+        ok = find_by_step_events(steps, replay, from, to);
+    if (ok && !steps->is_marked)
+        ok = find_by_period(steps, replay, classes, from, to);
+    if (!steps->is_marked)
+        steps->ended_cnt = steps->borders.cnt;
+    if (ok)
+        measure(steps, replay);
+    return ok;
+}
+
+void sl_steps_fini(sl_steps *steps) {
+    sl_vec_free(&steps->borders);
+}
+
+size_t sl_steps_at(const sl_steps *steps, uint32_t event) {
+    size_t lo = 0, hi = steps->borders.cnt;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (steps->borders.at[mid] <= event)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo ? lo - 1 : 0;
+}

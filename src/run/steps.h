@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps of the training loop: marked by the program, or found as the period of its allocations. */
+#ifndef SL_STEPS_H
+#define SL_STEPS_H
+
+#include "run/blocks/replay.h"
+#include "run/lines/user_line.h"
+
+typedef struct sl_steps {
+    SL_VEC(uint32_t) borders; /* first event of each step, ascending, within the window */
+    bool is_marked;
+    size_t
+        ended_cnt; /* steps that ended: marks within the window, or the borders that were found */
+    sl_maybe_f64 median_us;
+    uint32_t beat_stack; /* the call that recurs once a step, SL_IDX_NONE when marked or by size */
+    double beat_cv;      /* how irregular it is: deviation over mean of its gaps */
+} sl_steps;
+
+/* Looks at events [from, to). No steps found is fine: borders stays empty. classes are those of the
+ * trace's stacks: only calls with a line can be a beat, because what recurs inside autograd's
+ * threads are layers. */
+bool sl_steps_find(sl_steps *steps, const sl_replay *replay, const sl_stack_class *classes,
+                   uint32_t from, uint32_t to);
+void sl_steps_fini(sl_steps *steps);
+
+/* Index of the step that holds the event; the first one for events before it. */
+size_t sl_steps_at(const sl_steps *steps, uint32_t event);
+
+#endif
