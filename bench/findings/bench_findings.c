@@ -89,7 +89,7 @@ static int print_report(const char *name, const sl_trace *trace,
     sl_error err = SL_ERROR_INIT;
     const sl_trace *const traces[] = {trace};
     double start = now_ms();
-    if (sl_analyze(traces, 1, options, &report, &err) != SL_OK) {
+    if (sl_analyze_traces(traces, 1, options, &report, &err) != SL_OK) {
         fprintf(stderr, "%s: %s\n", name, err.text);
         return 1;
     }
@@ -187,7 +187,7 @@ static int print_speed(size_t events) {
         replay_ms[i] = now_ms() - start;
         sl_replay_free(replay);
         start = now_ms();
-        if (sl_analyze(traces, 1, NULL, &report, NULL) != SL_OK)
+        if (sl_analyze_traces(traces, 1, NULL, &report, NULL) != SL_OK)
             return 1;
         analyze_ms[i] = now_ms() - start;
         sl_report_free(report);

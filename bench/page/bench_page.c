@@ -13,7 +13,6 @@
 #include "analyze/analysis.h"
 #include "export/formats/exporter.h"
 #include "page/page_html.h"
-#include "run/lines/user_line.h"
 
 #define LAYERS      48
 #define STACK_DEPTH 24
@@ -134,17 +133,11 @@ static sl_trace *make_run(size_t event_cnt) {
     return r.trace;
 }
 
-static bool is_user_frame(const sl_trace *trace, sl_frame frame) {
-    return sl_frame_classify(sl_strtab_get(&trace->strings, frame.file),
-                             sl_strtab_get(&trace->strings, frame.function))
-               .owner >= SL_OWNER_NAMELESS;
-}
-
-static bool write_snapshot(const sl_trace *trace, const char *path, sl_error *err) {
+static bool write_snapshot(const sl_run *whole, const char *path, sl_error *err) {
     FILE *to = fopen(path, "wb");
     if (!to)
         return false;
-    bool ok = sl_export_snapshot(trace, &(sl_export_options){0}, to, err) == SL_OK;
+    bool ok = sl_export_snapshot(&whole->inputs[0], &(sl_export_options){0}, to, err) == SL_OK;
     return fclose(to) == 0 && ok;
 }
 
@@ -161,16 +154,18 @@ int main(int argc, char **argv) {
     }
     sl_trace *trace = make_run(strtoull(argv[1], NULL, 10));
     uint64_t events = trace->devices.at[0]->events.cnt;
-    sl_html_options options = {.title = "synthetic run", .lines = {sl_user_site, is_user_frame}};
+    sl_html_options options = {.title = "synthetic run"};
     sl_error err = SL_ERROR_INIT;
+    sl_run *whole = NULL;
     sl_report *report = NULL;
-    if (sl_analyze((const sl_trace *const *)&trace, 1, NULL, &report, &err) < 0) {
+    if (sl_run_new((const sl_trace *const *)&trace, 1, &whole, &err) < 0 ||
+        sl_analyze(whole, NULL, &report, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
     FILE *out = fopen(argv[2], "w");
     double start = seconds();
-    if (!out || sl_export_html(out, report, &options, &err) < 0) {
+    if (!out || sl_export_html(out, whole, report, &options, &err) < 0) {
         fprintf(stderr, "%s: %s\n", argv[2], out ? err.text : "cannot open");
         return 1;
     }
@@ -180,11 +175,12 @@ int main(int argc, char **argv) {
     getrusage(RUSAGE_SELF, &usage);
     printf("{\"events\": %llu, \"bytes\": %ld, \"export_s\": %.2f, \"peak_rss_mib\": %ld}\n",
            (unsigned long long)events, bytes, seconds() - start, usage.ru_maxrss / 1024);
-    if (argc == 4 && !write_snapshot(trace, argv[3], &err)) {
+    if (argc == 4 && !write_snapshot(whole, argv[3], &err)) {
         fprintf(stderr, "%s: %s\n", argv[3], err.text);
         return 1;
     }
     sl_report_free(report);
+    sl_run_free(whole);
     sl_trace_free(trace);
     return 0;
 }

@@ -103,7 +103,7 @@ static int read_file(const char *path) {
         return 1;
     double t4 = now();
     const sl_trace *one = trace;
-    if (sl_analyze(&one, 1, NULL, &report, &err) < 0)
+    if (sl_analyze_traces(&one, 1, NULL, &report, &err) < 0)
         return 1;
     double t5 = now(), total = t5 - t0, cnt = (double)set->records.cnt;
     stat(path, &info);

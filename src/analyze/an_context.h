@@ -5,18 +5,17 @@
 #define SL_AN_CONTEXT_H
 
 #include "analyze/analysis.h"
-#include "run/lines/sites.h"
-#include "run/steps.h"
 
 typedef struct sl_an {
+    const sl_run_device *of;       /* borrowed; everything below is its */
     const sl_trace *trace;         /* borrowed */
     const sl_device_trace *device; /* borrowed */
     const sl_analysis_options *options;
-    sl_report *report;     /* findings and reasons go here */
-    const sl_sites *sites; /* borrowed; shared by the devices of a trace */
-    sl_replay *replay;     /* owned */
-    sl_steps steps;        /* owned */
-    size_t device_idx;     /* into report->devices */
+    sl_report *report;       /* findings and reasons go here */
+    const sl_sites *sites;   /* borrowed; shared by the devices of a trace */
+    const sl_replay *replay; /* borrowed */
+    const sl_steps *steps;   /* borrowed; of the window */
+    size_t device_idx;       /* into report->devices */
 
     /* The window: events [from, to). An instant "at its end" is event to - 1. */
     uint32_t from, to;
@@ -34,7 +33,11 @@ typedef struct sl_an {
 typedef bool sl_analysis_fn(sl_an *an);
 
 sl_analysis_fn sl_find_history, sl_find_leak, sl_find_fragmentation, sl_find_spike, sl_find_oom,
-    sl_find_pending, sl_find_inefficient, sl_find_retry, sl_an_ledger;
+    sl_find_pending, sl_find_inefficient, sl_find_retry;
+
+/* Notes in the device's report what filled the card at the end of the window and when it was fullest: a
+ * fact, no finding; the gap and the out-of-memory analyses judge. False when memory ran out. */
+bool sl_an_ledger(sl_an *an, const sl_ledger *ledger);
 
 /* The event at whose end the window stands; SL_EVENT_BEFORE for an empty one. */
 static inline uint32_t sl_an_end(const sl_an *an) {

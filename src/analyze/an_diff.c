@@ -7,7 +7,6 @@
 #include "analyze/analysis.h"
 #include "base/core/strtab.h"
 #include "run/lines/live_split.h"
-#include "run/lines/sites.h"
 
 typedef struct diff_build {
     const sl_diff_options *options;
@@ -109,43 +108,41 @@ static bool add_holding(diff_build *build, const sl_holding *holding, bool is_af
 }
 
 /* Holdings by stack: finer than any grouping, so that every grouping can be made of them. */
-static sl_status add_side(diff_build *build, const sl_instant *instant, bool is_after,
-                          sl_error *err) {
-    const sl_device_trace *device = sl_trace_find_device(instant->trace, instant->device);
-    if (!device)
-        return sl_fail(err, SL_E_DEVICE, "'%s' has no device %d", instant->trace->path,
-                       instant->device);
+static bool fill_side(diff_build *build, const sl_sites *stacks, const sl_replay *replay,
+                      uint32_t event, bool is_after) {
     sl_diff_side *side = is_after ? &build->diff->after : &build->diff->before;
-    sl_sites sites = {0};
-    sl_replay *replay = NULL;
     sl_arena arena = SL_ARENA_INIT;
     sl_holdings holdings = {0};
     sl_replay_totals totals = {0};
-    sl_status status = sl_replay_new(instant->trace, device, &replay, err);
-    if (status == SL_OK)
-        status = sl_sites_init(&sites, instant->trace, SL_GROUP_STACK, build->options->filter, err);
-    if (status == SL_OK) {
-        uint32_t event = resolve(replay, instant);
-        bool ok = sl_sites_holdings(&sites, replay, event, SIZE_MAX, &arena, &holdings) &&
-                  sl_replay_totals_at(replay, event, &totals) &&
-                  sl_live_split_by_tag(replay, &sites, event, &side->by_tag) &&
-                  sl_live_split_by_phase(replay, &sites, event, &side->by_phase);
-        for (size_t i = 0; ok && i < holdings.cnt; i++) {
-            ok = add_holding(build, &holdings.at[i], is_after);
-            side->live_bytes += holdings.at[i].bytes;
-            side->blocks += holdings.at[i].blocks;
-        }
-        side->trace = instant->trace;
-        side->device = instant->device;
-        side->time_us = sl_replay_time(replay, event);
-        if (replay->reserved_known)
-            side->reserved_bytes = sl_known_u64(totals.reserved_bytes);
-        status = ok ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory while comparing");
+    bool ok = sl_sites_holdings(stacks, replay, event, SIZE_MAX, &arena, &holdings) &&
+              sl_replay_totals_at(replay, event, &totals) &&
+              sl_live_split_by_tag(replay, stacks, event, &side->by_tag) &&
+              sl_live_split_by_phase(replay, stacks, event, &side->by_phase);
+    for (size_t i = 0; ok && i < holdings.cnt; i++) {
+        ok = add_holding(build, &holdings.at[i], is_after);
+        side->live_bytes += holdings.at[i].bytes;
+        side->blocks += holdings.at[i].blocks;
     }
+    side->time_us = sl_replay_time(replay, event);
+    if (replay->reserved_known)
+        side->reserved_bytes = sl_known_u64(totals.reserved_bytes);
     sl_arena_fini(&arena);
-    sl_sites_fini(&sites);
-    sl_replay_free(replay);
-    return status;
+    return ok;
+}
+
+static sl_status add_side(diff_build *build, const sl_instant *instant, bool is_after,
+                          sl_error *err) {
+    sl_diff_side *side = is_after ? &build->diff->after : &build->diff->before;
+    const sl_run_device *device = instant->device;
+    const sl_replay *replay;
+    const sl_sites *stacks;
+    side->trace = device->input->trace;
+    side->device = device->events->device;
+    SL_TRY(sl_run_replay(device, &replay, err));
+    SL_TRY(sl_run_sites(device->input, SL_GROUP_STACK, build->options->filter, &stacks, err));
+    return fill_side(build, stacks, replay, resolve(replay, instant), is_after)
+               ? SL_OK
+               : sl_fail(err, SL_E_NOMEM, "out of memory while comparing");
 }
 
 /* ---- rows ---- */
@@ -215,4 +212,18 @@ sl_status sl_diff_new(const sl_instant *before, const sl_instant *after,
     finish(diff, build.options->top);
     *out = diff;
     return SL_OK;
+}
+
+bool sl_diff_pair_devices(const sl_run_input *before, const sl_run_input *after, const int *only,
+                          sl_diff_pairs *pairs) {
+    if (!only && before->device_cnt == 1 && after->device_cnt == 1)
+        return sl_vec_push(pairs, ((sl_diff_pair){&before->devices[0], &after->devices[0]}));
+    for (size_t i = 0; i < after->device_cnt; i++) {
+        int number = after->devices[i].events->device;
+        const sl_run_device *same = sl_run_find_device(before, number);
+        if (same && (!only || *only == number) &&
+            !sl_vec_push(pairs, ((sl_diff_pair){same, &after->devices[i]})))
+            return false;
+    }
+    return true;
 }

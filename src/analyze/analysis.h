@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The analyses: pure functions from traces to a report. No clock, no files, no output. The table
- * of analyses is analysis_table.c, every threshold stands in thresholds.h. Thread-safe as long as
- * the traces are not changed. */
+/* The analyses: pure functions from a run to a report. No clock, no files, no output. The table
+ * of analyses is analysis_table.c, their thresholds are in thresholds.h. One thread at a time per run. */
 #ifndef SL_ANALYSIS_H
 #define SL_ANALYSIS_H
 
 #include "report/check.h"
 #include "report/diff.h"
 #include "report/report.h"
+#include "run/run.h"
 
 /* Zero-initialised is the default of everything. */
 typedef struct sl_analysis_options {
@@ -24,11 +24,15 @@ typedef struct sl_analysis_options {
     const char *oom_text;        /* the error's text, where the caller has it; NULL */
 } sl_analysis_options;
 
-/* Everything that can be said about these traces, as one report, which the caller frees before the
- * traces. options may be NULL. SL_E_USAGE for a bad filter, SL_E_DEVICE when has_device names one
- * that no trace has (the text lists those that are there), SL_E_NOMEM. */
-sl_status sl_analyze(const sl_trace *const *traces, size_t cnt, const sl_analysis_options *options,
-                     sl_report **out, sl_error *err);
+/* Everything that can be said about a run, as one report, which the caller frees before the traces; it
+ * borrows nothing from the run itself. options may be NULL. SL_E_USAGE for a bad filter, SL_E_DEVICE
+ * when has_device names one that no input has (the text lists those that are there), SL_E_NOMEM. */
+sl_status sl_analyze(const sl_run *run, const sl_analysis_options *options, sl_report **out,
+                     sl_error *err);
+
+/* The same for traces that nobody asks anything else about. */
+sl_status sl_analyze_traces(const sl_trace *const *traces, size_t cnt,
+                            const sl_analysis_options *options, sl_report **out, sl_error *err);
 
 /* One row a kind of analysis, for --explain, the manual and the tests. */
 typedef struct sl_analysis_info {
@@ -67,8 +71,7 @@ bool sl_oom_text_parse(const char *text, size_t len, sl_oom_text *out);
 typedef enum sl_instant_kind { SL_AT_END = 0, SL_AT_PEAK, SL_AT_TIME } sl_instant_kind;
 
 typedef struct sl_instant {
-    const sl_trace *trace;
-    int device;
+    const sl_run_device *device;
     sl_instant_kind kind;
     int64_t time_us; /* SL_AT_TIME; relative as in sl_analysis_options */
 } sl_instant;
@@ -83,6 +86,18 @@ typedef struct sl_diff_options {
 /* What appeared, went, grew and shrank from `before` to `after`; options may be NULL. */
 sl_status sl_diff_new(const sl_instant *before, const sl_instant *after,
                       const sl_diff_options *options, sl_diff **out, sl_error *err);
+
+/* Which devices of two inputs are compared: every one that both have; one device each is a pair whatever
+ * the numbers. */
+typedef struct sl_diff_pair {
+    const sl_run_device *before, *after;
+} sl_diff_pair;
+
+typedef SL_VEC(sl_diff_pair) sl_diff_pairs;
+
+/* Appends the pairs; of one device only where `only` is not NULL. False when memory ran out. */
+bool sl_diff_pair_devices(const sl_run_input *before, const sl_run_input *after, const int *only,
+                          sl_diff_pairs *pairs);
 
 /* ---- gates ---- */
 

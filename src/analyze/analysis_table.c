@@ -9,6 +9,7 @@
 #include "analyze/samples/an_telemetry.h"
 #include "analyze/thresholds.h"
 #include "run/lines/live_split.h"
+#include "telemetry/telemetry.h"
 
 typedef struct analysis_row {
     sl_analysis_info info;
@@ -144,9 +145,9 @@ static bool fill_device(sl_an *an) {
         .identity_residue = replay->identity_residue,
         .unmatched_frees = replay->unmatched_frees,
         .lost_frees = replay->lost_frees,
-        .step_us = an->steps.median_us,
-        .steps = when(an->steps.borders.cnt > 0, an->steps.ended_cnt),
-        .steps_marked = an->steps.is_marked,
+        .step_us = an->steps->median_us,
+        .steps = when(an->steps->borders.cnt > 0, an->steps->ended_cnt),
+        .steps_marked = an->steps->is_marked,
     };
     sl_arena *arena = &an->report->arena;
     if (!sl_sites_holdings(an->sites, replay, sl_an_end(an), top, arena, &d.top_live) ||
@@ -160,7 +161,7 @@ static bool fill_device(sl_an *an) {
 }
 
 static void explain_steps(sl_an *an) {
-    const sl_steps *steps = &an->steps;
+    const sl_steps *steps = an->steps;
     if (!steps->borders.cnt) {
         sl_an_reason(an, "steps: device %d: none are marked and no allocation recurs regularly",
                      an->device->device);
@@ -181,62 +182,82 @@ static void explain_steps(sl_an *an) {
 
 /* ---- running ---- */
 
-static sl_status analyze_device(sl_an *an, sl_error *err) {
-    SL_TRY(sl_replay_new(an->trace, an->device, &an->replay, err));
-    set_window(an);
-    bool ok = sl_steps_find(&an->steps, an->replay, an->sites->classes, an->from, an->to) &&
-              fill_device(an);
+/* Steps of the whole work are the run's; a part of it has its own, which *own holds. */
+static sl_status find_steps(sl_an *an, sl_steps *own, sl_error *err) {
+    if (an->from == 0 && an->to == an->replay->event_cnt)
+        return sl_run_steps(an->of, &an->steps, err);
+    an->steps = own;
+    return sl_steps_find(own, an->replay, an->sites->classes, an->from, an->to)
+               ? SL_OK
+               : sl_fail(err, SL_E_NOMEM, "out of memory for the steps");
+}
+
+static sl_status run_analyses(sl_an *an, sl_error *err) {
+    const sl_ledger *ledger;
+    SL_TRY(sl_run_ledger(an->of, &ledger, err));
+    bool ok = fill_device(an);
     if (ok)
         explain_steps(an);
-    ok = ok && sl_an_ledger(an);
+    ok = ok && sl_an_ledger(an, ledger);
     for (size_t i = 0; ok && i < SL_COUNT_OF(analysis_rows); i++)
         ok = analysis_rows[i].run(an);
     return ok ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory while analysing");
 }
 
-static sl_status analyze_trace(const sl_trace *trace, const sl_analysis_options *options,
-                               sl_report *report, sl_error *err) {
-    sl_report_input input = {.trace = trace};
-    for (size_t i = 0; i < trace->devices.cnt; i++) {
-        input.events += trace->devices.at[i]->events.cnt;
-        input.dropped_events.value += trace->devices.at[i]->dropped_events;
-    }
-    if (trace->telemetry)
-        input.events = trace->telemetry->records.cnt;
-    input.dropped_events.known = trace->source == SL_SOURCE_SLOG || input.dropped_events.value > 0;
-    if (!sl_vec_push(&report->inputs, input))
-        return sl_fail(err, SL_E_NOMEM, "out of memory");
-    if (trace->telemetry)
-        return sl__telemetry_analyze(trace, options, report, err);
-    sl_sites sites;
-    SL_TRY(sl_sites_init(&sites, trace, options->group_by, options->filter, err));
-    sl_status status = SL_OK;
-    for (size_t i = 0; i < trace->devices.cnt && status == SL_OK; i++) {
-        if (options->has_device && trace->devices.at[i]->device != options->device)
-            continue;
-        sl_an an = {.trace = trace,
-                    .device = trace->devices.at[i],
-                    .options = options,
-                    .report = report,
-                    .sites = &sites};
-        status = analyze_device(&an, err);
-        sl_steps_fini(&an.steps);
-        sl_replay_free(an.replay);
-    }
-    sl_sites_fini(&sites);
+static sl_status analyze_device(const sl_run_device *device, const sl_analysis_options *options,
+                                sl_report *report, sl_error *err) {
+    sl_an an = {.of = device,
+                .trace = device->input->trace,
+                .device = device->events,
+                .options = options,
+                .report = report};
+    sl_steps own = {0};
+    SL_TRY(sl_run_sites(device->input, options->group_by, options->filter, &an.sites, err));
+    SL_TRY(sl_run_replay(device, &an.replay, err));
+    set_window(&an);
+    sl_status status = find_steps(&an, &own, err);
+    if (status == SL_OK)
+        status = run_analyses(&an, err);
+    sl_steps_fini(&own);
     return status;
 }
 
-static sl_status check_device(const sl_trace *const *traces, size_t cnt, int device,
-                              sl_error *err) {
+static uint64_t count_events(const sl_run_input *input) {
+    uint64_t cnt = 0;
+    if (sl_run_is_sampled(input))
+        return input->trace->telemetry->records.cnt;
+    for (size_t i = 0; i < input->device_cnt; i++)
+        cnt += input->devices[i].events->events.cnt;
+    return cnt;
+}
+
+static sl_status analyze_input(const sl_run_input *input, const sl_analysis_options *options,
+                               sl_report *report, sl_error *err) {
+    sl_report_input row = {.trace = input->trace, .events = count_events(input)};
+    for (size_t i = 0; i < input->device_cnt; i++)
+        row.dropped_events.value += input->devices[i].events->dropped_events;
+    row.dropped_events.known =
+        input->trace->source == SL_SOURCE_SLOG || row.dropped_events.value > 0;
+    if (!sl_vec_push(&report->inputs, row))
+        return sl_fail(err, SL_E_NOMEM, "out of memory");
+    if (sl_run_is_sampled(input))
+        return sl__telemetry_analyze(input->trace, options, report, err);
+    for (size_t i = 0; i < input->device_cnt; i++)
+        if (!options->has_device || input->devices[i].events->device == options->device)
+            SL_TRY(analyze_device(&input->devices[i], options, report, err));
+    return SL_OK;
+}
+
+static sl_status check_device(const sl_run *run, int device, sl_error *err) {
     char list[200] = "";
     size_t used = 0;
-    for (size_t i = 0; i < cnt; i++) {
-        if (sl_trace_find_device(traces[i], device))
+    for (size_t i = 0; i < run->input_cnt; i++) {
+        const sl_run_input *input = &run->inputs[i];
+        if (sl_run_find_device(input, device))
             return SL_OK;
-        for (size_t d = 0; d < traces[i]->devices.cnt && used + 16 < sizeof list; d++)
+        for (size_t d = 0; d < input->device_cnt && used + 16 < sizeof list; d++)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%d", used ? ", " : "",
-                                     traces[i]->devices.at[d]->device);
+                                     input->devices[d].events->device);
     }
     return sl_fail(err, SL_E_DEVICE, "no device %d in the input; it has %s", device,
                    used ? list : "none");
@@ -278,18 +299,18 @@ static void conclude(sl_report *report) {
               compare_findings);
 }
 
-sl_status sl_analyze(const sl_trace *const *traces, size_t cnt, const sl_analysis_options *options,
-                     sl_report **out, sl_error *err) {
+sl_status sl_analyze(const sl_run *run, const sl_analysis_options *options, sl_report **out,
+                     sl_error *err) {
     static const sl_analysis_options defaults = {0};
     options = options ? options : &defaults;
     if (options->has_device)
-        SL_TRY(check_device(traces, cnt, options->device, err));
+        SL_TRY(check_device(run, options->device, err));
     sl_report *report = sl_report_new();
     if (!report)
         return sl_fail(err, SL_E_NOMEM, "out of memory");
     sl_status status = SL_OK;
-    for (size_t i = 0; i < cnt && status == SL_OK; i++)
-        status = analyze_trace(traces[i], options, report, err);
+    for (size_t i = 0; i < run->input_cnt && status == SL_OK; i++)
+        status = analyze_input(&run->inputs[i], options, report, err);
     if (status != SL_OK) {
         sl_report_free(report);
         return status;
@@ -297,4 +318,13 @@ sl_status sl_analyze(const sl_trace *const *traces, size_t cnt, const sl_analysi
     conclude(report);
     *out = report;
     return SL_OK;
+}
+
+sl_status sl_analyze_traces(const sl_trace *const *traces, size_t cnt,
+                            const sl_analysis_options *options, sl_report **out, sl_error *err) {
+    sl_run *run;
+    SL_TRY(sl_run_new(traces, cnt, &run, err));
+    sl_status status = sl_analyze(run, options, out, err);
+    sl_run_free(run);
+    return status;
 }

@@ -29,9 +29,9 @@ static uint32_t *newest_by_stack(const sl_an *an, const sl_life_ids *live) {
 /* Dropped within the step that has the peak, made in the one before it, and already succeeded. What is
  * older was kept on purpose or by a leak, until an error or the end let go of it. */
 static bool is_late(const sl_an *an, const sl_life *life, const sl_life *newest, size_t step) {
-    uint32_t begin = an->steps.borders.at[step];
-    uint32_t before = step > 0 ? an->steps.borders.at[step - 1] : 0;
-    uint32_t end = step + 1 < an->steps.borders.cnt ? an->steps.borders.at[step + 1] : an->to;
+    uint32_t begin = an->steps->borders.at[step];
+    uint32_t before = step > 0 ? an->steps->borders.at[step - 1] : 0;
+    uint32_t end = step + 1 < an->steps->borders.cnt ? an->steps->borders.at[step + 1] : an->to;
     return life->stack_id != SL_STACK_EMPTY && !(life->flags & SL_LIFE_BASE) &&
            life->begin_event >= before && life->begin_event < begin && life->drop_event < end &&
            newest->begin_event >= begin && newest->requested_bytes * 2 > life->requested_bytes;
@@ -42,7 +42,7 @@ static bool find_late(const sl_an *an, uint32_t event, late_free *late) {
     bool ok = sl_replay_live_at(an->replay, event, &live);
     uint32_t *newest = ok ? newest_by_stack(an, &live) : NULL;
     ok = ok && newest;
-    size_t step = sl_steps_at(&an->steps, event);
+    size_t step = sl_steps_at(an->steps, event);
     for (size_t i = 0; ok && i < live.cnt; i++) {
         const sl_life *life = &an->replay->lives.at[live.at[i]];
         uint32_t next = newest[life->stack_id];
@@ -93,8 +93,8 @@ static bool report_late(sl_an *an, const late_free *late) {
 bool sl_find_inefficient(sl_an *an) {
     late_free late = {0};
     uint32_t peak_event = an->replay->peak_requested.event;
-    bool has_peak = an->steps.borders.cnt && peak_event != SL_EVENT_BEFORE &&
-                    peak_event >= an->steps.borders.at[0] && peak_event >= an->from &&
+    bool has_peak = an->steps->borders.cnt && peak_event != SL_EVENT_BEFORE &&
+                    peak_event >= an->steps->borders.at[0] && peak_event >= an->from &&
                     peak_event < an->to;
     if (has_peak && !find_late(an, peak_event, &late))
         return false;

@@ -117,7 +117,7 @@ static bool is_hoarding(const sl_leak_scan *scan) {
 
 /* A loop whose recurring call makes parameters is no training loop. */
 static bool is_building(const sl_an *an, const sl_leak_scan *scan) {
-    uint32_t beat = an->steps.beat_stack;
+    uint32_t beat = an->steps->beat_stack;
     if (beat != SL_IDX_NONE && (an->sites->classes[beat].roles & SL_ROLE_PARAM))
         return true;
     if (!is_hoarding(scan))
@@ -468,7 +468,7 @@ static void explain_no_window(sl_an *an) {
         an,
         "leak: device %d: not looked for; %zu steps are too few (at least %u after warm-up "
         "are needed) and there are %" PRIu32 " events",
-        an->device->device, an->steps.borders.cnt, SL_T_LEAK_MIN_STEPS, an->to - an->from);
+        an->device->device, an->steps->borders.cnt, SL_T_LEAK_MIN_STEPS, an->to - an->from);
 }
 
 bool sl_find_leak(sl_an *an) {

@@ -87,7 +87,7 @@ static bool report_spike(sl_an *an, const sl_step_peaks *peaks, size_t step, uin
 
 bool sl_find_spike(sl_an *an) {
     sl_step_peaks peaks = {0};
-    if (an->is_building || an->steps.borders.cnt < SL_T_SPIKE_MIN_STEPS)
+    if (an->is_building || an->steps->borders.cnt < SL_T_SPIKE_MIN_STEPS)
         return true;
     bool ok = sl_step_peaks_find(an, &peaks);
     uint64_t usual = ok ? sl_step_peaks_usual(&peaks) : 0;

@@ -28,14 +28,14 @@ static uint32_t behind_last_alloc(const sl_an *an) {
 /* Whether more than the last step follows its beginning: a trace of one long step, say, in which
  * layers recur, or training that is followed by something else. */
 static bool has_tail(const sl_an *an, uint32_t end) {
-    const uint32_t *borders = an->steps.borders.at;
-    size_t cnt = an->steps.borders.cnt;
+    const uint32_t *borders = an->steps->borders.at;
+    size_t cnt = an->steps->borders.cnt;
     double mean = (double)(borders[cnt - 1] - borders[0]) / (double)(cnt - 1);
     return (double)(end - borders[cnt - 1]) > SL_T_LEAK_TAIL_STEPS * mean;
 }
 
 static bool edges_by_steps(sl_leak_window *window, const sl_an *an, uint32_t oom) {
-    const sl_steps *steps = &an->steps;
+    const sl_steps *steps = an->steps;
     uint32_t end = oom != SL_IDX_NONE ? oom : behind_last_alloc(an);
     size_t cnt = 0;
     while (cnt < steps->borders.cnt && steps->borders.at[cnt] < end)
@@ -68,8 +68,8 @@ static bool edges_by_events(sl_leak_window *window, const sl_an *an, uint32_t oo
 }
 
 static bool make_window(sl_leak_window *window, const sl_an *an) {
-    bool ok = an->steps.borders.cnt ? edges_by_steps(window, an, an->last_oom)
-                                    : edges_by_events(window, an, an->last_oom);
+    bool ok = an->steps->borders.cnt ? edges_by_steps(window, an, an->last_oom)
+                                     : edges_by_events(window, an, an->last_oom);
     if (!ok || window->edges.cnt < 2)
         return ok;
     window->part_cnt = window->edges.cnt - 1;

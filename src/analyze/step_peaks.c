@@ -7,7 +7,7 @@
 #include "base/stats/series.h"
 
 bool sl_step_peaks_find(const sl_an *an, sl_step_peaks *out) {
-    const sl_steps *steps = &an->steps;
+    const sl_steps *steps = an->steps;
     sl_replay_walk walk;
     sl_replay_walk_init(&walk, an->replay);
     for (size_t i = 0; i < steps->borders.cnt; i++) {

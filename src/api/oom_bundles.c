@@ -28,6 +28,7 @@ typedef struct making {
     const char *recording;
     sl_log_reader *log; /* NULL: the input is no recording of ours */
     sl_trace *trace;
+    sl_run *run;
     sl_report *report;
     sl_log_counters counter_infos;
     sl_log_tables tables;
@@ -227,7 +228,8 @@ static sl_status take_from_trace(making *m, uint64_t number, place *found, sl_er
 
 static sl_status analyze(making *m, sl_error *err) {
     const sl_trace *traces[] = {m->trace};
-    SL_TRY(sl_analyze(traces, 1, &(sl_analysis_options){.top = HOLDERS_MAX}, &m->report, err));
+    SL_TRY(sl_run_new(traces, 1, &m->run, err));
+    SL_TRY(sl_analyze(m->run, &(sl_analysis_options){.top = HOLDERS_MAX}, &m->report, err));
     return m->report->oom.present
                ? SL_OK
                : sl_fail(err, SL_E_INTERNAL, "the report knows nothing of the failed request");
@@ -241,6 +243,7 @@ static sl_status gather(making *m, uint64_t number, sl_error *err) {
                   : take_from_trace(m, number, &found, err));
     SL_TRY(sl_trace_cut(m->trace, found.device, found.event, max_events, err));
     SL_TRY(analyze(m, err));
+    m->evidence.input = &m->run->inputs[0];
     m->evidence.trace = m->trace;
     m->evidence.report = m->report;
     m->evidence.origin = &m->origin;
@@ -254,6 +257,7 @@ static sl_status gather(making *m, uint64_t number, sl_error *err) {
 
 static void release(making *m) {
     sl_report_free(m->report);
+    sl_run_free(m->run);
     sl_trace_free(m->trace);
     sl_log_tables_fini(&m->tables);
     sl_vec_free(&m->counter_infos);

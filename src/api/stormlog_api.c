@@ -99,7 +99,7 @@ int sl_input_report_json(const sl_input *input, const sl_report_options *options
     const sl_trace *traces[] = {input->trace};
     sl_report *report = NULL;
     *json = NULL;
-    sl_status status = sl_analyze(traces, 1, &analysis, &report, &err);
+    sl_status status = sl_analyze_traces(traces, 1, &analysis, &report, &err);
     if (status == SL_OK)
         status = print_json(report, wanted.top, json, &err);
     sl_report_free(report);

@@ -108,7 +108,7 @@ static int deliver(const answer *a, sl_error *err) {
 
 static int analyze_trace(answer *a, const sl_trace *trace, sl_error *err) {
     sl_report *found = NULL;
-    SL_TRY(sl_analyze(&trace, 1, NULL, &found, err));
+    SL_TRY(sl_analyze_traces(&trace, 1, NULL, &found, err));
     a->report.set = trace->telemetry;
     a->report.found = found;
     int result = sl_compat_report_run(&a->report, err);

@@ -7,7 +7,6 @@
 #include "export/report/report_words.h"
 #include "page/html_bundle.h"
 #include "page/page_meta.h"
-#include "telemetry/telemetry.h"
 
 #define HEAT_BINS 240
 
@@ -43,12 +42,11 @@ static sl_page_budget lane_budget(const sl_html_options *options, size_t lanes) 
     };
 }
 
-static bool is_wanted(const sl_html_options *options, const sl_device_trace *device) {
-    return !options->has_device || options->device == device->device;
+static bool is_wanted(const sl_html_options *options, const sl_run_device *device) {
+    return !options->has_device || options->device == device->events->device;
 }
 
-static sl_status add_lane(sl_page *page, size_t input, const sl_device_trace *device,
-                          sl_error *err) {
+static sl_status add_lane(sl_page *page, const sl_run_device *device, sl_error *err) {
     if (!sl_vec_reserve(&page->lanes, 1))
         return sl_fail(err, SL_E_NOMEM, "out of memory for the page's lanes");
     sl_page_lane *lane = calloc(1, sizeof *lane);
@@ -56,37 +54,30 @@ static sl_status add_lane(sl_page *page, size_t input, const sl_device_trace *de
         return sl_fail(err, SL_E_NOMEM, "out of memory for the page's lanes");
     page->lanes.at[page->lanes.cnt++] = lane;
     lane->number = (int)page->lanes.cnt - 1;
-    lane->input = input;
-    lane->trace = page->report->inputs.at[input].trace;
-    lane->device = device;
-    lane->source = &page->sources[input];
+    lane->input = device->input->number;
+    lane->of = device;
+    lane->trace = device->input->trace;
+    lane->device = device->events;
+    lane->source = &page->sources[lane->input];
     return SL_OK;
 }
 
-static sl_status add_input(sl_page *page, size_t input, const sl_html_options *options,
+static sl_status add_input(sl_page *page, const sl_run_input *input, const sl_html_options *options,
                            sl_error *err) {
-    const sl_trace *trace = page->report->inputs.at[input].trace;
-    if (!sl_page_source_init(&page->sources[input], &page->names, trace))
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the names of '%s'", trace->path);
-    for (size_t i = 0; i < trace->devices.cnt; i++)
-        if (is_wanted(options, trace->devices.at[i]))
-            SL_TRY(add_lane(page, input, trace->devices.at[i], err));
+    const sl_sites *lines;
+    SL_TRY(sl_run_lines(input, &lines, err));
+    if (!sl_page_source_init(&page->sources[input->number], &page->names, lines))
+        return sl_fail(err, SL_E_NOMEM, "out of memory for the names of '%s'", input->trace->path);
+    for (size_t i = 0; i < input->device_cnt; i++)
+        if (is_wanted(options, &input->devices[i]))
+            SL_TRY(add_lane(page, &input->devices[i], err));
     return SL_OK;
 }
 
-typedef struct time_span {
-    int64_t first, last;
-} time_span;
-
-static time_span span_of(const sl_page_lane *lane) {
-    const sl_events *events = &lane->device->events;
-    int64_t first_ns, last_ns;
-    if (lane->trace->telemetry &&
-        sl_tm_span(lane->trace->telemetry, &lane->device->device, &first_ns, &last_ns))
-        return (time_span){first_ns / 1000, last_ns / 1000};
-    if (events->cnt == 0)
-        return (time_span){0, 0};
-    return (time_span){events->time_us[0], events->time_us[events->cnt - 1]};
+static sl_span span_of(const sl_page_lane *lane) {
+    sl_span span = {0, 0};
+    (void)sl_run_span(lane->of->input, lane->of, &span);
+    return span;
 }
 
 /* Ranks that ran at the same time are compared by their common clock; runs that did not, by how far
@@ -94,24 +85,24 @@ static time_span span_of(const sl_page_lane *lane) {
 static void plan_heat(sl_page *page) {
     if (page->lanes.cnt < 2)
         return;
-    time_span all = span_of(page->lanes.at[0]);
-    int64_t latest_start = all.first, earliest_end = all.last;
+    sl_span all = span_of(page->lanes.at[0]);
+    int64_t latest_start = all.first_us, earliest_end = all.last_us;
     bool has_clock = true;
     for (size_t i = 0; i < page->lanes.cnt; i++) {
-        time_span span = span_of(page->lanes.at[i]);
-        all.first = span.first < all.first ? span.first : all.first;
-        all.last = span.last > all.last ? span.last : all.last;
-        latest_start = span.first > latest_start ? span.first : latest_start;
-        earliest_end = span.last < earliest_end ? span.last : earliest_end;
+        sl_span span = span_of(page->lanes.at[i]);
+        all.first_us = span.first_us < all.first_us ? span.first_us : all.first_us;
+        all.last_us = span.last_us > all.last_us ? span.last_us : all.last_us;
+        latest_start = span.first_us > latest_start ? span.first_us : latest_start;
+        earliest_end = span.last_us < earliest_end ? span.last_us : earliest_end;
         has_clock &= page->lanes.at[i]->trace->has_time;
     }
     bool is_common = has_clock && latest_start < earliest_end;
-    page->heat = (sl_page_heat){HEAT_BINS, !is_common, all.first, all.last};
+    page->heat = (sl_page_heat){HEAT_BINS, !is_common, all.first_us, all.last_us};
 }
 
 static sl_status build_lanes(sl_page *page, const sl_html_options *options, sl_error *err) {
-    for (size_t i = 0; i < page->report->inputs.cnt; i++)
-        SL_TRY(add_input(page, i, options, err));
+    for (size_t i = 0; i < page->run->input_cnt; i++)
+        SL_TRY(add_input(page, &page->run->inputs[i], options, err));
     plan_heat(page);
     for (size_t i = 0; i < page->lanes.cnt; i++) {
         sl_page_lane *lane = page->lanes.at[i];
@@ -303,13 +294,14 @@ static const char *make_title(const sl_page *page, char text[TITLE_CAP]) {
     return text;
 }
 
-sl_status sl_export_html(FILE *to, const sl_report *report, const sl_html_options *options,
-                         sl_error *err) {
-    sl_page page = {.report = report, .title = options->title, .is_diff = options->is_diff};
+sl_status sl_export_html(FILE *to, const sl_run *run, const sl_report *report,
+                         const sl_html_options *options, sl_error *err) {
+    sl_page page = {
+        .run = run, .report = report, .title = options->title, .is_diff = options->is_diff};
     char title[TITLE_CAP];
     if (!page.title)
         page.title = make_title(&page, title);
-    sl_page_names_init(&page.names, options->lines);
+    sl_page_names_init(&page.names);
     page.sources = calloc(report->inputs.cnt + 1, sizeof *page.sources);
     sl_status status = page.sources ? build_lanes(&page, options, err)
                                     : sl_fail(err, SL_E_NOMEM, "out of memory for the page");

@@ -6,20 +6,20 @@
 
 #include <stdio.h>
 
-#include "page/page_names.h"
+#include "report/report.h"
+#include "run/run.h"
 
 typedef struct sl_html_options {
     const char *title; /* NULL = the inputs' paths */
     bool has_device;
-    int device;          /* only this one */
-    uint32_t block_cnt;  /* blocks drawn one by one, 0 = 50,000 over all lanes */
-    bool is_diff;        /* the first two inputs are before and after */
-    sl_page_lines lines; /* from the analyses; both must be set */
+    int device;         /* only this one */
+    uint32_t block_cnt; /* blocks drawn one by one, 0 = 50,000 over all lanes */
+    bool is_diff;       /* the first two inputs are before and after */
 } sl_html_options;
 
-/* Writes the page of a report and of the traces it was made from. */
-sl_status sl_export_html(FILE *to, const sl_report *report, const sl_html_options *options,
-                         sl_error *err);
+/* Writes the page of a run and of the report that was made from it. */
+sl_status sl_export_html(FILE *to, const sl_run *run, const sl_report *report,
+                         const sl_html_options *options, sl_error *err);
 
 /* Writes a page that says why there is none: whoever opens it did not see the command fail. */
 sl_status sl_export_html_failure(FILE *to, const char *title, const char *reason, sl_error *err);

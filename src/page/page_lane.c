@@ -75,15 +75,11 @@ static bool build_from_events(sl_page_lane *lane) {
 
 sl_status sl_page_lane_build(sl_page_lane *lane, sl_error *err) {
     bool ok;
-    if (lane->trace->telemetry) {
+    if (sl_run_is_sampled(lane->of->input)) {
         ok = sl_page_add_samples(lane);
     } else {
-        sl_replay *replay = NULL;
-        SL_TRY(sl_replay_new(lane->trace, lane->device, &replay, err));
-        lane->replay = replay;
+        SL_TRY(sl_run_replay(lane->of, &lane->replay, err));
         ok = build_from_events(lane);
-        sl_replay_free(replay);
-        lane->replay = NULL;
     }
     if (!ok || lane->source->names->has_failed || lane->columns.has_failed)
         return sl_fail(err, SL_E_NOMEM, "out of memory for the page of '%s'", lane->trace->path);
@@ -93,9 +89,7 @@ sl_status sl_page_lane_build(sl_page_lane *lane, sl_error *err) {
 void sl_page_lane_fini(sl_page_lane *lane) {
     sl_page_columns_fini(&lane->columns);
     sl_vec_free(&lane->sites);
-    free(lane->site_of_stack);
     free(lane->page_stack);
     sl_vec_free(&lane->counters);
-    sl_ledger_free(lane->ledger);
     *lane = (sl_page_lane){0};
 }

@@ -7,7 +7,7 @@
 
 #include "page/page_names.h"
 #include "page/page_walk.h"
-#include "run/ledger.h"
+#include "run/run.h"
 
 /* How much of a lane goes into the page. */
 typedef struct sl_page_budget {
@@ -51,9 +51,10 @@ typedef struct sl_page_site_sum {
 typedef struct sl_page_lane {
     int number; /* in the page */
     size_t input;
+    const sl_run_device *of;       /* borrowed; everything below is its */
     const sl_trace *trace;         /* borrowed */
     const sl_device_trace *device; /* borrowed */
-    const sl_replay *replay;       /* borrowed while the lane is built */
+    const sl_replay *replay;       /* borrowed; NULL where is_sampled */
     sl_page_source *source;        /* borrowed */
     sl_page_budget budget;
     sl_page_heat heat;
@@ -61,11 +62,9 @@ typedef struct sl_page_lane {
     sl_page_walk walk;
 
     /* Made by page_sites.c. */
-    SL_VEC(sl_page_site_sum) sites; /* largest peak first */
-    uint32_t *site_of_stack;        /* owned; trace stack -> index into sites, SL_IDX_NONE */
+    SL_VEC(sl_page_site_sum) sites; /* by the index of the run's sites by line */
     uint32_t *page_stack;           /* owned; trace stack -> page stack, whole or folded */
-    uint32_t site_before;           /* index into sites of blocks from before without a stack */
-    uint32_t stack_before;          /* their page stack */
+    uint32_t stack_before;          /* page stack of blocks from before without a stack */
 
     /* What went into the page, for its texts. */
     uint32_t bin_events;
@@ -82,7 +81,7 @@ typedef struct sl_page_lane {
     int64_t peak_us;               /* after first_us */
     bool is_sampled;               /* the input holds readings of counters, not events */
     SL_VEC(const char *) counters; /* names of COUNTERS_SERIES, literals */
-    sl_ledger *ledger;             /* owned; NULL, or with the moments of LEDGER_TIME */
+    const sl_ledger *ledger;       /* borrowed; NULL, or with the moments of LEDGER_TIME */
     bool has_modules;              /* a stack names the module that ran */
     bool has_history, reserved_known, geometry_known, identity_holds;
     int64_t identity_residue;
@@ -95,8 +94,12 @@ void sl_page_lane_fini(sl_page_lane *lane);
 /* Microseconds between the lane's first event and this one. */
 int64_t sl_page_lane_time(const sl_page_lane *lane, uint32_t event);
 
-/* Index into lane->sites, and the page stack, of a block. */
-uint32_t sl_page_lane_site(const sl_page_lane *lane, const sl_life *life);
+/* Index into lane->sites of a block. */
+static inline uint32_t sl_page_lane_site(const sl_page_lane *lane, const sl_life *life) {
+    return sl_sites_of(lane->source->lines, life);
+}
+
+/* The page stack of a block. */
 uint32_t sl_page_lane_stack(const sl_page_lane *lane, const sl_life *life);
 
 /* What a block is for; a number of another version is unknown. */

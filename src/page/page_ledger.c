@@ -80,7 +80,7 @@ static void add_moments(sl_page_lane *lane) {
 bool sl_page_add_ledger(sl_page_lane *lane) {
     if (lane->event_cnt == 0 || lane->trace->counters.cnt == 0)
         return true;
-    if (sl_ledger_new(lane->trace, lane->replay, &lane->ledger, NULL) < 0 || !add_counters(lane))
+    if (sl_run_ledger(lane->of, &lane->ledger, NULL) < 0 || !add_counters(lane))
         return false;
     add_moments(lane);
     if (lane->ledger->moment_cnt > 0) {

@@ -5,9 +5,11 @@
 #define SL_PAGE_META_H
 
 #include "page/page_lane.h"
+#include "report/report.h"
 
 typedef struct sl_page {
-    const sl_report *report; /* borrowed */
+    const sl_run *run;       /* borrowed */
+    const sl_report *report; /* borrowed; of the same inputs in the same order */
     const char *title;       /* borrowed */
     bool is_diff;
     sl_page_names names;

@@ -12,8 +12,9 @@ void sl_page_names_fini(sl_page_names *names) {
     sl_strtab_fini(&names->strings);
 }
 
-bool sl_page_source_init(sl_page_source *source, sl_page_names *names, const sl_trace *trace) {
-    *source = (sl_page_source){.names = names, .trace = trace};
+bool sl_page_source_init(sl_page_source *source, sl_page_names *names, const sl_sites *lines) {
+    const sl_trace *trace = lines->trace;
+    *source = (sl_page_source){.names = names, .trace = trace, .lines = lines};
     source->frame_map = calloc(trace->stacks.frames.cnt + 1, sizeof *source->frame_map);
     source->site_map = calloc(trace->stacks.spans.cnt + 1, sizeof *source->site_map);
     source->stack_map = calloc(trace->stacks.spans.cnt + 1, sizeof *source->stack_map);
@@ -62,8 +63,8 @@ uint32_t sl_page_words(sl_page_names *names, const char *words) {
 }
 
 /* String 0 is the empty one and stack 0 the empty stack, as in a trace. */
-void sl_page_names_init(sl_page_names *names, sl_page_lines lines) {
-    *names = (sl_page_names){.lines = lines};
+void sl_page_names_init(sl_page_names *names) {
+    *names = (sl_page_names){0};
     if (sl_strtab_intern(&names->strings, "", 0) != 0)
         names->has_failed = true;
     (void)intern_stack(names, NULL, 0, sl_page_words(names, "(stack not recorded)"));
@@ -77,7 +78,7 @@ static uint32_t import_frame(sl_page_source *source, uint32_t id) {
     sl_frame frame = source->trace->stacks.frames.at[id];
     sl_frame copy = {intern_text(source->names, sl_strtab_get(from, frame.function)),
                      intern_text(source->names, sl_strtab_get(from, frame.file)), frame.line};
-    bool is_user = source->names->lines.is_user_frame(source->trace, frame);
+    bool is_user = sl_frame_is_users(source->trace, frame);
     uint32_t made = intern_frame(source->names, copy, is_user);
     source->frame_map[id] = made + 1;
     return made;
@@ -94,10 +95,8 @@ uint32_t sl_page_site_frame(sl_page_source *source, sl_site site) {
 
 uint32_t sl_page_site(sl_page_source *source, uint32_t stack_id) {
     uint32_t *known = &source->site_map[stack_id];
-    if (*known == 0) {
-        sl_site site = source->names->lines.user_site(source->trace, stack_id);
-        *known = sl_page_site_frame(source, site) + 1;
-    }
+    if (*known == 0)
+        *known = sl_page_site_frame(source, sl_sites_of_stack(source->lines, stack_id)) + 1;
     return *known - 1;
 }
 

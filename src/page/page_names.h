@@ -6,18 +6,9 @@
 #define SL_PAGE_NAMES_H
 
 #include "page/page_out.h"
-#include "report/report.h"
-
-/* What the page asks of the analyses, handed in by the caller: export does not know them. */
-typedef struct sl_page_lines {
-    /* The user's line of a stack. */
-    sl_site (*user_site)(const sl_trace *trace, uint32_t stack_id);
-    /* Whether a frame is the user's own code. */
-    bool (*is_user_frame)(const sl_trace *trace, sl_frame frame);
-} sl_page_lines;
+#include "run/lines/sites.h"
 
 typedef struct sl_page_names {
-    sl_page_lines lines;
     sl_strtab strings;
     sl_stacks stacks;
     SL_VEC(uint8_t) is_user;  /* by page frame */
@@ -29,16 +20,17 @@ typedef struct sl_page_names {
 typedef struct sl_page_source {
     sl_page_names *names;  /* borrowed */
     const sl_trace *trace; /* borrowed */
+    const sl_sites *lines; /* borrowed */
     uint32_t *frame_map;   /* owned; trace frame -> page frame + 1, 0 = not met */
     uint32_t *site_map;    /* owned; trace stack -> page frame + 1 of its site */
     uint32_t *stack_map;   /* owned; trace stack -> page stack + 1 */
 } sl_page_source;
 
-void sl_page_names_init(sl_page_names *names, sl_page_lines lines);
+void sl_page_names_init(sl_page_names *names);
 void sl_page_names_fini(sl_page_names *names);
 
 /* False when memory ran out; sl_page_source_fini in either case. */
-bool sl_page_source_init(sl_page_source *source, sl_page_names *names, const sl_trace *trace);
+bool sl_page_source_init(sl_page_source *source, sl_page_names *names, const sl_sites *lines);
 void sl_page_source_fini(sl_page_source *source);
 
 /* The page frame of a stack's site. */

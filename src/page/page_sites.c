@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which user lines and which stacks there are, what they held, and which stacks are kept whole. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "page/page_lane.h"
 
@@ -15,10 +16,6 @@ static bool is_before(const sl_life *life) {
     return (life->flags & SL_LIFE_BASE) && life->stack_id == SL_STACK_EMPTY;
 }
 
-uint32_t sl_page_lane_site(const sl_page_lane *lane, const sl_life *life) {
-    return is_before(life) ? lane->site_before : lane->site_of_stack[life->stack_id];
-}
-
 uint32_t sl_page_lane_stack(const sl_page_lane *lane, const sl_life *life) {
     return is_before(life) ? lane->stack_before : lane->page_stack[life->stack_id];
 }
@@ -31,43 +28,21 @@ static bool is_live_after(const sl_life *life, uint32_t event) {
     return began && !ended;
 }
 
-/* Index of the site of a page frame; few of them stand for many stacks, so this is met once a stack. */
-static uint32_t add_site(sl_page_lane *lane, uint32_t *site_of_frame, uint32_t frame) {
-    if (site_of_frame[frame] == SL_IDX_NONE) {
-        if (!sl_vec_push(&lane->sites, ((sl_page_site_sum){.frame = frame})))
-            return SL_IDX_NONE;
-        site_of_frame[frame] = (uint32_t)(lane->sites.cnt - 1);
-    }
-    return site_of_frame[frame];
-}
-
-static bool find_sites(sl_page_lane *lane, const stack_sum *sums, size_t stack_cnt) {
-    sl_page_names *names = lane->source->names;
-    uint32_t before = sl_page_words(
-        names, sl_site_label((sl_site){.trace = lane->trace, .origin = SL_ORIGIN_BEFORE}));
+/* A sum for each of the run's sites by line; only those that are met here get a name on the page. */
+static bool name_sites(sl_page_lane *lane, const stack_sum *sums, size_t stack_cnt) {
+    sl_page_source *source = lane->source;
+    const sl_sites *lines = source->lines;
+    if (!sl_vec_reserve(&lane->sites, lines->sites.cnt))
+        return false;
+    lane->sites.cnt = lines->sites.cnt;
+    memset(lane->sites.at, 0, lane->sites.cnt * sizeof *lane->sites.at);
     for (uint32_t i = 0; i < stack_cnt; i++)
         if (sums[i].is_met)
-            (void)sl_page_site(lane->source, i);
-    size_t frame_cnt = names->stacks.frames.cnt;
-    uint32_t *site_of_frame = malloc((frame_cnt + 1) * sizeof *site_of_frame);
-    if (!site_of_frame || names->has_failed) {
-        free(site_of_frame);
-        return false;
-    }
-    for (size_t i = 0; i <= frame_cnt; i++)
-        site_of_frame[i] = SL_IDX_NONE;
-    bool ok = true;
-    for (uint32_t i = 0; i < stack_cnt && ok; i++) {
-        lane->site_of_stack[i] = SL_IDX_NONE;
-        if (!sums[i].is_met)
-            continue;
-        lane->site_of_stack[i] = add_site(lane, site_of_frame, sl_page_site(lane->source, i));
-        ok = lane->site_of_stack[i] != SL_IDX_NONE;
-    }
-    lane->site_before = add_site(lane, site_of_frame, before);
-    lane->stack_before = sl_page_folded(names, before);
-    free(site_of_frame);
-    return ok && lane->site_before != SL_IDX_NONE;
+            lane->sites.at[lines->site_of_stack[i]].frame = sl_page_site(source, i);
+    uint32_t before = sl_page_site_frame(source, lines->sites.at[lines->before_site].site);
+    lane->sites.at[lines->before_site].frame = before;
+    lane->stack_before = sl_page_folded(source->names, before);
+    return !source->names->has_failed;
 }
 
 static void sum_stacks(const sl_page_lane *lane, stack_sum *sums) {
@@ -229,14 +204,13 @@ static void put_sites(sl_page_lane *lane) {
 bool sl_page_add_sites(sl_page_lane *lane) {
     size_t stack_cnt = lane->trace->stacks.spans.cnt;
     stack_sum *sums = calloc(stack_cnt, sizeof *sums);
-    lane->site_of_stack = malloc(stack_cnt * sizeof *lane->site_of_stack);
     lane->page_stack = calloc(stack_cnt, sizeof *lane->page_stack);
-    bool ok = sums && lane->site_of_stack && lane->page_stack;
+    bool ok = sums && lane->page_stack;
     if (ok) {
         for (uint32_t i = 0; i < stack_cnt; i++)
             sums[i].id = i;
         sum_stacks(lane, sums);
-        ok = find_sites(lane, sums, stack_cnt);
+        ok = name_sites(lane, sums, stack_cnt);
     }
     if (ok) {
         choose_stacks(lane, sums, stack_cnt);

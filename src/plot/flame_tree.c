@@ -41,12 +41,12 @@ static uint32_t add_node(sl_flame_tree *tree, uint32_t parent, uint32_t frame_id
     return node;
 }
 
-static bool add_stack(sl_flame_tree *tree, const sl_run_view *view, uint32_t stack_id,
+static bool add_stack(sl_flame_tree *tree, const sl_sites *grouped, uint32_t stack_id,
                       uint64_t bytes) {
-    const sl_stacks *stacks = &view->trace->stacks;
+    const sl_stacks *stacks = &grouped->trace->stacks;
     sl_frame user = {0};
-    bool has_user = sl_site_frame(view->sites[view->site_of_stack[stack_id]], &user);
-    bool skips_native = has_python(view->trace, stack_id);
+    bool has_user = sl_site_frame(grouped->sites.at[grouped->site_of_stack[stack_id]].site, &user);
+    bool skips_native = has_python(grouped->trace, stack_id);
     size_t depth = sl_stack_depth(stacks, stack_id), rows = 0;
     uint32_t node = 0;
     tree->nodes.at[0].bytes += bytes;
@@ -54,7 +54,7 @@ static bool add_stack(sl_flame_tree *tree, const sl_run_view *view, uint32_t sta
         return add_node(tree, 0, SL_IDX_NONE, bytes) != SL_IDX_NONE;
     for (size_t i = depth; i > 0; i--) {
         sl_frame frame = sl_stack_frame(stacks, stack_id, i - 1);
-        if (skips_native && !is_python(view->trace, frame)) {
+        if (skips_native && !is_python(grouped->trace, frame)) {
             tree->has_skipped = true;
             continue;
         }
@@ -105,17 +105,17 @@ static bool sort_children(sl_flame_tree *tree) {
     return is_done;
 }
 
-bool sl_flame_tree_init(sl_flame_tree *tree, const sl_run_view *view, const sl_replay *replay,
+bool sl_flame_tree_init(sl_flame_tree *tree, const sl_sites *grouped, const sl_replay *replay,
                         uint32_t event) {
     *tree = (sl_flame_tree){.depth = 1};
-    sl_stack_sum *sums = sl_stack_sums_new(view->trace);
+    sl_stack_sum *sums = sl_stack_sums_new(grouped->trace);
     sl_flame_node root = {
         .frame_id = SL_IDX_NONE, .first_child = SL_IDX_NONE, .next_sibling = SL_IDX_NONE};
     bool is_done =
         sums && sl_vec_push(&tree->nodes, root) && sl_stack_sums_live(replay, event, sums);
-    for (size_t id = 0; is_done && id < sl_stack_sums_cnt(view->trace); id++)
+    for (size_t id = 0; is_done && id < sl_stack_sums_cnt(grouped->trace); id++)
         if (sums[id].bytes)
-            is_done = add_stack(tree, view, (uint32_t)id, sums[id].bytes);
+            is_done = add_stack(tree, grouped, (uint32_t)id, sums[id].bytes);
     free(sums);
     return is_done && sort_children(tree);
 }

@@ -6,7 +6,7 @@
 #define SL_FLAME_TREE_H
 
 #include "model/addr_map.h"
-#include "run/run_view.h"
+#include "run/lines/sites.h"
 
 typedef struct sl_flame_node {
     uint64_t bytes;
@@ -23,7 +23,7 @@ typedef struct sl_flame_tree {
 } sl_flame_tree;
 
 /* The live bytes after the event. False when memory ran out; fini in either case. */
-bool sl_flame_tree_init(sl_flame_tree *tree, const sl_run_view *view, const sl_replay *replay,
+bool sl_flame_tree_init(sl_flame_tree *tree, const sl_sites *grouped, const sl_replay *replay,
                         uint32_t event);
 void sl_flame_tree_fini(sl_flame_tree *tree);
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "report/report.h"
-#include "run/run_view.h"
+#include "run/run.h"
 
 /* enumerator, name, fewest inputs, most inputs (0 = any), help, function. */
 #define SL_PLOT_KIND_MAP(X)                                                                   \
@@ -27,10 +27,14 @@ typedef enum sl_plot_kind {
 /* One device of one input, with what was found out about it. All borrowed. */
 typedef struct sl_plot_input {
     const sl_trace *trace;
+    const sl_run_device *device;
     const sl_replay *replay;
-    const sl_run_view *view;
-    const sl_view_steps *steps;
+    const sl_sites *lines;
+    const sl_steps *steps;
 } sl_plot_input;
+
+/* Everything a picture shows of a device. */
+sl_status sl_plot_input_load(sl_plot_input *input, const sl_run_device *device, sl_error *err);
 
 typedef struct sl_plot_options {
     sl_plot_kind kind;

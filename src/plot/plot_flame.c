@@ -122,7 +122,7 @@ static void draw_icicle(icicle *ice, const sl_plot_input *input) {
 sl_status sl_plot_flame(sl_plot *plot, sl_error *err) {
     const sl_plot_input *input = &plot->inputs[0];
     icicle ice = {.plot = plot, .trace = input->trace};
-    bool is_done = sl_flame_tree_init(&ice.tree, input->view, input->replay,
+    bool is_done = sl_flame_tree_init(&ice.tree, input->lines, input->replay,
                                       input->replay->peak_requested.event);
     if (is_done)
         draw_icicle(&ice, input);

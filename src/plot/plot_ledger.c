@@ -26,9 +26,9 @@ typedef struct layer {
 
 typedef struct ledger {
     sl_plot *plot;
-    sl_samples samples;  /* owned; of a collector */
-    sl_ledger *recorded; /* owned; of a recording */
-    layer *layers;       /* owned; LAYERS_MAX of them */
+    sl_samples samples;        /* owned; of a collector */
+    const sl_ledger *recorded; /* borrowed; of a recording */
+    layer *layers;             /* owned; LAYERS_MAX of them */
     size_t layer_cnt;
     size_t row_cnt;  /* layers that are rows of the recorded ledger */
     size_t *columns; /* owned; the moment of each */
@@ -312,9 +312,8 @@ static sl_status draw_samples(ledger *book, bool is_whole_card, sl_error *err) {
 
 static sl_status draw_recording(ledger *book, sl_error *err) {
     const sl_plot_input *input = &book->plot->inputs[0];
-    SL_TRY(sl_ledger_new(input->trace, input->replay, &book->recorded, err));
+    SL_TRY(sl_run_ledger(input->device, &book->recorded, err));
     if (book->recorded->moment_cnt == 0 || !book->recorded->moments[0].card_used.known) {
-        sl_ledger_free(book->recorded);
         book->recorded = NULL;
         return draw_samples(book, true, err); /* which says what is missing */
     }
@@ -327,7 +326,6 @@ static sl_status draw(sl_plot *plot, sl_status (*draw_kind)(ledger *, sl_error *
     sl_status status = book.layers ? draw_kind(&book, err)
                                    : sl_fail(err, SL_E_NOMEM, "out of memory for the layers");
     sl_vec_free(&book.samples);
-    sl_ledger_free(book.recorded);
     free(book.layers);
     free(book.columns);
     free(book.points);
@@ -336,8 +334,8 @@ static sl_status draw(sl_plot *plot, sl_status (*draw_kind)(ledger *, sl_error *
 }
 
 static sl_status draw_card(ledger *book, sl_error *err) {
-    return book->plot->inputs[0].trace->telemetry ? draw_samples(book, true, err)
-                                                  : draw_recording(book, err);
+    return sl_run_is_sampled(book->plot->inputs[0].device->input) ? draw_samples(book, true, err)
+                                                                  : draw_recording(book, err);
 }
 
 static sl_status draw_allocator(ledger *book, sl_error *err) {

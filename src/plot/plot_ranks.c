@@ -128,7 +128,7 @@ static sl_status draw_legend(const rank_chart *chart, sl_box box, sl_error *err)
 static sl_status check_inputs(const sl_plot *plot, sl_error *err) {
     for (size_t i = 0; i < plot->input_cnt; i++) {
         const sl_plot_input *input = &plot->inputs[i];
-        if (!input->trace->telemetry && !input->replay->has_history)
+        if (!sl_run_is_sampled(input->device->input) && !input->replay->has_history)
             return sl_fail(err, SL_E_FORMAT,
                            "'%s' holds one state and no history, so it has no curve",
                            input->trace->path);

@@ -98,7 +98,7 @@ sl_status sl_plot_sites(sl_plot *plot, sl_error *err) {
     sl_box box = sl_plot_begin(plot, subtitle);
     size_t room = (size_t)fmax((box.h - KEY_HEIGHT) / ROW_MIN, 2) - 1;
     size_t top = plot->options->top < room ? plot->options->top : room;
-    if (!sl_site_bands_init(&chart.bands, chart.input->view, chart.input->replay, SL_BANDS_BY_PEAK,
+    if (!sl_site_bands_init(&chart.bands, chart.input->lines, chart.input->replay, SL_BANDS_BY_PEAK,
                             top)) {
         sl_site_bands_fini(&chart.bands);
         return sl_fail(err, SL_E_NOMEM, "out of memory for the sites of the picture");

@@ -15,6 +15,13 @@ static const struct {
 #undef KIND_ROW
 };
 
+sl_status sl_plot_input_load(sl_plot_input *input, const sl_run_device *device, sl_error *err) {
+    *input = (sl_plot_input){.trace = device->input->trace, .device = device};
+    SL_TRY(sl_run_replay(device, &input->replay, err));
+    SL_TRY(sl_run_lines(device->input, &input->lines, err));
+    return sl_run_steps(device, &input->steps, err);
+}
+
 sl_status sl_plot_check_inputs(sl_plot_kind kind, size_t cnt, sl_error *err) {
     if (cnt < kinds[kind].input_min)
         return sl_fail(err, SL_E_USAGE, "a picture of kind '%s' compares several inputs; found %zu",
@@ -44,10 +51,10 @@ static bool needs_stacks(sl_plot_kind kind) {
 }
 
 static sl_status check_content(const sl_plot_input *input, sl_plot_kind kind, sl_error *err) {
-    if (input->replay->lives.cnt == 0 && !input->trace->telemetry)
+    if (input->replay->lives.cnt == 0 && !sl_run_is_sampled(input->device->input))
         return sl_fail(err, SL_E_FORMAT, "'%s' holds no allocations, so there is nothing to draw",
                        input->trace->path);
-    if (input->trace->telemetry && needs_stacks(kind))
+    if (sl_run_is_sampled(input->device->input) && needs_stacks(kind))
         return sl_fail(err, SL_E_FORMAT,
                        "'%s' holds samples of counters, which know no line of code; --kind "
                        "timeline and ledger show them",

@@ -373,7 +373,7 @@ static sl_status draw_timeline(timeline *line, sl_error *err) {
 
 sl_status sl_plot_timeline(sl_plot *plot, sl_error *err) {
     timeline line = {.plot = plot, .input = &plot->inputs[0]};
-    if (line.input->trace->telemetry)
+    if (sl_run_is_sampled(line.input->device->input))
         return sl_plot_sampled_timeline(plot, err);
     if (!line.input->replay->has_history)
         return sl_fail(err, SL_E_FORMAT,
@@ -381,7 +381,7 @@ sl_status sl_plot_timeline(sl_plot *plot, sl_error *err) {
                        "sites or flame shows the state",
                        line.input->trace->path);
     sl_status status = SL_OK;
-    if (sl_site_bands_init(&line.bands, line.input->view, line.input->replay, SL_BANDS_BY_HIGHEST,
+    if (sl_site_bands_init(&line.bands, line.input->lines, line.input->replay, SL_BANDS_BY_HIGHEST,
                            plot->options->top))
         status = draw_timeline(&line, err);
     else

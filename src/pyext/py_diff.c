@@ -15,10 +15,8 @@ typedef struct diff_wish {
 
 typedef SL_VEC(sl_diff *) diff_vec;
 
-static sl_status add_diff(const sl_py_paths *paths, int before, int after, diff_vec *diffs,
-                          sl_error *err) {
-    const sl_instant sides[] = {{.trace = paths->traces[0], .device = before},
-                                {.trace = paths->traces[1], .device = after}};
+static sl_status add_diff(sl_diff_pair pair, diff_vec *diffs, sl_error *err) {
+    const sl_instant sides[] = {{.device = pair.before}, {.device = pair.after}};
     sl_diff *diff;
     SL_TRY(sl_diff_new(&sides[0], &sides[1], NULL, &diff, err));
     if (sl_vec_push(diffs, diff))
@@ -27,21 +25,19 @@ static sl_status add_diff(const sl_py_paths *paths, int before, int after, diff_
     return sl_fail(err, SL_E_NOMEM, "out of memory for the comparison");
 }
 
-/* Every device that both sides have; one device each is a pair whatever the numbers. */
 static sl_status compare(const sl_py_paths *paths, const diff_wish *wish, diff_vec *diffs,
                          sl_error *err) {
-    const sl_trace *before = paths->traces[0], *after = paths->traces[1];
-    if (!wish->has_device && before->devices.cnt == 1 && after->devices.cnt == 1)
-        return add_diff(paths, before->devices.at[0]->device, after->devices.at[0]->device, diffs,
-                        err);
-    for (size_t i = 0; i < after->devices.cnt; i++) {
-        int device = after->devices.at[i]->device;
-        bool is_wanted = !wish->has_device || wish->device == device;
-        if (is_wanted && sl_trace_find_device(before, device))
-            SL_TRY(add_diff(paths, device, device, diffs, err));
-    }
-    return diffs->cnt ? SL_OK
-                      : sl_fail(err, SL_E_DEVICE, "the inputs have no such device in common");
+    sl_diff_pairs pairs = {0};
+    sl_status status = SL_OK;
+    if (!sl_diff_pair_devices(&paths->run->inputs[0], &paths->run->inputs[1],
+                              wish->has_device ? &wish->device : NULL, &pairs))
+        status = sl_fail(err, SL_E_NOMEM, "out of memory for the comparison");
+    for (size_t i = 0; i < pairs.cnt && status == SL_OK; i++)
+        status = add_diff(pairs.at[i], diffs, err);
+    sl_vec_free(&pairs);
+    if (status == SL_OK && diffs->cnt == 0)
+        status = sl_fail(err, SL_E_DEVICE, "the inputs have no such device in common");
+    return status;
 }
 
 static sl_status print(const diff_vec *diffs, const diff_wish *wish, char **text, sl_error *err) {

@@ -7,6 +7,7 @@
 #include "read/core/source.h"
 
 void sl_py_paths_fini(sl_py_paths *paths) {
+    sl_run_free(paths->run);
     for (size_t i = 0; paths->traces && i < paths->cnt; i++)
         sl_trace_free(paths->traces[i]);
     free(paths->traces);
@@ -43,7 +44,7 @@ int sl_py_paths_init(sl_py_paths *paths, PyObject *given) {
 sl_status sl_py_paths_load(sl_py_paths *paths, sl_error *err) {
     for (size_t i = 0; i < paths->cnt; i++)
         SL_TRY(sl_trace_load(paths->at[i], NULL, &paths->traces[i], err));
-    return SL_OK;
+    return sl_run_new((const sl_trace *const *)paths->traces, paths->cnt, &paths->run, err);
 }
 
 PyObject *sl_py_take_text(const sl_py_state *state, sl_status status, char *text,

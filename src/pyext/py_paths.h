@@ -3,13 +3,14 @@
 #ifndef SL_PY_PATHS_H
 #define SL_PY_PATHS_H
 
-#include "model/trace.h"
 #include "pyext/py_convert.h"
+#include "run/run.h"
 
 typedef struct sl_py_paths {
     PyObject *bytes;   /* owned; list of bytes objects, which own the texts */
     const char **at;   /* owned array of borrowed texts */
     sl_trace **traces; /* owned, as many as were loaded; NULL behind them */
+    sl_run *run;       /* owned; of all traces */
     size_t cnt;
 } sl_py_paths;
 

@@ -17,7 +17,7 @@ static sl_status print_report(const sl_py_paths *paths, const sl_analysis_option
                               const sl_report_format *format, FILE *to, sl_error *err) {
     sl_report *report = NULL;
     const sl_report_wishes wishes = {.top = options->top};
-    SL_TRY(sl_analyze((const sl_trace *const *)paths->traces, paths->cnt, options, &report, err));
+    SL_TRY(sl_analyze(paths->run, options, &report, err));
     sl_status status = format->write(report, &wishes, to, err);
     sl_report_free(report);
     return status;
@@ -84,7 +84,7 @@ static sl_status write_export(sl_py_paths *paths, const sl_exporter *exporter,
     SL_TRY(sl_py_paths_load(paths, err));
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, output, err));
-    sl_status status = exporter->write(paths->traces[0], options, out.stream, err);
+    sl_status status = exporter->write(&paths->run->inputs[0], options, out.stream, err);
     if (status < 0) {
         sl_file_out_abandon(&out);
         return status;

@@ -8,7 +8,6 @@
 #include "analyze/analysis.h"
 #include "base/core/crc.h"
 #include "base/text/utf8.h"
-#include "cli/core/run_views.h"
 #include "export/formats/exporter.h"
 #include "export/formats/trace_json.h"
 #include "export/report/check_format.h"
@@ -17,7 +16,6 @@
 #include "memprof/compat_report.h"
 #include "page/page_html.h"
 #include "plot/plot.h"
-#include "run/lines/user_line.h"
 
 /* No view of an input that a fuzzer tries (some 100 KB) is larger; the page's template is 1 MB of it. */
 #define OUTPUT_MAX_BYTES (64u << 20)
@@ -68,12 +66,6 @@ static void close_sink(sink *out, sink_kind kind) {
 
 /* ---- the views ---- */
 
-static bool is_user_frame(const sl_trace *trace, sl_frame frame) {
-    return sl_frame_classify(sl_strtab_get(&trace->strings, frame.file),
-                             sl_strtab_get(&trace->strings, frame.function))
-               .owner >= SL_OWNER_NAMELESS;
-}
-
 static void write_reports(const sl_report *report) {
     sl_report_wishes wishes = {.explains = true, .top = 10};
     for (size_t i = 0; i < sl_report_format_cnt; i++) {
@@ -103,27 +95,27 @@ static void write_check(const sl_report *report, const char *form) {
     sl_check_result_free(result);
 }
 
-static void write_exports(const sl_trace *trace, const sl_run_view *view) {
+static void write_exports(const sl_run_input *input) {
     for (size_t i = 0; i < sl_exporter_cnt; i++) {
-        sl_export_options options = {.view = view, .at = SL_EXPORT_AT_PEAK};
+        sl_export_options options = {.at = SL_EXPORT_AT_PEAK};
         if (!sl_exporters[i].write)
             continue;
         sink out;
         open_sink(&out);
-        (void)sl_exporters[i].write(trace, &options, out.to, NULL);
+        (void)sl_exporters[i].write(input, &options, out.to, NULL);
         close_sink(&out, SINK_ANY);
     }
     sink out;
     open_sink(&out);
-    (void)sl_trace_write_json(trace, out.to, NULL);
+    (void)sl_trace_write_json(input->trace, out.to, NULL);
     close_sink(&out, SINK_ANY);
 }
 
-static void write_page(const sl_report *report, bool is_diff) {
-    sl_html_options options = {.lines = {sl_user_site, is_user_frame}, .is_diff = is_diff};
+static void write_page(const sl_run *run, const sl_report *report, bool is_diff) {
+    sl_html_options options = {.is_diff = is_diff};
     sink out;
     open_sink(&out);
-    (void)sl_export_html(out.to, report, &options, NULL);
+    (void)sl_export_html(out.to, run, report, &options, NULL);
     close_sink(&out, SINK_ANY);
 }
 
@@ -137,23 +129,21 @@ static void write_plot(const sl_report *report, const sl_plot_input inputs[2], s
     close_sink(&out, SINK_ANY);
 }
 
-static void write_plots(const sl_report *report, const sl_trace *trace, const sl_run_view *view) {
-    for (size_t d = 0; d < trace->devices.cnt && d < 2; d++) {
-        sl_replay *replay = NULL;
-        if (sl_replay_new(trace, trace->devices.at[d], &replay, NULL) < 0)
+static void write_plots(const sl_report *report, const sl_run_input *input) {
+    for (size_t d = 0; d < input->device_cnt && d < 2; d++) {
+        sl_plot_input drawn;
+        if (sl_plot_input_load(&drawn, &input->devices[d], NULL) < 0)
             return;
-        sl_plot_input input = {trace, replay, view, &view->steps[d]};
-        sl_plot_input inputs[2] = {input, input};
+        sl_plot_input inputs[2] = {drawn, drawn};
         for (sl_plot_kind kind = SL_PLOT_TIMELINE; kind <= SL_PLOT_RANKS; kind++)
             write_plot(report, inputs, kind, kind != SL_PLOT_TIMELINE);
-        sl_replay_free(replay);
     }
 }
 
-static void write_diff(const sl_trace *trace, int device) {
+static void write_diff(const sl_run_device *device) {
     static const char *const forms[] = {"txt", "json", "md"};
-    sl_instant before = {.trace = trace, .device = device, .kind = SL_AT_PEAK};
-    sl_instant after = {.trace = trace, .device = device, .kind = SL_AT_END};
+    sl_instant before = {.device = device, .kind = SL_AT_PEAK};
+    sl_instant after = {.device = device, .kind = SL_AT_END};
     sl_diff *diff = NULL;
     if (sl_diff_new(&before, &after, NULL, &diff, NULL) < 0)
         return;
@@ -168,41 +158,43 @@ static void write_diff(const sl_trace *trace, int device) {
     sl_diff_free(diff);
 }
 
-static void write_views(const sl_trace *trace, const sl_report *report, bool is_slow) {
-    sl_view_owner owner;
-    if (sl_view_owner_init(&owner, trace, NULL) == SL_OK) {
-        write_exports(trace, &owner.view);
-        if (is_slow)
-            write_plots(report, trace, &owner.view);
-    }
-    sl_view_owner_fini(&owner);
-    for (size_t d = 0; d < trace->devices.cnt && d < 4; d++)
-        write_diff(trace, trace->devices.at[d]->device);
-    if (is_slow)
-        write_page(report, false);
+static void write_views(const sl_run *run, const sl_report *report, bool is_slow) {
+    const sl_run_input *input = &run->inputs[0];
+    write_exports(input);
+    for (size_t d = 0; d < input->device_cnt && d < 4; d++)
+        write_diff(&input->devices[d]);
+    if (!is_slow)
+        return;
+    write_plots(report, input);
+    write_page(run, report, false);
 }
 
 /* The same trace twice is what `report --diff A A` and `ranks` make of it. */
 static void compare_pair(const sl_trace *trace) {
     const sl_trace *pair[] = {trace, trace};
+    sl_run *run = NULL;
     sl_report *report = NULL;
-    if (sl_analyze(pair, 2, NULL, &report, NULL) == SL_OK) {
+    if (sl_run_new(pair, 2, &run, NULL) == SL_OK && sl_analyze(run, NULL, &report, NULL) == SL_OK) {
         write_reports(report);
-        write_page(report, true);
+        write_page(run, report, true);
     }
     sl_report_free(report);
+    sl_run_free(run);
 }
 
 void fuzz_views(const sl_trace *trace, const uint8_t *data, size_t size) {
     bool is_slow = sl_crc32(0, data, size) % SLOW_SHARE == 0;
+    sl_run *run = NULL;
     sl_report *report = NULL;
-    if (sl_analyze(&trace, 1, NULL, &report, NULL) == SL_OK) {
+    if (sl_run_new(&trace, 1, &run, NULL) == SL_OK &&
+        sl_analyze(run, NULL, &report, NULL) == SL_OK) {
         write_reports(report);
         write_check(report, "txt");
         write_check(report, "junit");
-        write_views(trace, report, is_slow);
+        write_views(run, report, is_slow);
     }
     sl_report_free(report);
+    sl_run_free(run);
     if (is_slow)
         compare_pair(trace);
     if (trace->telemetry)

@@ -15,7 +15,7 @@ typedef struct fixture {
 static sl_report *report_of(const sl_trace *trace) {
     sl_report *report = NULL;
     const sl_trace *const traces[] = {trace};
-    assert_int_equal(sl_analyze(traces, 1, NULL, &report, NULL), SL_OK);
+    assert_int_equal(sl_analyze_traces(traces, 1, NULL, &report, NULL), SL_OK);
     return report;
 }
 

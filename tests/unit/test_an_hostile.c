@@ -119,7 +119,7 @@ static void test_wild_traces(void **state) {
                                        .top = (size_t)fake_random(&seed, 4)};
         const sl_trace *const traces[] = {trace, trace};
         sl_report *report = NULL;
-        assert_int_equal(sl_analyze(traces, 2, &options, &report, NULL), SL_OK);
+        assert_int_equal(sl_analyze_traces(traces, 2, &options, &report, NULL), SL_OK);
         assert_int_equal(report->devices.cnt, 2 * trace->devices.cnt);
         sl_report_free(report);
         sl_trace_free(trace);
@@ -129,7 +129,7 @@ static void test_wild_traces(void **state) {
 static void test_no_traces(void **state) {
     (void)state;
     sl_report *report = NULL;
-    assert_int_equal(sl_analyze(NULL, 0, NULL, &report, NULL), SL_OK);
+    assert_int_equal(sl_analyze_traces(NULL, 0, NULL, &report, NULL), SL_OK);
     assert_int_equal(report->verdict, SL_VERDICT_HEALTHY);
     sl_report_free(report);
 }

@@ -45,7 +45,7 @@ static sl_report *finish(synth *s, sl_trace **trace) {
     *trace = s->trace;
     const sl_trace *const traces[] = {*trace};
     free(s);
-    if (sl_analyze(traces, 1, NULL, &report, &err) != SL_OK)
+    if (sl_analyze_traces(traces, 1, NULL, &report, &err) != SL_OK)
         fail_msg("%s", err.text);
     return report;
 }

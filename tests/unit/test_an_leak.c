@@ -12,7 +12,7 @@ static sl_report *report_of(const sl_trace *trace, const sl_analysis_options *op
     sl_report *report = NULL;
     sl_error err = SL_ERROR_INIT;
     const sl_trace *const traces[] = {trace};
-    if (sl_analyze(traces, 1, options, &report, &err) != SL_OK)
+    if (sl_analyze_traces(traces, 1, options, &report, &err) != SL_OK)
         fail_msg("%s", err.text);
     return report;
 }
@@ -163,7 +163,7 @@ static void test_filter_hides_other_sites(void **state) {
     sl_error err = SL_ERROR_INIT;
     const sl_trace *const traces[] = {trace};
     report = NULL;
-    assert_int_equal(sl_analyze(traces, 1, &options, &report, &err), SL_E_USAGE);
+    assert_int_equal(sl_analyze_traces(traces, 1, &options, &report, &err), SL_E_USAGE);
     assert_non_null(strstr(err.text, "'('"));
     assert_null(report);
     sl_trace_free(trace);
@@ -230,7 +230,7 @@ static void test_missing_device(void **state) {
     sl_report *report = NULL;
     sl_error err = SL_ERROR_INIT;
     const sl_trace *const traces[] = {trace};
-    assert_int_equal(sl_analyze(traces, 1, &options, &report, &err), SL_E_DEVICE);
+    assert_int_equal(sl_analyze_traces(traces, 1, &options, &report, &err), SL_E_DEVICE);
     assert_string_equal(err.text, "no device 7 in the input; it has 0");
     sl_trace_free(trace);
 }

@@ -12,7 +12,7 @@ static sl_report *report_of(const sl_trace *trace, const sl_analysis_options *op
     sl_report *report = NULL;
     sl_error err = SL_ERROR_INIT;
     const sl_trace *const traces[] = {trace};
-    if (sl_analyze(traces, 1, options, &report, &err) != SL_OK)
+    if (sl_analyze_traces(traces, 1, options, &report, &err) != SL_OK)
         fail_msg("%s", err.text);
     return report;
 }

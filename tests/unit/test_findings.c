@@ -95,7 +95,7 @@ static void load(labelled *run, const char *truth_path) {
     }
     assert_non_null(run->trace);
     const sl_trace *const traces[] = {run->trace};
-    assert_int_equal(sl_analyze(traces, 1, NULL, &run->report, &err), SL_OK);
+    assert_int_equal(sl_analyze_traces(traces, 1, NULL, &run->report, &err), SL_OK);
 }
 
 static void unload(labelled *run) {
@@ -234,7 +234,7 @@ static void check_recorded(const labelled *run) {
     as_recorded(run->trace);
     const sl_trace *const traces[] = {run->trace};
     sl_report *report = NULL;
-    assert_int_equal(sl_analyze(traces, 1, NULL, &report, NULL), SL_OK);
+    assert_int_equal(sl_analyze_traces(traces, 1, NULL, &report, NULL), SL_OK);
     if (report->verdict != verdict)
         fail_msg("%s: %s as a snapshot, %s as a recording", run->name, sl_verdict_name(verdict),
                  sl_verdict_name(report->verdict));
@@ -314,7 +314,7 @@ static void test_text_tells_other_process(void **state) {
     sl_analysis_options options = {.oom_text = message};
     const sl_trace *const traces[] = {trace};
     sl_report *report = NULL;
-    assert_int_equal(sl_analyze(traces, 1, &options, &report, &err), SL_OK);
+    assert_int_equal(sl_analyze_traces(traces, 1, &options, &report, &err), SL_OK);
     assert_string_equal(sl_oom_cause_name(report->oom.cause), "other-process");
     sl_report_free(report);
     sl_trace_free(trace);

@@ -5,23 +5,10 @@
 
 #include "sltest.h"
 
-/* Every stack's innermost frame is its line, and all code is the user's. */
-static sl_site first_frame(const sl_trace *trace, uint32_t stack_id) {
-    bool has_line = sl_stack_depth(&trace->stacks, stack_id) > 0;
-    return (sl_site){.trace = trace,
-                     .stack_id = stack_id,
-                     .origin = has_line ? SL_ORIGIN_LINE : SL_ORIGIN_UNRECORDED};
-}
-
-static bool all_user(const sl_trace *trace, sl_frame frame) {
-    SL_UNUSED(trace);
-    SL_UNUSED(frame);
-    return true;
-}
-
 typedef struct bench {
     sl_trace *trace;
     sl_device_trace *device;
+    sl_run *run;
     sl_page_names names;
     sl_page_source source;
     sl_page_lane lane;
@@ -82,8 +69,13 @@ static void push_tagged(bench *b, uint64_t addr, uint64_t size, sl_tag tag, cons
 }
 
 static void build(bench *b, sl_page_budget budget) {
-    sl_page_names_init(&b->names, (sl_page_lines){first_frame, all_user});
-    assert_true(sl_page_source_init(&b->source, &b->names, b->trace));
+    const sl_trace *trace = b->trace;
+    const sl_sites *lines;
+    assert_int_equal(sl_run_new(&trace, 1, &b->run, NULL), SL_OK);
+    assert_int_equal(sl_run_lines(&b->run->inputs[0], &lines, NULL), SL_OK);
+    sl_page_names_init(&b->names);
+    assert_true(sl_page_source_init(&b->source, &b->names, lines));
+    b->lane.of = &b->run->inputs[0].devices[0];
     b->lane.trace = b->trace;
     b->lane.device = b->device;
     b->lane.source = &b->source;
@@ -96,6 +88,7 @@ static void close_bench(bench *b) {
     sl_page_lane_fini(&b->lane);
     sl_page_source_fini(&b->source);
     sl_page_names_fini(&b->names);
+    sl_run_free(b->run);
     sl_trace_free(b->trace);
 }
 

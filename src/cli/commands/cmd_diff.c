@@ -20,7 +20,7 @@
 typedef struct side {
     char *path; /* owned */
     sl_opt_time moment;
-    const sl_trace *trace; /* borrowed */
+    const sl_run_input *input; /* borrowed */
 } side;
 
 /* The part behind the last '@' is a moment when it reads as one and no file has the whole name. */
@@ -77,34 +77,35 @@ static sl_status load_sides(sl_inputs *inputs, side sides[2], sl_error *err) {
     const char *paths[] = {sides[0].path, sides[1].path};
     bool is_same = strcmp(paths[0], paths[1]) == 0;
     SL_TRY(sl_inputs_load(inputs, paths, is_same ? 1 : 2, err));
-    sides[0].trace = inputs->traces.at[0];
-    sides[1].trace = inputs->traces.at[inputs->traces.cnt - 1];
+    sides[0].input = &inputs->run->inputs[0];
+    sides[1].input = &inputs->run->inputs[inputs->run->input_cnt - 1];
     return SL_OK;
 }
 
-static sl_status make_instant(const side *from, int device, sl_instant *instant, sl_error *err) {
-    sl_device_choice choice = {true, device};
-    *instant = (sl_instant){.trace = from->trace, .device = device, .kind = SL_AT_TIME};
+static sl_status make_instant(const side *from, const sl_run_device *device, sl_instant *instant,
+                              sl_error *err) {
+    sl_device_choice choice = {true, device->events->device};
+    *instant = (sl_instant){.device = device, .kind = SL_AT_TIME};
     if (from->moment.anchor == SL_ANCHOR_PEAK)
         instant->kind = SL_AT_PEAK;
     else if (from->moment.anchor == SL_ANCHOR_END && from->moment.us == 0)
         instant->kind = SL_AT_END;
     else
-        return sl_inputs_resolve_time(from->trace, choice, from->moment, &instant->time_us, err);
+        return sl_inputs_resolve_time(from->input, choice, from->moment, &instant->time_us, err);
     return SL_OK;
 }
 
 typedef SL_VEC(sl_diff *) diff_vec;
 
-static sl_status add_diff(const sl_opts *opts, const side sides[2], const int devices[2],
+static sl_status add_diff(const sl_opts *opts, const side sides[2], sl_diff_pair pair,
                           diff_vec *diffs, sl_error *err) {
     sl_instant before, after;
     sl_diff *diff;
     sl_diff_options options = {.group_by = sl_cli_group_by(opts),
                                .prefix_frames = (uint32_t)sl_opts_number(opts, "prefix"),
                                .filter = sl_opts_text(opts, "filter")};
-    SL_TRY(make_instant(&sides[0], devices[0], &before, err));
-    SL_TRY(make_instant(&sides[1], devices[1], &after, err));
+    SL_TRY(make_instant(&sides[0], pair.before, &before, err));
+    SL_TRY(make_instant(&sides[1], pair.after, &after, err));
     SL_TRY(sl_diff_new(&before, &after, &options, &diff, err));
     if (sl_vec_push(diffs, diff))
         return SL_OK;
@@ -112,25 +113,21 @@ static sl_status add_diff(const sl_opts *opts, const side sides[2], const int de
     return sl_fail(err, SL_E_NOMEM, "out of memory for the comparison");
 }
 
-/* Every device that both sides have; one device each is a pair whatever the numbers. */
 static sl_status compare(const sl_opts *opts, const side sides[2], diff_vec *diffs, sl_error *err) {
     sl_device_choice choice = sl_shared_device(opts);
-    const sl_trace *before = sides[0].trace, *after = sides[1].trace;
-    SL_TRY(sl_inputs_check_device(before, choice, err));
-    SL_TRY(sl_inputs_check_device(after, choice, err));
-    if (!choice.is_one && before->devices.cnt == 1 && after->devices.cnt == 1) {
-        int pair[] = {before->devices.at[0]->device, after->devices.at[0]->device};
-        return add_diff(opts, sides, pair, diffs, err);
-    }
-    for (size_t i = 0; i < after->devices.cnt; i++) {
-        int device = after->devices.at[i]->device;
-        bool is_wanted = !choice.is_one || choice.device == device;
-        if (is_wanted && sl_trace_find_device(before, device))
-            SL_TRY(add_diff(opts, sides, (const int[]){device, device}, diffs, err));
-    }
-    if (diffs->cnt == 0)
-        return sl_fail(err, SL_E_USAGE, "the two inputs have no device in common");
-    return SL_OK;
+    sl_diff_pairs pairs = {0};
+    sl_status status = SL_OK;
+    SL_TRY(sl_inputs_check_device(sides[0].input, choice, err));
+    SL_TRY(sl_inputs_check_device(sides[1].input, choice, err));
+    if (!sl_diff_pair_devices(sides[0].input, sides[1].input, choice.is_one ? &choice.device : NULL,
+                              &pairs))
+        status = sl_fail(err, SL_E_NOMEM, "out of memory for the comparison");
+    for (size_t i = 0; i < pairs.cnt && status == SL_OK; i++)
+        status = add_diff(opts, sides, pairs.at[i], diffs, err);
+    sl_vec_free(&pairs);
+    if (status == SL_OK && diffs->cnt == 0)
+        status = sl_fail(err, SL_E_USAGE, "the two inputs have no device in common");
+    return status;
 }
 
 static sl_status print_diffs(const sl_opts *opts, const diff_vec *diffs, sl_error *err) {

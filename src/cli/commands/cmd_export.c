@@ -11,17 +11,16 @@
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
 #include "cli/core/recordings.h"
-#include "cli/core/run_views.h"
 #include "cli/core/shared_options.h"
 #include "export/bundle/bundle_folder.h"
 #include "export/formats/exporter.h"
 
-static sl_status set_moments(const sl_opts *opts, const sl_trace *trace, sl_export_options *export,
-                             sl_error *err) {
+static sl_status set_moments(const sl_opts *opts, const sl_run_input *input,
+                             sl_export_options *export, sl_error *err) {
     sl_device_choice choice = sl_shared_device(opts);
     const sl_opt_value *at = sl_opts_get(opts, "at");
     sl_window window;
-    SL_TRY(sl_shared_window(opts, trace, &window, err));
+    SL_TRY(sl_shared_window(opts, input, &window, err));
     export->has_since = window.has_since, export->since_us = window.since_us;
     export->has_until = window.has_until, export->until_us = window.until_us;
     export->at = SL_EXPORT_AT_TIME;
@@ -30,7 +29,7 @@ static sl_status set_moments(const sl_opts *opts, const sl_trace *trace, sl_expo
     else if (at->time.anchor == SL_ANCHOR_PEAK)
         export->at = SL_EXPORT_AT_PEAK;
     else
-        return sl_inputs_resolve_time(trace, choice, at->time, &export->at_time_us, err);
+        return sl_inputs_resolve_time(input, choice, at->time, &export->at_time_us, err);
     return SL_OK;
 }
 
@@ -53,36 +52,22 @@ static sl_status check_options(const sl_opts *opts, const sl_exporter *exporter,
     return SL_OK;
 }
 
-static sl_status write_file(const sl_opts *opts, const sl_exporter *exporter, const sl_trace *trace,
-                            const sl_run_view *view, const char *path, sl_error *err) {
+static sl_status write_input(const sl_opts *opts, const sl_exporter *exporter,
+                             const sl_run_input *input, const char *path, sl_error *err) {
     sl_device_choice choice = sl_shared_device(opts);
     sl_export_options export = {.has_device = choice.is_one,
                                 .device = choice.device,
-                                .every_us = sl_opts_number(opts, "every"),
-                                .view = view};
+                                .every_us = sl_opts_number(opts, "every")};
     sl_file_out out;
-    SL_TRY(set_moments(opts, trace, &export, err));
+    SL_TRY(sl_inputs_check_device(input, choice, err));
+    SL_TRY(set_moments(opts, input, &export, err));
     SL_TRY(sl_file_out_open(&out, path, err));
-    sl_status status = exporter->write(trace, &export, out.stream, err);
+    sl_status status = exporter->write(input, &export, out.stream, err);
     if (status < 0) {
         sl_file_out_abandon(&out);
         return status;
     }
     return sl_file_out_commit(&out, err);
-}
-
-/* Most formats do not show sites and steps, and finding them costs as much as a small analysis. */
-static sl_status write_trace(const sl_opts *opts, const sl_exporter *exporter,
-                             const sl_trace *trace, const char *path, sl_error *err) {
-    sl_view_owner owner;
-    SL_TRY(sl_inputs_check_device(trace, sl_shared_device(opts), err));
-    if (!(exporter->wants & SL_EXPORT_VIEW))
-        return write_file(opts, exporter, trace, NULL, path, err);
-    sl_status status = sl_view_owner_init(&owner, trace, err);
-    if (status == SL_OK)
-        status = write_file(opts, exporter, trace, &owner.view, path, err);
-    sl_view_owner_fini(&owner);
-    return status;
 }
 
 /* ---- where it goes ---- */
@@ -134,7 +119,7 @@ static sl_status write_into_folder(const sl_opts *opts, const sl_exporter *expor
         return sl_fail(err, SL_E_NOMEM, "out of memory for a path");
     sl_status status = sl_inputs_load(&inputs, &recording, 1, err);
     if (status == SL_OK)
-        status = write_trace(opts, exporter, inputs.traces.at[0], path, err);
+        status = write_input(opts, exporter, &inputs.run->inputs[0], path, err);
     if (status == SL_OK)
         printf("%s\n", path);
     sl_inputs_fini(&inputs);
@@ -163,7 +148,7 @@ static sl_status write_one(const sl_opts *opts, const sl_exporter *exporter,
                        sl_opts_text(opts, "output") ? sl_opts_text(opts, "output") : "DIR");
     SL_TRY(sl_inputs_load(&inputs, &recording, 1, err));
     sl_status status =
-        write_trace(opts, exporter, inputs.traces.at[0], sl_opts_text(opts, "output"), err);
+        write_input(opts, exporter, &inputs.run->inputs[0], sl_opts_text(opts, "output"), err);
     sl_inputs_fini(&inputs);
     return status;
 }

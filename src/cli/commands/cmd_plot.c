@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/analysis.h"
@@ -7,7 +8,6 @@
 #include "cli/core/analysis_options.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
-#include "cli/core/run_views.h"
 #include "cli/core/shared_options.h"
 #include "plot/plot.h"
 
@@ -54,18 +54,6 @@ static sl_status read_options(const sl_opts *opts, sl_plot_options *options, sl_
     return sl_plot_check_build(err);
 }
 
-/* One input of the picture and what it borrows from. */
-typedef struct drawn_input {
-    sl_view_owner owner;
-    sl_replay *replay;
-} drawn_input;
-
-typedef struct drawn_inputs {
-    drawn_input *at;       /* owned */
-    sl_plot_input *inputs; /* owned */
-    size_t cnt;
-} drawn_inputs;
-
 /* The chosen device, or the one with the highest peak: that is where a run dies. */
 static const sl_device_report *choose_device(const sl_report *report, const sl_trace *trace) {
     const sl_device_report *best = NULL;
@@ -78,34 +66,21 @@ static const sl_device_report *choose_device(const sl_report *report, const sl_t
     return best;
 }
 
-static size_t device_position(const sl_trace *trace, int device) {
-    size_t i = 0;
-    while (i + 1 < trace->devices.cnt && trace->devices.at[i]->device != device)
-        i++;
-    return i;
-}
-
-static sl_status prepare(drawn_input *drawn, sl_plot_input *input, const sl_trace *trace,
-                         const sl_report *report, sl_error *err) {
-    const sl_device_report *device = choose_device(report, trace);
-    if (!device)
+static sl_status prepare(sl_plot_input *drawn, const sl_run_input *input, const sl_report *report,
+                         sl_error *err) {
+    const sl_device_report *chosen = choose_device(report, input->trace);
+    if (!chosen)
         return sl_fail(err, SL_E_FORMAT, "'%s' holds no memory events, so there is nothing to draw",
-                       trace->path);
-    size_t position = device_position(trace, device->device);
-    SL_TRY(sl_view_owner_init(&drawn->owner, trace, err));
-    SL_TRY(sl_replay_new(trace, trace->devices.at[position], &drawn->replay, err));
-    *input = (sl_plot_input){.trace = trace,
-                             .replay = drawn->replay,
-                             .view = &drawn->owner.view,
-                             .steps = &drawn->owner.view.steps[position]};
-    return SL_OK;
+                       input->trace->path);
+    return sl_plot_input_load(drawn, sl_run_find_device(input, chosen->device), err);
 }
 
 static sl_status write_picture(const sl_opts *opts, const sl_plot_options *options,
-                               const sl_report *report, const drawn_inputs *drawn, sl_error *err) {
+                               const sl_report *report, const sl_plot_input *inputs, size_t cnt,
+                               sl_error *err) {
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, sl_opts_text(opts, "output"), err));
-    sl_status status = sl_plot_write(options, report, drawn->inputs, drawn->cnt, out.stream, err);
+    sl_status status = sl_plot_write(options, report, inputs, cnt, out.stream, err);
     if (status < 0) {
         sl_file_out_abandon(&out);
         return status;
@@ -113,38 +88,19 @@ static sl_status write_picture(const sl_opts *opts, const sl_plot_options *optio
     return sl_file_out_commit(&out, err);
 }
 
-static sl_status prepare_all(drawn_inputs *drawn, const sl_inputs *inputs, const sl_report *report,
-                             sl_error *err) {
-    drawn->at = calloc(inputs->traces.cnt, sizeof *drawn->at);
-    drawn->inputs = calloc(inputs->traces.cnt, sizeof *drawn->inputs);
-    if (!drawn->at || !drawn->inputs)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the inputs");
-    for (; drawn->cnt < inputs->traces.cnt; drawn->cnt++)
-        SL_TRY(prepare(&drawn->at[drawn->cnt], &drawn->inputs[drawn->cnt],
-                       inputs->traces.at[drawn->cnt], report, err));
-    return SL_OK;
-}
-
-static void fini_all(drawn_inputs *drawn, size_t cnt) {
-    for (size_t i = 0; drawn->at && i < cnt; i++) {
-        sl_replay_free(drawn->at[i].replay);
-        sl_view_owner_fini(&drawn->at[i].owner);
-    }
-    free(drawn->at);
-    free(drawn->inputs);
-}
-
-static sl_status draw(const sl_opts *opts, const sl_plot_options *options, const sl_inputs *inputs,
+static sl_status draw(const sl_opts *opts, const sl_plot_options *options, const sl_run *run,
                       sl_error *err) {
     sl_device_choice choice = sl_shared_device(opts);
     sl_analysis_options analysis = {.has_device = choice.is_one, .device = choice.device};
-    drawn_inputs drawn = {0};
     sl_report *report;
-    SL_TRY(sl_cli_analyze(inputs, &analysis, &report, err));
-    sl_status status = prepare_all(&drawn, inputs, report, err);
+    SL_TRY(sl_cli_analyze(run, &analysis, &report, err));
+    sl_plot_input *drawn = calloc(run->input_cnt + 1, sizeof *drawn);
+    sl_status status = drawn ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory for the inputs");
+    for (size_t i = 0; i < run->input_cnt && status == SL_OK; i++)
+        status = prepare(&drawn[i], &run->inputs[i], report, err);
     if (status == SL_OK)
-        status = write_picture(opts, options, report, &drawn, err);
-    fini_all(&drawn, inputs->traces.cnt);
+        status = write_picture(opts, options, report, drawn, run->input_cnt, err);
+    free(drawn);
     sl_report_free(report);
     return status;
 }
@@ -159,7 +115,7 @@ static int run(const sl_opts *opts, sl_error *err) {
         options.kind = SL_PLOT_RANKS;
     sl_status status = sl_plot_check_inputs(options.kind, inputs.traces.cnt, err);
     if (status == SL_OK)
-        status = draw(opts, &options, &inputs, err);
+        status = draw(opts, &options, inputs.run, err);
     sl_inputs_fini(&inputs);
     return status;
 }

@@ -11,13 +11,6 @@
 #include "cli/core/inputs.h"
 #include "cli/core/shared_options.h"
 #include "page/page_html.h"
-#include "run/lines/user_line.h"
-
-static bool is_user_frame(const sl_trace *trace, sl_frame frame) {
-    sl_frame_class class = sl_frame_classify(sl_strtab_get(&trace->strings, frame.file),
-                                             sl_strtab_get(&trace->strings, frame.function));
-    return class.owner >= SL_OWNER_NAMELESS || class.owner == SL_OWNER_NATIVE_USER;
-}
 
 static sl_html_options html_options(const sl_opts *opts) {
     sl_device_choice choice = sl_shared_device(opts);
@@ -27,7 +20,6 @@ static sl_html_options html_options(const sl_opts *opts) {
         .device = choice.device,
         .block_cnt = (uint32_t)sl_opts_number(opts, "top"),
         .is_diff = sl_opts_flag(opts, "diff"),
-        .lines = {sl_user_site, is_user_frame},
     };
 }
 
@@ -62,12 +54,13 @@ static void write_failure(const sl_opts *opts, const char *reason) {
         (void)sl_file_out_commit(&out, &ignored);
 }
 
-static sl_status write_file(const sl_opts *opts, const sl_report *report, sl_error *err) {
+static sl_status write_file(const sl_opts *opts, const sl_run *run, const sl_report *report,
+                            sl_error *err) {
     const char *path = sl_opts_text(opts, "output");
     sl_html_options options = html_options(opts);
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, path, err));
-    sl_status status = sl_export_html(out.stream, report, &options, err);
+    sl_status status = sl_export_html(out.stream, run, report, &options, err);
     if (status < 0) {
         sl_file_out_abandon(&out);
         return status;
@@ -87,8 +80,8 @@ static sl_status report_inputs(const sl_opts *opts, const sl_inputs *inputs, sl_
     if (capacity->is_given)
         options.capacity_bytes = sl_known_u64(capacity->bytes);
     sl_report *report;
-    SL_TRY(sl_cli_analyze(inputs, &options, &report, err));
-    sl_status status = write_file(opts, report, err);
+    SL_TRY(sl_cli_analyze(inputs->run, &options, &report, err));
+    sl_status status = write_file(opts, inputs->run, report, err);
     sl_report_free(report);
     return status;
 }

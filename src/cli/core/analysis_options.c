@@ -43,7 +43,7 @@ static sl_status set_window(const sl_opts *opts, const sl_inputs *inputs,
                             sl_analysis_options *options, sl_error *err) {
     if (inputs->traces.cnt == 1) {
         sl_window window;
-        SL_TRY(sl_shared_window(opts, inputs->traces.at[0], &window, err));
+        SL_TRY(sl_shared_window(opts, &inputs->run->inputs[0], &window, err));
         options->has_since = window.has_since, options->since_us = window.since_us;
         options->has_until = window.has_until, options->until_us = window.until_us;
         return SL_OK;
@@ -66,14 +66,13 @@ sl_status sl_cli_analysis_options(const sl_opts *opts, const sl_inputs *inputs,
     if (capacity->is_given)
         options->capacity_bytes = sl_known_u64(capacity->bytes);
     if (inputs->traces.cnt == 1)
-        SL_TRY(sl_inputs_check_device(inputs->traces.at[0], choice, err));
+        SL_TRY(sl_inputs_check_device(&inputs->run->inputs[0], choice, err));
     return set_window(opts, inputs, options, err);
 }
 
-sl_status sl_cli_analyze(const sl_inputs *inputs, const sl_analysis_options *options,
-                         sl_report **out, sl_error *err) {
-    sl_status status = sl_analyze((const sl_trace *const *)inputs->traces.at, inputs->traces.cnt,
-                                  options, out, err);
+sl_status sl_cli_analyze(const sl_run *run, const sl_analysis_options *options, sl_report **out,
+                         sl_error *err) {
+    sl_status status = sl_analyze(run, options, out, err);
     if (status == SL_E_DEVICE) {
         err->code = SL_E_USAGE;
         return SL_E_USAGE;
@@ -85,5 +84,5 @@ sl_status sl_cli_report(const sl_opts *opts, const sl_inputs *inputs, sl_report 
                         sl_error *err) {
     sl_analysis_options options;
     SL_TRY(sl_cli_analysis_options(opts, inputs, &options, err));
-    return sl_cli_analyze(inputs, &options, report, err);
+    return sl_cli_analyze(inputs->run, &options, report, err);
 }

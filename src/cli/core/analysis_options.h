@@ -13,8 +13,8 @@ sl_status sl_cli_analysis_options(const sl_opts *opts, const sl_inputs *inputs,
                                   sl_analysis_options *options, sl_error *err);
 
 /* sl_analyze over all inputs. A device that no input has is a mistake of the command line here. */
-sl_status sl_cli_analyze(const sl_inputs *inputs, const sl_analysis_options *options,
-                         sl_report **out, sl_error *err);
+sl_status sl_cli_analyze(const sl_run *run, const sl_analysis_options *options, sl_report **out,
+                         sl_error *err);
 
 /* The group-by option of a command that has it. */
 sl_group_by sl_cli_group_by(const sl_opts *opts);

@@ -6,8 +6,6 @@
 #include "cli/core/progress.h"
 #include "cli/core/recordings.h"
 #include "read/core/source.h"
-#include "run/blocks/replay.h"
-#include "telemetry/telemetry.h"
 
 static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
     sl_progress progress;
@@ -36,14 +34,15 @@ static sl_status load_path(sl_inputs *inputs, const char *path, sl_error *err) {
 }
 
 static sl_status load_all(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err) {
-    for (size_t i = 0; i < cnt; i++) {
-        sl_status status = load_path(inputs, paths[i], err);
-        if (status < 0) {
-            sl_inputs_fini(inputs);
-            return status;
-        }
-    }
-    return SL_OK;
+    sl_status status = SL_OK;
+    for (size_t i = 0; i < cnt && status >= 0; i++)
+        status = load_path(inputs, paths[i], err);
+    if (status >= 0)
+        status = sl_run_new((const sl_trace *const *)inputs->traces.at, inputs->traces.cnt,
+                            &inputs->run, err);
+    if (status < 0)
+        sl_inputs_fini(inputs);
+    return status < 0 ? status : SL_OK;
 }
 
 sl_status sl_inputs_load(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err) {
@@ -58,60 +57,39 @@ sl_status sl_inputs_load_skipping(sl_inputs *inputs, const char *const *paths, s
 }
 
 void sl_inputs_fini(sl_inputs *inputs) {
+    sl_run_free(inputs->run);
+    inputs->run = NULL;
     for (size_t i = 0; i < inputs->traces.cnt; i++)
         sl_trace_free(inputs->traces.at[i]);
     sl_vec_free(&inputs->traces);
 }
 
-sl_status sl_inputs_check_device(const sl_trace *trace, sl_device_choice choice, sl_error *err) {
+sl_status sl_inputs_check_device(const sl_run_input *input, sl_device_choice choice,
+                                 sl_error *err) {
     char list[120] = "";
     size_t used = 0;
-    if (!choice.is_one || sl_trace_find_device(trace, choice.device))
+    if (!choice.is_one || sl_run_find_device(input, choice.device))
         return SL_OK;
-    for (size_t i = 0; i < trace->devices.cnt && used < sizeof list; i++)
+    for (size_t i = 0; i < input->device_cnt && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%d", i ? ", " : "",
-                                 trace->devices.at[i]->device);
-    return sl_fail(err, SL_E_USAGE, "'%s' has no device %d; it has %s", trace->path, choice.device,
-                   *list ? list : "none");
+                                 input->devices[i].events->device);
+    return sl_fail(err, SL_E_USAGE, "'%s' has no device %d; it has %s", input->trace->path,
+                   choice.device, *list ? list : "none");
 }
 
-/* First and last moment over the chosen devices; false when there is no event at all. */
-static bool find_span(const sl_trace *trace, sl_device_choice choice, int64_t *first,
-                      int64_t *last) {
-    bool is_found = false;
-    if (trace->telemetry) {
-        is_found = sl_tm_span(trace->telemetry, choice.is_one ? &choice.device : NULL, first, last);
-        *first /= 1000;
-        *last /= 1000;
-        return is_found;
-    }
-    for (size_t i = 0; i < trace->devices.cnt; i++) {
-        const sl_device_trace *device = trace->devices.at[i];
-        if (device->events.cnt == 0 || (choice.is_one && device->device != choice.device))
-            continue;
-        int64_t begin = device->events.time_us[0];
-        int64_t end = device->events.time_us[device->events.cnt - 1];
-        *first = is_found && *first < begin ? *first : begin;
-        *last = is_found && *last > end ? *last : end;
-        is_found = true;
-    }
-    return is_found;
-}
-
-static sl_status find_peak(const sl_trace *trace, sl_device_choice choice, int64_t *us,
+static sl_status find_peak(const sl_run_input *input, sl_device_choice choice, int64_t *us,
                            sl_error *err) {
     uint64_t peak_bytes = 0;
-    for (size_t i = 0; i < trace->devices.cnt; i++) {
-        const sl_device_trace *device = trace->devices.at[i];
-        sl_replay *replay;
+    for (size_t i = 0; i < input->device_cnt; i++) {
+        const sl_device_trace *device = input->devices[i].events;
+        const sl_replay *replay;
         if (device->events.cnt == 0 || (choice.is_one && device->device != choice.device))
             continue;
-        SL_TRY(sl_replay_new(trace, device, &replay, err));
+        SL_TRY(sl_run_replay(&input->devices[i], &replay, err));
         if (replay->peak_requested.bytes >= peak_bytes) {
             peak_bytes = replay->peak_requested.bytes;
             *us = sl_replay_time(replay, replay->peak_requested.event);
         }
-        sl_replay_free(replay);
     }
     return SL_OK;
 }
@@ -124,17 +102,18 @@ static int64_t add_us(int64_t time_us, int64_t more_us) {
     return sum;
 }
 
-sl_status sl_inputs_resolve_time(const sl_trace *trace, sl_device_choice choice, sl_opt_time moment,
-                                 int64_t *us, sl_error *err) {
-    int64_t first = 0, last = 0;
-    if (!find_span(trace, choice, &first, &last))
+sl_status sl_inputs_resolve_time(const sl_run_input *input, sl_device_choice choice,
+                                 sl_opt_time moment, int64_t *us, sl_error *err) {
+    sl_span span = {0};
+    if (!sl_run_span(input, choice.is_one ? sl_run_find_device(input, choice.device) : NULL, &span))
         return sl_fail(err, SL_E_FORMAT,
-                       "'%s' holds no events, so it has no moments to choose from", trace->path);
+                       "'%s' holds no events, so it has no moments to choose from",
+                       input->trace->path);
     switch (moment.anchor) {
     case SL_ANCHOR_CLOCK: *us = moment.us; break;
-    case SL_ANCHOR_START: *us = add_us(first, moment.us); break;
-    case SL_ANCHOR_END: *us = add_us(last, moment.us); break;
-    case SL_ANCHOR_PEAK: return find_peak(trace, choice, us, err);
+    case SL_ANCHOR_START: *us = add_us(span.first_us, moment.us); break;
+    case SL_ANCHOR_END: *us = add_us(span.last_us, moment.us); break;
+    case SL_ANCHOR_PEAK: return find_peak(input, choice, us, err);
     }
     return SL_OK;
 }

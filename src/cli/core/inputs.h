@@ -5,10 +5,11 @@
 
 #include "base/core/opt_value.h"
 #include "base/core/vec.h"
-#include "model/trace.h"
+#include "run/run.h"
 
 typedef struct sl_inputs {
     SL_VEC(sl_trace *) traces; /* owned */
+    sl_run *run;               /* owned; of all traces */
     bool skips_bad;            /* bad telemetry records are left out, counted in a note */
 } sl_inputs;
 
@@ -24,11 +25,11 @@ typedef struct sl_device_choice {
     int device;
 } sl_device_choice;
 
-/* SL_OK when the trace has the chosen device; SL_E_USAGE with the list of those it has. */
-sl_status sl_inputs_check_device(const sl_trace *trace, sl_device_choice choice, sl_error *err);
+/* SL_OK when the input has the chosen device; SL_E_USAGE with the list of those it has. */
+sl_status sl_inputs_check_device(const sl_run_input *input, sl_device_choice choice, sl_error *err);
 
-/* A moment in the trace's own clock. "peak" is that of the device with the highest one. */
-sl_status sl_inputs_resolve_time(const sl_trace *trace, sl_device_choice choice, sl_opt_time moment,
-                                 int64_t *us, sl_error *err);
+/* A moment in the input's own clock. "peak" is that of the device with the highest one. */
+sl_status sl_inputs_resolve_time(const sl_run_input *input, sl_device_choice choice,
+                                 sl_opt_time moment, int64_t *us, sl_error *err);
 
 #endif

@@ -54,7 +54,7 @@ typedef struct sl_window {
 } sl_window;
 
 /* Of a command that has since and until. */
-sl_status sl_shared_window(const sl_opts *opts, const sl_trace *trace, sl_window *window,
+sl_status sl_shared_window(const sl_opts *opts, const sl_run_input *input, sl_window *window,
                            sl_error *err);
 
 #endif

@@ -239,7 +239,7 @@ static sl_status collect_samples(const sl_oom_evidence *e, sl_telemetry *set, sl
     sample_sink sink = {set, e->origin, SL_OK, err};
     if (!e->trace->has_time)
         return SL_OK;
-    SL_TRY(sl_telemetry_walk(e->trace, &everything, &(sl_telemetry_sink){keep_sample, &sink}, err));
+    SL_TRY(sl_telemetry_walk(e->input, &everything, &(sl_telemetry_sink){keep_sample, &sink}, err));
     return sink.status;
 }
 

@@ -7,6 +7,7 @@
 
 #include "export/bundle/oom_bundle.h"
 #include "report/report.h"
+#include "run/run.h"
 
 /* The process that failed; texts are borrowed, NULL or "" = not known. */
 typedef struct sl_oom_origin {
@@ -33,8 +34,9 @@ typedef struct sl_library_value {
 } sl_library_value;
 
 typedef struct sl_oom_evidence {
-    const sl_trace *trace;   /* ends at the failure */
-    const sl_report *report; /* of this trace alone; its oom is present */
+    const sl_run_input *input; /* ends at the failure */
+    const sl_trace *trace;     /* of the input */
+    const sl_report *report;   /* of this trace alone; its oom is present */
     const sl_oom_origin *origin;
     uint64_t number; /* of the failure in its recording, from 1 */
     sl_maybe_u64 allocated_bytes, reserved_bytes,

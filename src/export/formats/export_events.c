@@ -82,8 +82,9 @@ static void write_device(sl_json_out *json, const sl_trace *trace, const sl_devi
     sl_json_end_object(json);
 }
 
-sl_status sl_export_events_json(const sl_trace *trace, const sl_export_options *options, FILE *to,
-                                sl_error *err) {
+sl_status sl_export_events_json(const sl_run_input *input, const sl_export_options *options,
+                                FILE *to, sl_error *err) {
+    const sl_trace *trace = input->trace;
     sl_json_out json;
     sl_json_init(&json, to, 0);
     sl_json_begin_object(&json);

@@ -46,27 +46,27 @@ static void put_stack(FILE *to, const sl_trace *trace, int device, uint32_t stac
     }
 }
 
-static sl_status write_device(const sl_trace *trace, const sl_device_trace *device,
-                              const sl_export_options *options, FILE *to, sl_error *err) {
-    sl_replay *replay;
-    SL_TRY(sl_replay_new(trace, device, &replay, err));
+static sl_status write_device(const sl_run_device *device, const sl_export_options *options,
+                              FILE *to, sl_error *err) {
+    const sl_trace *trace = device->input->trace;
+    const sl_replay *replay;
+    SL_TRY(sl_run_replay(device, &replay, err));
     sl_stack_sum *sums = sl_stack_sums_new(trace);
     bool is_done = sums && sl_stack_sums_live(replay, sl_export_instant(replay, options), sums);
     for (size_t id = 0; is_done && id < sl_stack_sums_cnt(trace); id++) {
         if (sums[id].bytes == 0)
             continue;
-        put_stack(to, trace, device->device, (uint32_t)id);
+        put_stack(to, trace, device->events->device, (uint32_t)id);
         fprintf(to, " %" PRIu64 "\n", sums[id].bytes);
     }
     free(sums);
-    sl_replay_free(replay);
     return is_done ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory for the live blocks");
 }
 
-sl_status sl_export_folded(const sl_trace *trace, const sl_export_options *options, FILE *to,
+sl_status sl_export_folded(const sl_run_input *input, const sl_export_options *options, FILE *to,
                            sl_error *err) {
-    for (size_t i = 0; i < trace->devices.cnt; i++)
-        if (sl_export_wants_device(options, trace->devices.at[i]->device))
-            SL_TRY(write_device(trace, trace->devices.at[i], options, to, err));
+    for (size_t i = 0; i < input->device_cnt; i++)
+        if (sl_export_wants_device(options, input->devices[i].events->device))
+            SL_TRY(write_device(&input->devices[i], options, to, err));
     return sl_export_finish(to, err);
 }

@@ -127,7 +127,7 @@ static void put_counter(perfetto *p, const sl_replay *replay, size_t counter, co
     end_track(p, uuid_of(replay, TRACK_COUNTERS + counter));
 }
 
-static void put_tracks(perfetto *p, const sl_site_bands *bands, const sl_view_steps *steps) {
+static void put_tracks(perfetto *p, const sl_site_bands *bands, const sl_steps *steps) {
     char name[SL_WORDS_CAP], site[SL_WORDS_CAP];
     put_process(p, bands->replay);
     put_thread(p, bands->replay, steps->is_marked ? "steps" : "steps, found in the pattern");
@@ -178,11 +178,12 @@ static void put_value(perfetto *p, uint64_t track, int64_t time_us, uint64_t val
     end_event(p);
 }
 
-static void put_steps(perfetto *p, const sl_replay *replay, const sl_view_steps *steps) {
+static void put_steps(perfetto *p, const sl_replay *replay, const sl_steps *steps) {
     uint64_t track = uuid_of(replay, TRACK_STEPS);
-    for (size_t i = 0; i < steps->cnt; i++) {
-        uint32_t end = i + 1 < steps->cnt ? steps->borders[i + 1] : replay->event_cnt - 1;
-        int64_t from_us = sl_replay_time(replay, steps->borders[i]);
+    for (size_t i = 0; i < steps->borders.cnt; i++) {
+        uint32_t end =
+            i + 1 < steps->borders.cnt ? steps->borders.at[i + 1] : replay->event_cnt - 1;
+        int64_t from_us = sl_replay_time(replay, steps->borders.at[i]);
         char name[48];
         /* A slice whose beginning is outside the window would end one that never began. */
         if (!sl_export_wants_time(p->options, from_us))
@@ -298,10 +299,10 @@ static void put_marks(perfetto *p) {
 
 /* ---- devices ---- */
 
-static bool put_replay(perfetto *p, const sl_replay *replay, const sl_view_steps *steps) {
+static bool put_replay(perfetto *p, const sl_sites *lines, const sl_replay *replay,
+                       const sl_steps *steps) {
     sl_site_bands bands;
-    bool is_done =
-        sl_site_bands_init(&bands, p->options->view, replay, SL_BANDS_BY_HIGHEST, SITE_TRACKS);
+    bool is_done = sl_site_bands_init(&bands, lines, replay, SL_BANDS_BY_HIGHEST, SITE_TRACKS);
     if (is_done && replay->event_cnt) {
         put_tracks(p, &bands, steps);
         put_steps(p, replay, steps);
@@ -312,46 +313,42 @@ static bool put_replay(perfetto *p, const sl_replay *replay, const sl_view_steps
     return is_done;
 }
 
-static sl_status put_device(perfetto *p, size_t idx, sl_error *err) {
-    sl_replay *replay;
-    sl_ledger *ledger = NULL;
-    SL_TRY(sl_replay_new(p->trace, p->trace->devices.at[idx], &replay, err));
-    bool is_done = sl_ledger_new(p->trace, replay, &ledger, NULL) == SL_OK &&
-                   put_replay(p, replay, &p->options->view->steps[idx]);
-    if (is_done && replay->event_cnt) {
+static sl_status put_device(perfetto *p, const sl_run_device *device, sl_error *err) {
+    const sl_replay *replay;
+    const sl_ledger *ledger;
+    const sl_sites *lines;
+    const sl_steps *steps;
+    SL_TRY(sl_run_replay(device, &replay, err));
+    SL_TRY(sl_run_ledger(device, &ledger, err));
+    SL_TRY(sl_run_lines(device->input, &lines, err));
+    SL_TRY(sl_run_steps(device, &steps, err));
+    if (!put_replay(p, lines, replay, steps))
+        return sl_fail(err, SL_E_NOMEM, "out of memory for the counters of the sites");
+    if (replay->event_cnt) {
         put_ledger(p, replay, ledger);
         put_alerts(p, replay);
     }
-    sl_ledger_free(ledger);
-    sl_replay_free(replay);
-    return is_done ? SL_OK
-                   : sl_fail(err, SL_E_NOMEM, "out of memory for the counters of the sites");
+    return SL_OK;
 }
 
 /* 0, or the first time where the clock is negative or beyond what nanoseconds can hold. */
-static int64_t origin_of(const sl_trace *trace) {
-    int64_t first = INT64_MAX, last = INT64_MIN;
-    for (size_t i = 0; i < trace->devices.cnt; i++) {
-        const sl_events *events = &trace->devices.at[i]->events;
-        if (events->cnt && events->time_us[0] < first)
-            first = events->time_us[0];
-        if (events->cnt && events->time_us[events->cnt - 1] > last)
-            last = events->time_us[events->cnt - 1];
-    }
-    bool is_fitting = first >= 0 && last <= INT64_MAX / 1000;
-    return first > last || is_fitting ? 0 : first;
+static int64_t origin_of(const sl_run_input *input) {
+    sl_span span;
+    if (!sl_run_span(input, NULL, &span) ||
+        (span.first_us >= 0 && span.last_us <= INT64_MAX / 1000))
+        return 0;
+    return span.first_us;
 }
 
-sl_status sl_export_perfetto(const sl_trace *trace, const sl_export_options *options, FILE *to,
+sl_status sl_export_perfetto(const sl_run_input *input, const sl_export_options *options, FILE *to,
                              sl_error *err) {
-    SL_TRY(sl_export_check_events(trace, "a perfetto trace", err));
-    if (!options->view)
-        return sl_fail(err, SL_E_INTERNAL, "a perfetto trace needs the sites of the run");
-    perfetto p = {.trace = trace, .options = options, .to = to, .origin_us = origin_of(trace)};
+    SL_TRY(sl_export_check_events(input, "a perfetto trace", err));
+    perfetto p = {
+        .trace = input->trace, .options = options, .to = to, .origin_us = origin_of(input)};
     sl_status status = SL_OK;
-    for (size_t i = 0; i < trace->devices.cnt && status == SL_OK; i++)
-        if (sl_export_wants_device(options, trace->devices.at[i]->device))
-            status = put_device(&p, i, err);
+    for (size_t i = 0; i < input->device_cnt && status == SL_OK; i++)
+        if (sl_export_wants_device(options, input->devices[i].events->device))
+            status = put_device(&p, &input->devices[i], err);
     put_marks(&p);
     if (status == SL_OK && p.out.has_failed)
         status = sl_fail(err, SL_E_NOMEM, "out of memory for a packet of the trace");

@@ -192,29 +192,24 @@ static bool put_samples(profile_out *profile, const sl_replay *replay, uint32_t 
     return is_done;
 }
 
-static sl_status put_device(profile_out *profile, const sl_device_trace *device,
+static sl_status put_device(profile_out *profile, const sl_run_device *device,
                             const sl_export_options *options, sl_error *err) {
-    sl_replay *replay;
-    SL_TRY(sl_replay_new(profile->trace, device, &replay, err));
-    bool is_done = put_samples(profile, replay, sl_export_instant(replay, options));
-    sl_replay_free(replay);
-    return is_done ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory for the live blocks");
+    const sl_replay *replay;
+    SL_TRY(sl_run_replay(device, &replay, err));
+    return put_samples(profile, replay, sl_export_instant(replay, options))
+               ? SL_OK
+               : sl_fail(err, SL_E_NOMEM, "out of memory for the live blocks");
 }
 
 /* When it was recorded, where the input has a clock that fits into nanoseconds. */
-static void put_times(profile_out *profile) {
-    int64_t first = INT64_MAX, last = INT64_MIN;
-    for (size_t i = 0; i < profile->trace->devices.cnt; i++) {
-        const sl_events *events = &profile->trace->devices.at[i]->events;
-        if (events->cnt && events->time_us[0] < first)
-            first = events->time_us[0];
-        if (events->cnt && events->time_us[events->cnt - 1] > last)
-            last = events->time_us[events->cnt - 1];
-    }
-    if (!profile->trace->has_time || first > last || first < 0 || last > INT64_MAX / 1000)
+static void put_times(profile_out *profile, const sl_run_input *input) {
+    sl_span span;
+    if (!input->trace->has_time || !sl_run_span(input, NULL, &span) || span.first_us < 0 ||
+        span.last_us > INT64_MAX / 1000)
         return;
-    sl_pb_varint(&profile->out, PROFILE_TIME_NANOS, (uint64_t)first * 1000);
-    sl_pb_varint(&profile->out, PROFILE_DURATION_NANOS, (uint64_t)(last - first) * 1000);
+    sl_pb_varint(&profile->out, PROFILE_TIME_NANOS, (uint64_t)span.first_us * 1000);
+    sl_pb_varint(&profile->out, PROFILE_DURATION_NANOS,
+                 (uint64_t)(span.last_us - span.first_us) * 1000);
 }
 
 #if HAVE_ZLIB
@@ -257,26 +252,26 @@ static sl_status write_bytes(const uint8_t *bytes, size_t cnt, FILE *to, sl_erro
 }
 #endif
 
-static sl_status put_all(profile_out *profile, const sl_export_options *options, sl_error *err) {
-    const sl_trace *trace = profile->trace;
+static sl_status put_all(profile_out *profile, const sl_run_input *input,
+                         const sl_export_options *options, sl_error *err) {
     put_types(profile);
     put_mapping(profile);
-    for (size_t i = 0; i < trace->devices.cnt; i++)
-        if (sl_export_wants_device(options, trace->devices.at[i]->device))
-            SL_TRY(put_device(profile, trace->devices.at[i], options, err));
+    for (size_t i = 0; i < input->device_cnt; i++)
+        if (sl_export_wants_device(options, input->devices[i].events->device))
+            SL_TRY(put_device(profile, &input->devices[i], options, err));
     put_frames(profile);
     put_strings(profile);
-    put_times(profile);
+    put_times(profile, input);
     if (profile->out.has_failed)
         return sl_fail(err, SL_E_NOMEM, "out of memory for the profile");
     return SL_OK;
 }
 
-sl_status sl_export_pprof(const sl_trace *trace, const sl_export_options *options, FILE *to,
+sl_status sl_export_pprof(const sl_run_input *input, const sl_export_options *options, FILE *to,
                           sl_error *err) {
-    SL_TRY(sl_export_check_events(trace, "a pprof profile", err));
-    profile_out profile = {.trace = trace};
-    sl_status status = put_all(&profile, options, err);
+    SL_TRY(sl_export_check_events(input, "a pprof profile", err));
+    profile_out profile = {.trace = input->trace};
+    sl_status status = put_all(&profile, input, options, err);
     if (status == SL_OK)
         status = write_bytes(profile.out.bytes.at, profile.out.bytes.cnt, to, err);
     sl_pb_fini(&profile.out);

@@ -36,7 +36,7 @@
       replay->has_history)                                                                        \
     X("out_of_memory_total", "counter", "Requests that failed.", count_oom(replay->device), true)
 
-typedef SL_VEC(sl_replay *) replay_list;
+typedef SL_VEC(const sl_replay *) replay_list;
 
 static uint64_t count_oom(const sl_device_trace *device) {
     uint64_t cnt = 0;
@@ -115,8 +115,8 @@ static void put_site(FILE *to, const char *family, const sl_site_bands *bands, s
     put_device_label(to, bands->replay->device->device);
     putc(',', to);
     if (is_named && sl_site_frame(bands->sites[band], &frame)) {
-        sl_str file = sl_strtab_get(&bands->view->trace->strings, frame.file);
-        sl_str function = sl_strtab_get(&bands->view->trace->strings, frame.function);
+        sl_str file = sl_strtab_get(&bands->grouped->trace->strings, frame.file);
+        sl_str function = sl_strtab_get(&bands->grouped->trace->strings, frame.function);
         put_label(to, "file", file.ptr, file.len);
         fputs(",line=\"", to);
         if (frame.line) /* native code has none */
@@ -141,7 +141,7 @@ static void put_sites_at(FILE *to, const char *family, const sl_site_bands *band
         put_site(to, family, bands, band, walk.live[band]);
 }
 
-static sl_status put_site_families(FILE *to, const replay_list *replays, const sl_run_view *view,
+static sl_status put_site_families(FILE *to, const replay_list *replays, const sl_sites *lines,
                                    sl_error *err) {
     static const struct {
         const char *name, *help;
@@ -157,7 +157,7 @@ static sl_status put_site_families(FILE *to, const replay_list *replays, const s
         for (size_t i = 0; i < replays->cnt; i++) {
             const sl_replay *replay = replays->at[i];
             sl_site_bands bands;
-            bool is_done = sl_site_bands_init(&bands, view, replay, SL_BANDS_BY_PEAK, SITE_SERIES);
+            bool is_done = sl_site_bands_init(&bands, lines, replay, SL_BANDS_BY_PEAK, SITE_SERIES);
             if (is_done)
                 put_sites_at(to, rows[row].name, &bands,
                              rows[row].is_peak   ? replay->peak_requested.event
@@ -171,23 +171,22 @@ static sl_status put_site_families(FILE *to, const replay_list *replays, const s
     return SL_OK;
 }
 
-static sl_status load_replays(replay_list *replays, const sl_trace *trace,
+static sl_status load_replays(replay_list *replays, const sl_run_input *input,
                               const sl_export_options *options, sl_error *err) {
-    for (size_t i = 0; i < trace->devices.cnt; i++) {
-        sl_replay *replay;
-        if (!sl_export_wants_device(options, trace->devices.at[i]->device))
+    for (size_t i = 0; i < input->device_cnt; i++) {
+        const sl_replay *replay;
+        if (!sl_export_wants_device(options, input->devices[i].events->device))
             continue;
-        if (!sl_vec_reserve(replays, 1))
+        SL_TRY(sl_run_replay(&input->devices[i], &replay, err));
+        if (!sl_vec_push(replays, replay))
             return sl_fail(err, SL_E_NOMEM, "out of memory for the devices");
-        SL_TRY(sl_replay_new(trace, trace->devices.at[i], &replay, err));
-        (void)sl_vec_push(replays, replay);
     }
     return SL_OK;
 }
 
 /* ---- the card ---- */
 
-typedef SL_VEC(sl_ledger *) ledger_list;
+typedef SL_VEC(const sl_ledger *) ledger_list;
 
 static void put_card(FILE *to, const ledger_list *ledgers) {
     put_head(to, "card_used_bytes", "gauge", "Bytes in use on the card at the end, by anybody.");
@@ -218,27 +217,17 @@ static void put_card(FILE *to, const ledger_list *ledgers) {
         }
 }
 
-static sl_status put_ledgers(FILE *to, const replay_list *replays, const sl_trace *trace,
-                             sl_error *err) {
-    ledger_list ledgers = {0};
-    sl_status status = SL_OK;
-    for (size_t i = 0; i < replays->cnt && status == SL_OK; i++) {
-        sl_ledger *ledger;
-        status = sl_ledger_new(trace, replays->at[i], &ledger, err);
-        if (status < 0)
-            break;
-        if (ledger->moment_cnt > 0 && sl_vec_push(&ledgers, ledger))
+static sl_status load_ledgers(ledger_list *ledgers, const sl_run_input *input,
+                              const sl_export_options *options, sl_error *err) {
+    for (size_t i = 0; i < input->device_cnt; i++) {
+        const sl_ledger *ledger;
+        if (!sl_export_wants_device(options, input->devices[i].events->device))
             continue;
-        if (ledger->moment_cnt > 0)
-            status = sl_fail(err, SL_E_NOMEM, "out of memory for the ledgers");
-        sl_ledger_free(ledger);
+        SL_TRY(sl_run_ledger(&input->devices[i], &ledger, err));
+        if (ledger->moment_cnt > 0 && !sl_vec_push(ledgers, ledger))
+            return sl_fail(err, SL_E_NOMEM, "out of memory for the ledgers");
     }
-    if (status == SL_OK && ledgers.cnt > 0)
-        put_card(to, &ledgers);
-    for (size_t i = 0; i < ledgers.cnt; i++)
-        sl_ledger_free(ledgers.at[i]);
-    sl_vec_free(&ledgers);
-    return status;
+    return SL_OK;
 }
 
 /* Of recordings, which are the only ones that raise any. */
@@ -249,23 +238,26 @@ static void put_alerts(FILE *to, const sl_trace *trace) {
     fprintf(to, "stormlog_alerts_total %zu\n", trace->alerts.cnt);
 }
 
-sl_status sl_export_prometheus(const sl_trace *trace, const sl_export_options *options, FILE *to,
-                               sl_error *err) {
+static sl_status put_all(FILE *to, const sl_run_input *input, const sl_export_options *options,
+                         replay_list *replays, ledger_list *ledgers, sl_error *err) {
+    const sl_sites *lines;
+    SL_TRY(load_replays(replays, input, options, err));
+    SL_TRY(load_ledgers(ledgers, input, options, err));
+    SL_TRY(sl_run_lines(input, &lines, err));
+    put_families(to, replays);
+    put_alerts(to, input->trace);
+    if (ledgers->cnt > 0)
+        put_card(to, ledgers);
+    return put_site_families(to, replays, lines, err);
+}
+
+sl_status sl_export_prometheus(const sl_run_input *input, const sl_export_options *options,
+                               FILE *to, sl_error *err) {
     replay_list replays = {0};
-    SL_TRY(sl_export_check_events(trace, "this format", err));
-    if (!options->view)
-        return sl_fail(err, SL_E_INTERNAL, "the metrics need the sites of the run");
-    sl_status status = load_replays(&replays, trace, options, err);
-    if (status == SL_OK) {
-        put_families(to, &replays);
-        put_alerts(to, trace);
-        status = put_ledgers(to, &replays, trace, err);
-    }
-    if (status == SL_OK) {
-        status = put_site_families(to, &replays, options->view, err);
-    }
-    for (size_t i = 0; i < replays.cnt; i++)
-        sl_replay_free(replays.at[i]);
+    ledger_list ledgers = {0};
+    SL_TRY(sl_export_check_events(input, "this format", err));
+    sl_status status = put_all(to, input, options, &replays, &ledgers, err);
     sl_vec_free(&replays);
+    sl_vec_free(&ledgers);
     return status < 0 ? status : sl_export_finish(to, err);
 }

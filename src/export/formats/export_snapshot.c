@@ -65,6 +65,7 @@ static const char *const word_texts[] = {
 
 typedef struct snapshot_out {
     sl_pickle_out pickle;
+    const sl_run_input *input;
     const sl_trace *trace;
     const sl_export_options *options;
     uint32_t words[W_LIMIT];       /* memo numbers */
@@ -220,7 +221,7 @@ static sl_status put_segments(snapshot_out *out, sl_error *err) {
         sl_end_state state;
         if (number < 0)
             continue;
-        SL_TRY(sl_end_state_load(&state, out->trace, device, err));
+        SL_TRY(sl_end_state_load(&state, &out->input->devices[i], err));
         for (size_t j = 0; j < state.segments.cnt; j++) {
             sl_pickle_out_list_item(&out->pickle, cnt++);
             put_segment(out, number, &state.segments.at[j], state.blocks.at);
@@ -386,10 +387,11 @@ static sl_status write_all(snapshot_out *out, FILE *to, sl_error *err) {
     return sl_export_finish(to, err);
 }
 
-sl_status sl_export_snapshot(const sl_trace *trace, const sl_export_options *options, FILE *to,
+sl_status sl_export_snapshot(const sl_run_input *input, const sl_export_options *options, FILE *to,
                              sl_error *err) {
-    snapshot_out out = {.trace = trace, .options = options};
-    SL_TRY(sl_export_check_events(trace, "a snapshot", err));
+    const sl_trace *trace = input->trace;
+    snapshot_out out = {.input = input, .trace = trace, .options = options};
+    SL_TRY(sl_export_check_events(input, "a snapshot", err));
     SL_TRY(check_devices(&out, err));
     memset(out.words, 0xff, sizeof out.words);
     memset(out.actions, 0xff, sizeof out.actions);

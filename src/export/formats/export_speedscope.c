@@ -120,12 +120,12 @@ static bool write_profiles(speedscope *out, const sl_replay *replay) {
     return is_done;
 }
 
-static sl_status write_device(speedscope *out, const sl_device_trace *device, sl_error *err) {
-    sl_replay *replay;
-    SL_TRY(sl_replay_new(out->trace, device, &replay, err));
-    bool is_done = write_profiles(out, replay);
-    sl_replay_free(replay);
-    return is_done ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory for the live blocks");
+static sl_status write_device(speedscope *out, const sl_run_device *device, sl_error *err) {
+    const sl_replay *replay;
+    SL_TRY(sl_run_replay(device, &replay, err));
+    return write_profiles(out, replay)
+               ? SL_OK
+               : sl_fail(err, SL_E_NOMEM, "out of memory for the live blocks");
 }
 
 static void write_head(speedscope *out) {
@@ -142,18 +142,18 @@ static void write_head(speedscope *out) {
     sl_json_end_object(&out->json);
 }
 
-sl_status sl_export_speedscope(const sl_trace *trace, const sl_export_options *options, FILE *to,
-                               sl_error *err) {
-    SL_TRY(sl_export_check_events(trace, "a speedscope profile", err));
-    speedscope out = {.trace = trace};
+sl_status sl_export_speedscope(const sl_run_input *input, const sl_export_options *options,
+                               FILE *to, sl_error *err) {
+    SL_TRY(sl_export_check_events(input, "a speedscope profile", err));
+    speedscope out = {.trace = input->trace};
     sl_json_init(&out.json, to, 0);
     sl_json_begin_object(&out.json);
     write_head(&out);
     sl_json_key(&out.json, "profiles");
     sl_json_begin_array(&out.json);
-    for (size_t i = 0; i < trace->devices.cnt; i++)
-        if (sl_export_wants_device(options, trace->devices.at[i]->device))
-            SL_TRY(write_device(&out, trace->devices.at[i], err));
+    for (size_t i = 0; i < input->device_cnt; i++)
+        if (sl_export_wants_device(options, input->devices[i].events->device))
+            SL_TRY(write_device(&out, &input->devices[i], err));
     sl_json_end_array(&out.json);
     sl_json_end_object(&out.json);
     return sl_json_finish(&out.json, err);

@@ -91,14 +91,14 @@ static sl_status write_set(const sl_telemetry *set, const sl_export_options *opt
     return sl_tm_out_end(&out, err);
 }
 
-static sl_status write_trace(const sl_trace *trace, const sl_export_options *options, FILE *to,
+static sl_status write_trace(const sl_run_input *input, const sl_export_options *options, FILE *to,
                              sl_tm_form form, sl_error *err) {
     record_sink sink = {.set = sl_telemetry_new(), .err = err};
     if (!sink.set)
         return sl_fail(err, SL_E_NOMEM, "out of memory for telemetry records");
     sl_tm_out_begin(&sink.out, to, form);
     sl_status status =
-        sl_telemetry_walk(trace, options, &(sl_telemetry_sink){put_record, &sink}, err);
+        sl_telemetry_walk(input, options, &(sl_telemetry_sink){put_record, &sink}, err);
     if (status == SL_OK)
         status = sink.status;
     if (status == SL_OK)
@@ -107,24 +107,24 @@ static sl_status write_trace(const sl_trace *trace, const sl_export_options *opt
     return status;
 }
 
-static sl_status export_records(const sl_trace *trace, const sl_export_options *options, FILE *to,
-                                sl_tm_form form, sl_error *err) {
-    if (trace->telemetry)
-        return write_set(trace->telemetry, options, to, form, err);
-    return write_trace(trace, options, to, form, err);
+static sl_status export_records(const sl_run_input *input, const sl_export_options *options,
+                                FILE *to, sl_tm_form form, sl_error *err) {
+    if (sl_run_is_sampled(input))
+        return write_set(input->trace->telemetry, options, to, form, err);
+    return write_trace(input, options, to, form, err);
 }
 
-sl_status sl_export_telemetry_json(const sl_trace *trace, const sl_export_options *options,
+sl_status sl_export_telemetry_json(const sl_run_input *input, const sl_export_options *options,
                                    FILE *to, sl_error *err) {
-    return export_records(trace, options, to, SL_TM_FORM_JSON, err);
+    return export_records(input, options, to, SL_TM_FORM_JSON, err);
 }
 
-sl_status sl_export_telemetry_csv(const sl_trace *trace, const sl_export_options *options, FILE *to,
-                                  sl_error *err) {
-    return export_records(trace, options, to, SL_TM_FORM_CSV, err);
+sl_status sl_export_telemetry_csv(const sl_run_input *input, const sl_export_options *options,
+                                  FILE *to, sl_error *err) {
+    return export_records(input, options, to, SL_TM_FORM_CSV, err);
 }
 
-sl_status sl_export_telemetry_lines(const sl_trace *trace, const sl_export_options *options,
+sl_status sl_export_telemetry_lines(const sl_run_input *input, const sl_export_options *options,
                                     FILE *to, sl_error *err) {
-    return export_records(trace, options, to, SL_TM_FORM_LINES, err);
+    return export_records(input, options, to, SL_TM_FORM_LINES, err);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces written in the formats of other programs. To add one, write export_<name>.c with one
+/* Inputs of a run written in the formats of other programs. To add one, write export_<name>.c with one
  * function and add a row below: the table, the option's choices and the help come from it. */
 #ifndef SL_EXPORTER_H
 #define SL_EXPORTER_H
 
 #include <stdio.h>
 
-#include "run/run_view.h"
+#include "run/run.h"
 
 /* name, extension, help, what it takes (sl_export_wants), function. */
 #define SL_EXPORTER_MAP(X)                                                                       \
@@ -20,8 +20,8 @@
     X("pprof", "pb.gz", "live and allocated bytes by stack, for pprof",                          \
       SL_EXPORT_INSTANT | SL_EXPORT_BINARY, sl_export_pprof)                                     \
     X("perfetto", "pftrace", "counters, steps and marks over time, for ui.perfetto.dev",         \
-      SL_EXPORT_WINDOW | SL_EXPORT_BINARY | SL_EXPORT_VIEW, sl_export_perfetto)                  \
-    X("prometheus", "prom", "the totals and the largest sites as metrics", SL_EXPORT_VIEW,       \
+      SL_EXPORT_WINDOW | SL_EXPORT_BINARY, sl_export_perfetto)                                   \
+    X("prometheus", "prom", "the totals and the largest sites as metrics", SL_EXPORT_TEXT,       \
       sl_export_prometheus)                                                                      \
     X("telemetry-json", "json", "telemetry v2 records of 22 fields", SL_EXPORT_WINDOW,           \
       sl_export_telemetry_json)                                                                  \
@@ -37,8 +37,7 @@ typedef enum sl_export_wants {
     SL_EXPORT_WINDOW = 1,  /* since and until */
     SL_EXPORT_INSTANT = 2, /* at */
     SL_EXPORT_BINARY = 4,  /* not for a terminal */
-    SL_EXPORT_VIEW = 8,    /* sl_export_options.view must be there */
-    SL_EXPORT_FOLDER = 16, /* not one file: api/oom_bundles.h writes it, write is NULL */
+    SL_EXPORT_FOLDER = 8,  /* not one file: api/oom_bundles.h writes it, write is NULL */
 } sl_export_wants;
 
 typedef enum sl_export_at {
@@ -55,8 +54,7 @@ typedef struct sl_export_options {
     int64_t since_us, until_us; /* events outside are left out */
     sl_export_at at;            /* the instant, for formats that show one */
     int64_t at_time_us;
-    int64_t every_us;        /* spacing of samples, 0 = as many as make a useful curve */
-    const sl_run_view *view; /* borrowed; of the same trace; NULL unless the format wants it */
+    int64_t every_us; /* spacing of samples, 0 = as many as make a useful curve */
 } sl_export_options;
 
 typedef struct sl_exporter {
@@ -64,7 +62,7 @@ typedef struct sl_exporter {
     const char *extension;
     const char *help;
     unsigned wants; /* sl_export_wants */
-    sl_status (*write)(const sl_trace *trace, const sl_export_options *options, FILE *to,
+    sl_status (*write)(const sl_run_input *input, const sl_export_options *options, FILE *to,
                        sl_error *err);
 } sl_exporter;
 
@@ -74,26 +72,26 @@ extern const size_t sl_exporter_cnt;
 /* NULL when there is no such format. */
 const sl_exporter *sl_exporter_find(const char *name);
 
-sl_status sl_export_events_json(const sl_trace *trace, const sl_export_options *options, FILE *to,
-                                sl_error *err);
-sl_status sl_export_folded(const sl_trace *trace, const sl_export_options *options, FILE *to,
+sl_status sl_export_events_json(const sl_run_input *input, const sl_export_options *options,
+                                FILE *to, sl_error *err);
+sl_status sl_export_folded(const sl_run_input *input, const sl_export_options *options, FILE *to,
                            sl_error *err);
-sl_status sl_export_perfetto(const sl_trace *trace, const sl_export_options *options, FILE *to,
+sl_status sl_export_perfetto(const sl_run_input *input, const sl_export_options *options, FILE *to,
                              sl_error *err);
-sl_status sl_export_pprof(const sl_trace *trace, const sl_export_options *options, FILE *to,
+sl_status sl_export_pprof(const sl_run_input *input, const sl_export_options *options, FILE *to,
                           sl_error *err);
-sl_status sl_export_prometheus(const sl_trace *trace, const sl_export_options *options, FILE *to,
-                               sl_error *err);
-sl_status sl_export_snapshot(const sl_trace *trace, const sl_export_options *options, FILE *to,
+sl_status sl_export_prometheus(const sl_run_input *input, const sl_export_options *options,
+                               FILE *to, sl_error *err);
+sl_status sl_export_snapshot(const sl_run_input *input, const sl_export_options *options, FILE *to,
                              sl_error *err);
-sl_status sl_export_speedscope(const sl_trace *trace, const sl_export_options *options, FILE *to,
-                               sl_error *err);
-sl_status sl_export_telemetry_json(const sl_trace *trace, const sl_export_options *options,
+sl_status sl_export_speedscope(const sl_run_input *input, const sl_export_options *options,
+                               FILE *to, sl_error *err);
+sl_status sl_export_telemetry_json(const sl_run_input *input, const sl_export_options *options,
                                    FILE *to, sl_error *err);
-sl_status sl_export_telemetry_csv(const sl_trace *trace, const sl_export_options *options, FILE *to,
-                                  sl_error *err);
+sl_status sl_export_telemetry_csv(const sl_run_input *input, const sl_export_options *options,
+                                  FILE *to, sl_error *err);
 
-sl_status sl_export_telemetry_lines(const sl_trace *trace, const sl_export_options *options,
+sl_status sl_export_telemetry_lines(const sl_run_input *input, const sl_export_options *options,
                                     FILE *to, sl_error *err);
 
 /* ---- shared by the formats ---- */
@@ -105,7 +103,7 @@ bool sl_export_wants_device(const sl_export_options *options, int device);
 bool sl_export_wants_time(const sl_export_options *options, int64_t time_us);
 
 /* SL_E_FORMAT for an input of samples: its missing allocations must not look like none. */
-sl_status sl_export_check_events(const sl_trace *trace, const char *format, sl_error *err);
+sl_status sl_export_check_events(const sl_run_input *input, const char *format, sl_error *err);
 
 /* SL_OK, or SL_E_WRITE when the stream failed at any time. */
 sl_status sl_export_finish(FILE *to, sl_error *err);

@@ -32,13 +32,13 @@ sl_status sl_export_finish(FILE *to, sl_error *err) {
     return SL_OK;
 }
 
-sl_status sl_export_check_events(const sl_trace *trace, const char *format, sl_error *err) {
-    if (!trace->telemetry)
+sl_status sl_export_check_events(const sl_run_input *input, const char *format, sl_error *err) {
+    if (!sl_run_is_sampled(input))
         return SL_OK;
     return sl_fail(err, SL_E_FORMAT,
                    "'%s' holds samples of counters and no allocations, which %s is made of; "
                    "telemetry-json, telemetry-jsonl and telemetry-csv can be written",
-                   trace->path, format);
+                   input->trace->path, format);
 }
 
 uint32_t sl_export_instant(const sl_replay *replay, const sl_export_options *options) {

@@ -89,37 +89,35 @@ static void walk_events(telemetry_walk *walk) {
     put_record(walk, events->time_us[walk->replay->event_cnt - 1], &replay_walk.totals, "stop");
 }
 
-static sl_status walk_device(const sl_trace *trace, const sl_device_trace *device,
-                             const sl_export_options *options, const sl_telemetry_sink *sink,
-                             sl_error *err) {
-    sl_replay *replay;
-    SL_TRY(sl_replay_new(trace, device, &replay, err));
+static sl_status walk_device(const sl_run_device *device, const sl_export_options *options,
+                             const sl_telemetry_sink *sink, sl_error *err) {
+    const sl_replay *replay;
+    SL_TRY(sl_run_replay(device, &replay, err));
     telemetry_walk walk = {
         .replay = replay,
-        .used = sl_series_find(trace, device->device, SL_SERIES_DEVICE_USED),
+        .used = sl_series_find(replay->trace, replay->device->device, SL_SERIES_DEVICE_USED),
         .options = options,
         .sink = sink,
     };
     if (replay->event_cnt) {
-        const int64_t *times = device->events.time_us;
+        const int64_t *times = replay->device->events.time_us;
         int64_t span_us = times[replay->event_cnt - 1] - times[0];
         walk.every_us = options->every_us ? options->every_us : span_us / DEFAULT_SAMPLES;
         if (walk.every_us > SL_TIME_US_MAX) /* the option may be as large as it likes */
             walk.every_us = SL_TIME_US_MAX;
         walk_events(&walk);
     }
-    sl_replay_free(replay);
     return SL_OK;
 }
 
-sl_status sl_telemetry_walk(const sl_trace *trace, const sl_export_options *options,
+sl_status sl_telemetry_walk(const sl_run_input *input, const sl_export_options *options,
                             const sl_telemetry_sink *sink, sl_error *err) {
-    if (!trace->has_time)
+    if (!input->trace->has_time)
         return sl_fail(err, SL_E_FORMAT,
                        "the input has no clock, and telemetry records need one; "
                        "export events-json instead");
-    for (size_t i = 0; i < trace->devices.cnt; i++)
-        if (sl_export_wants_device(options, trace->devices.at[i]->device))
-            SL_TRY(walk_device(trace, trace->devices.at[i], options, sink, err));
+    for (size_t i = 0; i < input->device_cnt; i++)
+        if (sl_export_wants_device(options, input->devices[i].events->device))
+            SL_TRY(walk_device(&input->devices[i], options, sink, err));
     return SL_OK;
 }

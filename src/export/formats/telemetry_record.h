@@ -32,7 +32,7 @@ typedef struct sl_telemetry_sink {
 
 /* Makes the records of every wanted device, in order of time within a device. SL_E_USAGE when the
  * input has no clock, because the schema's time is a wall clock. */
-sl_status sl_telemetry_walk(const sl_trace *trace, const sl_export_options *options,
+sl_status sl_telemetry_walk(const sl_run_input *input, const sl_export_options *options,
                             const sl_telemetry_sink *sink, sl_error *err);
 
 /* The record as the schema has it; its texts go into the set. */

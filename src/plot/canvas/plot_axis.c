@@ -221,31 +221,31 @@ void sl_time_axis_draw(sl_plot *plot, const sl_time_axis *axis) {
 #define STEP_BELOW 26.0 /* under the plot: below the times */
 
 static size_t step_stride(const sl_time_axis *axis, const sl_plot_input *input) {
-    const sl_view_steps *steps = input->steps;
+    const sl_steps *steps = input->steps;
     const int64_t *times = input->replay->device->events.time_us;
-    double width = sl_time_axis_x(axis, times[steps->borders[steps->cnt - 1]]) -
-                   sl_time_axis_x(axis, times[steps->borders[0]]);
-    double each = width / (double)(steps->cnt > 1 ? steps->cnt - 1 : 1);
+    double width = sl_time_axis_x(axis, times[steps->borders.at[steps->borders.cnt - 1]]) -
+                   sl_time_axis_x(axis, times[steps->borders.at[0]]);
+    double each = width / (double)(steps->borders.cnt > 1 ? steps->borders.cnt - 1 : 1);
     static const size_t factors[] = {1, 2, 5};
     for (size_t power = 1;; power *= 10)
         for (size_t i = 0; i < SL_COUNT_OF(factors); i++)
             if (each * (double)(factors[i] * power) >= STEP_ROOM ||
-                factors[i] * power >= steps->cnt)
+                factors[i] * power >= steps->borders.cnt)
                 return factors[i] * power;
 }
 
 void sl_step_ruler_draw(sl_plot *plot, const sl_time_axis *axis, const sl_plot_input *input) {
-    const sl_view_steps *steps = input->steps;
+    const sl_steps *steps = input->steps;
     const int64_t *times = input->replay->device->events.time_us;
     double y = axis->box.y + axis->box.h + STEP_BELOW, last_x = -STEP_ROOM;
     sl_text_style style = sl_plot_small(plot), right = style;
-    if (steps->cnt == 0)
+    if (steps->borders.cnt == 0)
         return;
     style.align = SL_ALIGN_CENTER, right.align = SL_ALIGN_RIGHT;
     sl_canvas_text(plot->canvas, (sl_point){axis->box.x - 8, y + 10}, "step", right);
     size_t stride = step_stride(axis, input);
-    for (size_t i = 0; i < steps->cnt; i += stride) {
-        double x = sl_time_axis_x(axis, times[steps->borders[i]]);
+    for (size_t i = 0; i < steps->borders.cnt; i += stride) {
+        double x = sl_time_axis_x(axis, times[steps->borders.at[i]]);
         char text[SL_HUMAN_CAP];
         if (x - last_x < STEP_ROOM * 0.7)
             continue;

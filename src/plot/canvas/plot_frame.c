@@ -101,8 +101,8 @@ void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot_input *input) {
         sl_words_append(buf, " in %s",
                         sl_human_duration_us(
                             span, (int64_t)sl_replay_span_us(replay, 0, replay->event_cnt - 1)));
-    if (input->steps->cnt)
-        sl_words_append(buf, ", %s steps%s", sl_human_count(count, input->steps->cnt),
+    if (input->steps->borders.cnt)
+        sl_words_append(buf, ", %s steps%s", sl_human_count(count, input->steps->borders.cnt),
                         input->steps->is_marked ? "" : " found in the pattern");
 }
 

@@ -102,8 +102,8 @@ static bool build_from_blocks(sl_end_state *state, const sl_device_trace *device
     return true;
 }
 
-sl_status sl_end_state_load(sl_end_state *state, const sl_trace *trace,
-                            const sl_device_trace *device, sl_error *err) {
+sl_status sl_end_state_load(sl_end_state *state, const sl_run_device *of, sl_error *err) {
+    const sl_device_trace *device = of->events;
     *state = (sl_end_state){0};
     bool is_done;
     if (device->has_end_state && device->segments.cnt == 0) {
@@ -111,12 +111,11 @@ sl_status sl_end_state_load(sl_end_state *state, const sl_trace *trace,
     } else if (device->has_end_state) {
         is_done = copy_known(state, device);
     } else {
-        sl_replay *replay;
-        SL_TRY(sl_replay_new(trace, device, &replay, err));
+        const sl_replay *replay;
+        SL_TRY(sl_run_replay(of, &replay, err));
         uint32_t last = replay->event_cnt ? replay->event_cnt - 1 : SL_EVENT_BEFORE;
         is_done = replay->geometry_known ? build_from_geometry(state, replay, last)
                                          : build_from_lives(state, replay, last);
-        sl_replay_free(replay);
     }
     if (is_done)
         return SL_OK;

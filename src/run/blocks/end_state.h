@@ -5,15 +5,14 @@
 #ifndef SL_END_STATE_H
 #define SL_END_STATE_H
 
-#include "model/trace.h"
+#include "run/run.h"
 
 typedef struct sl_end_state {
     SL_VEC(sl_segment) segments; /* owned; ascending addresses */
     SL_VEC(sl_block) blocks;     /* owned; grouped by segment */
 } sl_end_state;
 
-sl_status sl_end_state_load(sl_end_state *state, const sl_trace *trace,
-                            const sl_device_trace *device, sl_error *err);
+sl_status sl_end_state_load(sl_end_state *state, const sl_run_device *of, sl_error *err);
 void sl_end_state_fini(sl_end_state *state);
 
 #endif

@@ -16,7 +16,7 @@ static int compare_ranks(const void *a, const void *b) {
 }
 
 static void number_sites(const sl_site_bands *bands, site_rank *ranks) {
-    for (uint32_t i = 0; i < bands->view->site_cnt; i++)
+    for (uint32_t i = 0; i < bands->grouped->sites.cnt; i++)
         ranks[i].site = i;
 }
 
@@ -26,7 +26,7 @@ static bool sum_at_peak(const sl_site_bands *bands, site_rank *ranks) {
     number_sites(bands, ranks);
     for (size_t i = 0; is_done && i < ids.cnt; i++) {
         const sl_life *life = &bands->replay->lives.at[ids.at[i]];
-        ranks[sl_view_site_of(bands->view, life)].bytes += life->requested_bytes;
+        ranks[sl_sites_of(bands->grouped, life)].bytes += life->requested_bytes;
     }
     sl_vec_free(&ids);
     return is_done;
@@ -35,7 +35,7 @@ static bool sum_at_peak(const sl_site_bands *bands, site_rank *ranks) {
 /* Adds a block to its site and keeps the site's highest. */
 static void lift(const sl_site_bands *bands, const sl_life *life, uint64_t *live,
                  site_rank *ranks) {
-    uint32_t site = sl_view_site_of(bands->view, life);
+    uint32_t site = sl_sites_of(bands->grouped, life);
     live[site] += life->requested_bytes;
     if (live[site] > ranks[site].bytes)
         ranks[site].bytes = live[site];
@@ -44,7 +44,7 @@ static void lift(const sl_site_bands *bands, const sl_life *life, uint64_t *live
 /* Lives that ended without a free are left out of the sinking: this is only an order. */
 static bool find_highest(const sl_site_bands *bands, site_rank *ranks) {
     const sl_replay *replay = bands->replay;
-    uint64_t *live = calloc(bands->view->site_cnt + 1, sizeof *live);
+    uint64_t *live = calloc(bands->grouped->sites.cnt + 1, sizeof *live);
     if (!live)
         return false;
     number_sites(bands, ranks);
@@ -57,33 +57,33 @@ static bool find_highest(const sl_site_bands *bands, site_rank *ranks) {
         if (life->begin_event == event)
             lift(bands, life, live, ranks);
         else if (life->end_event == event)
-            live[sl_view_site_of(bands->view, life)] -= life->requested_bytes;
+            live[sl_sites_of(bands->grouped, life)] -= life->requested_bytes;
     }
     free(live);
     return true;
 }
 
 static void name_bands(sl_site_bands *bands, const site_rank *ranks, size_t top) {
-    for (; bands->cnt < top && bands->cnt < bands->view->site_cnt; bands->cnt++) {
+    for (; bands->cnt < top && bands->cnt < bands->grouped->sites.cnt; bands->cnt++) {
         if (ranks[bands->cnt].bytes == 0)
             break;
-        bands->sites[bands->cnt] = bands->view->sites[ranks[bands->cnt].site];
+        bands->sites[bands->cnt] = bands->grouped->sites.at[ranks[bands->cnt].site].site;
     }
-    memset(bands->band_of_site, (int)bands->cnt, bands->view->site_cnt);
+    memset(bands->band_of_site, (int)bands->cnt, bands->grouped->sites.cnt);
     for (size_t i = 0; i < bands->cnt; i++)
         bands->band_of_site[ranks[i].site] = (uint8_t)i;
 }
 
-bool sl_site_bands_init(sl_site_bands *bands, const sl_run_view *view, const sl_replay *replay,
+bool sl_site_bands_init(sl_site_bands *bands, const sl_sites *grouped, const sl_replay *replay,
                         sl_bands_by by, size_t top) {
-    *bands = (sl_site_bands){.view = view, .replay = replay};
-    site_rank *ranks = calloc(view->site_cnt + 1, sizeof *ranks);
-    bands->band_of_site = calloc(view->site_cnt + 1, 1);
+    *bands = (sl_site_bands){.grouped = grouped, .replay = replay};
+    site_rank *ranks = calloc(grouped->sites.cnt + 1, sizeof *ranks);
+    bands->band_of_site = calloc(grouped->sites.cnt + 1, 1);
     bool is_done = ranks && bands->band_of_site;
     if (is_done)
         is_done = by == SL_BANDS_BY_PEAK ? sum_at_peak(bands, ranks) : find_highest(bands, ranks);
     if (is_done) {
-        qsort(ranks, view->site_cnt, sizeof *ranks, compare_ranks);
+        qsort(ranks, grouped->sites.cnt, sizeof *ranks, compare_ranks);
         name_bands(bands, ranks, top < SL_BANDS_MAX ? top : SL_BANDS_MAX);
     }
     free(ranks);
@@ -96,7 +96,7 @@ void sl_site_bands_fini(sl_site_bands *bands) {
 }
 
 static uint64_t *band_of(sl_band_walk *walk, const sl_life *life) {
-    return &walk->live[walk->bands->band_of_site[sl_view_site_of(walk->bands->view, life)]];
+    return &walk->live[walk->bands->band_of_site[sl_sites_of(walk->bands->grouped, life)]];
 }
 
 void sl_band_walk_init(sl_band_walk *walk, const sl_site_bands *bands) {

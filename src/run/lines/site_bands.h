@@ -4,7 +4,7 @@
 #ifndef SL_SITE_BANDS_H
 #define SL_SITE_BANDS_H
 
-#include "run/run_view.h"
+#include "run/lines/sites.h"
 
 #define SL_BANDS_MAX 24u
 
@@ -15,7 +15,7 @@ typedef enum sl_bands_by {
 } sl_bands_by;
 
 typedef struct sl_site_bands {
-    const sl_run_view *view;     /* borrowed */
+    const sl_sites *grouped;     /* borrowed */
     const sl_replay *replay;     /* borrowed */
     uint8_t *band_of_site;       /* owned */
     sl_site sites[SL_BANDS_MAX]; /* largest first */
@@ -23,7 +23,7 @@ typedef struct sl_site_bands {
 } sl_site_bands;
 
 /* top is cut to SL_BANDS_MAX. False when memory ran out; fini in either case. */
-bool sl_site_bands_init(sl_site_bands *bands, const sl_run_view *view, const sl_replay *replay,
+bool sl_site_bands_init(sl_site_bands *bands, const sl_sites *grouped, const sl_replay *replay,
                         sl_bands_by by, size_t top);
 void sl_site_bands_fini(sl_site_bands *bands);
 

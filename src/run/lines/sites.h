@@ -37,6 +37,11 @@ static inline uint32_t sl_sites_of(const sl_sites *sites, const sl_life *life) {
 /* The site as it is shown for one of its stacks. */
 sl_site sl_sites_show(const sl_sites *sites, uint32_t site_idx, uint32_t stack_id);
 
+/* The site of a stack as it is shown. */
+static inline sl_site sl_sites_of_stack(const sl_sites *sites, uint32_t stack_id) {
+    return sl_sites_show(sites, sites->site_of_stack[stack_id], stack_id);
+}
+
 /* Who holds what after the event, largest first, at most `top` rows (the rest is summed up), only
  * sites that pass the filter; memory from the arena. False when memory ran out. */
 bool sl_sites_holdings(const sl_sites *sites, const sl_replay *replay, uint32_t event, size_t top,

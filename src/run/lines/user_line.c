@@ -244,3 +244,9 @@ sl_site sl_user_site(const sl_trace *trace, uint32_t stack_id) {
         site.origin = origin_without_line(trace, code_depth, roles);
     return site;
 }
+
+bool sl_frame_is_users(const sl_trace *trace, sl_frame frame) {
+    sl_frame_class class = sl_frame_classify(sl_strtab_get(&trace->strings, frame.file),
+                                             sl_strtab_get(&trace->strings, frame.function));
+    return class.owner >= SL_OWNER_NAMELESS || class.owner == SL_OWNER_NATIVE_USER;
+}

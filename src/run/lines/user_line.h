@@ -33,6 +33,9 @@ typedef struct sl_frame_class {
 /* One frame by its file and function. */
 sl_frame_class sl_frame_classify(sl_str file, sl_str function);
 
+/* Whether a frame of a trace is the user's own code. */
+bool sl_frame_is_users(const sl_trace *trace, sl_frame frame);
+
 typedef struct sl_stack_class {
     uint32_t frame_pos; /* of the user's line; meaningless unless origin is SL_ORIGIN_LINE */
     uint8_t origin;     /* sl_origin */

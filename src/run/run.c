@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "telemetry/telemetry.h"
+
+struct sl_device_facts {
+    sl_replay *replay;
+    sl_ledger *ledger;
+    sl_steps *steps;
+};
+
+/* Sites by one grouping and filter. */
+typedef struct grouping {
+    sl_group_by group_by;
+    char *filter; /* owned; NULL = everything */
+    sl_sites sites;
+} grouping;
+
+struct sl_input_facts {
+    SL_VEC(grouping *) groupings; /* owned */
+};
+
+static sl_status no_memory(const sl_run_input *input, sl_error *err) {
+    return sl_fail(err, SL_E_NOMEM, "out of memory for '%s'", input->trace->path);
+}
+
+/* ---- making and freeing ---- */
+
+static bool init_input(sl_run_input *input, const sl_trace *trace, size_t number) {
+    *input = (sl_run_input){.trace = trace, .number = number};
+    input->facts = calloc(1, sizeof *input->facts);
+    input->devices = calloc(trace->devices.cnt + 1, sizeof *input->devices);
+    if (!input->facts || !input->devices)
+        return false;
+    for (; input->device_cnt < trace->devices.cnt; input->device_cnt++) {
+        sl_run_device *device = &input->devices[input->device_cnt];
+        *device = (sl_run_device){.input = input, .events = trace->devices.at[input->device_cnt]};
+        device->facts = calloc(1, sizeof *device->facts);
+        if (!device->facts)
+            return false;
+    }
+    return true;
+}
+
+static void fini_device(sl_run_device *device) {
+    if (device->facts->steps)
+        sl_steps_fini(device->facts->steps);
+    free(device->facts->steps);
+    sl_ledger_free(device->facts->ledger);
+    sl_replay_free(device->facts->replay);
+    free(device->facts);
+}
+
+static void free_grouping(grouping *group) {
+    sl_sites_fini(&group->sites);
+    free(group->filter);
+    free(group);
+}
+
+static void fini_input(sl_run_input *input) {
+    for (size_t i = 0; i < input->device_cnt; i++)
+        fini_device(&input->devices[i]);
+    for (size_t i = 0; input->facts && i < input->facts->groupings.cnt; i++)
+        free_grouping(input->facts->groupings.at[i]);
+    if (input->facts)
+        sl_vec_free(&input->facts->groupings);
+    free(input->facts);
+    free(input->devices);
+}
+
+sl_status sl_run_new(const sl_trace *const *traces, size_t cnt, sl_run **out, sl_error *err) {
+    sl_run *run = calloc(1, sizeof *run);
+    bool ok = run && (run->inputs = calloc(cnt + 1, sizeof *run->inputs)) != NULL;
+    for (size_t i = 0; ok && i < cnt; i++) {
+        run->input_cnt++;
+        ok = init_input(&run->inputs[i], traces[i], i);
+    }
+    if (!ok) {
+        sl_run_free(run);
+        return sl_fail(err, SL_E_NOMEM, "out of memory for a run of %zu inputs", cnt);
+    }
+    *out = run;
+    return SL_OK;
+}
+
+void sl_run_free(sl_run *run) {
+    if (!run)
+        return;
+    for (size_t i = 0; i < run->input_cnt; i++)
+        fini_input(&run->inputs[i]);
+    free(run->inputs);
+    free(run);
+}
+
+/* ---- finding ---- */
+
+const sl_run_input *sl_run_find_input(const sl_run *run, const sl_trace *trace) {
+    size_t i = 0;
+    while (run->inputs[i].trace != trace)
+        i++;
+    return &run->inputs[i];
+}
+
+const sl_run_device *sl_run_find_device(const sl_run_input *input, int device) {
+    for (size_t i = 0; i < input->device_cnt; i++)
+        if (input->devices[i].events->device == device)
+            return &input->devices[i];
+    return NULL;
+}
+
+/* ---- facts ---- */
+
+sl_status sl_run_replay(const sl_run_device *device, const sl_replay **out, sl_error *err) {
+    if (!device->facts->replay)
+        SL_TRY(sl_replay_new(device->input->trace, device->events, &device->facts->replay, err));
+    *out = device->facts->replay;
+    return SL_OK;
+}
+
+sl_status sl_run_ledger(const sl_run_device *device, const sl_ledger **out, sl_error *err) {
+    const sl_replay *replay;
+    if (!device->facts->ledger) {
+        SL_TRY(sl_run_replay(device, &replay, err));
+        SL_TRY(sl_ledger_new(device->input->trace, replay, &device->facts->ledger, err));
+    }
+    *out = device->facts->ledger;
+    return SL_OK;
+}
+
+sl_status sl_run_steps(const sl_run_device *device, const sl_steps **out, sl_error *err) {
+    if (!device->facts->steps) {
+        const sl_replay *replay;
+        const sl_sites *lines;
+        SL_TRY(sl_run_replay(device, &replay, err));
+        SL_TRY(sl_run_lines(device->input, &lines, err));
+        sl_steps *steps = calloc(1, sizeof *steps);
+        if (!steps || !sl_steps_find(steps, replay, lines->classes, 0, replay->event_cnt)) {
+            if (steps)
+                sl_steps_fini(steps);
+            free(steps);
+            return no_memory(device->input, err);
+        }
+        device->facts->steps = steps;
+    }
+    *out = device->facts->steps;
+    return SL_OK;
+}
+
+static bool is_same_filter(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static sl_status add_grouping(const sl_run_input *input, sl_group_by group_by, const char *filter,
+                              sl_error *err) {
+    grouping *group = calloc(1, sizeof *group);
+    if (!group || !sl_vec_reserve(&input->facts->groupings, 1) ||
+        (filter && !(group->filter = strdup(filter)))) {
+        free(group);
+        return no_memory(input, err);
+    }
+    group->group_by = group_by;
+    sl_status status = sl_sites_init(&group->sites, input->trace, group_by, filter, err);
+    if (status < 0) {
+        free_grouping(group);
+        return status;
+    }
+    input->facts->groupings.at[input->facts->groupings.cnt++] = group;
+    return SL_OK;
+}
+
+sl_status sl_run_sites(const sl_run_input *input, sl_group_by group_by, const char *filter,
+                       const sl_sites **out, sl_error *err) {
+    size_t i = 0;
+    while (i < input->facts->groupings.cnt &&
+           (input->facts->groupings.at[i]->group_by != group_by ||
+            !is_same_filter(input->facts->groupings.at[i]->filter, filter)))
+        i++;
+    if (i == input->facts->groupings.cnt)
+        SL_TRY(add_grouping(input, group_by, filter, err));
+    *out = &input->facts->groupings.at[i]->sites;
+    return SL_OK;
+}
+
+/* ---- time ---- */
+
+bool sl_run_is_sampled(const sl_run_input *input) {
+    return input->trace->telemetry != NULL;
+}
+
+static bool sampled_span(const sl_run_input *input, const sl_run_device *device, sl_span *span) {
+    int64_t first_ns, last_ns;
+    if (!sl_tm_span(input->trace->telemetry, device ? &device->events->device : NULL, &first_ns,
+                    &last_ns))
+        return false;
+    *span = (sl_span){first_ns / 1000, last_ns / 1000};
+    return true;
+}
+
+bool sl_run_span(const sl_run_input *input, const sl_run_device *device, sl_span *span) {
+    bool is_found = false;
+    if (sl_run_is_sampled(input))
+        return sampled_span(input, device, span);
+    for (size_t i = 0; i < input->device_cnt; i++) {
+        const sl_events *events = &input->devices[i].events->events;
+        if (events->cnt == 0 || (device && device != &input->devices[i]))
+            continue;
+        int64_t first = events->time_us[0], last = events->time_us[events->cnt - 1];
+        span->first_us = is_found && span->first_us < first ? span->first_us : first;
+        span->last_us = is_found && span->last_us > last ? span->last_us : last;
+        is_found = true;
+    }
+    return is_found;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* A run: one or more traces, and what they amount to. Every fact (the replay of a device, its ledger, its
+ * steps, the sites of an input) is computed once, when somebody first asks for it, and is the same for
+ * everybody who asks: findings, page, pictures, exports and Python take a `const sl_run *`, so two of
+ * them cannot disagree.
+ *
+ * Ownership: a run borrows its traces and owns its facts; free it before them. Reports and comparisons
+ * borrow from the traces only and may outlive the run.
+ * Threads: one at a time, because asking may compute. No clock, no files. */
+#ifndef SL_RUN_H
+#define SL_RUN_H
+
+#include "run/blocks/replay.h"
+#include "run/ledger.h"
+#include "run/lines/sites.h"
+#include "run/steps.h"
+
+typedef struct sl_run_input sl_run_input;
+
+/* One device of one input. */
+typedef struct sl_run_device {
+    const sl_run_input *input;
+    const sl_device_trace *events; /* borrowed from the trace */
+    struct sl_device_facts *facts; /* owned */
+} sl_run_device;
+
+/* One trace: a process of the run, a snapshot, a file of samples. */
+struct sl_run_input {
+    const sl_trace *trace;  /* borrowed */
+    size_t number;          /* position in the run */
+    sl_run_device *devices; /* owned; in the trace's order */
+    size_t device_cnt;
+    struct sl_input_facts *facts; /* owned */
+};
+
+typedef struct sl_run {
+    sl_run_input *inputs; /* owned; in the order given */
+    size_t input_cnt;
+} sl_run;
+
+/* SL_E_NOMEM. */
+sl_status sl_run_new(const sl_trace *const *traces, size_t cnt, sl_run **out, sl_error *err);
+void sl_run_free(sl_run *run); /* NULL is fine */
+
+/* The input of this trace; it must be one of the run's. */
+const sl_run_input *sl_run_find_input(const sl_run *run, const sl_trace *trace);
+
+/* NULL when the input does not have it. */
+const sl_run_device *sl_run_find_device(const sl_run_input *input, int device);
+
+/* The facts. Each is computed at the first call; SL_E_NOMEM, and for the replay SL_E_LIMIT. */
+sl_status sl_run_replay(const sl_run_device *device, const sl_replay **out, sl_error *err);
+/* Without readings of the card its moment_cnt is 0. */
+sl_status sl_run_ledger(const sl_run_device *device, const sl_ledger **out, sl_error *err);
+/* Of the whole work, up to its end. */
+sl_status sl_run_steps(const sl_run_device *device, const sl_steps **out, sl_error *err);
+/* One grouping for each pair of arguments. SL_E_USAGE when the filter is not a regular expression. */
+sl_status sl_run_sites(const sl_run_input *input, sl_group_by group_by, const char *filter,
+                       const sl_sites **out, sl_error *err);
+
+/* By the user's line, unfiltered: what everything uses that was not asked for something else. */
+static inline sl_status sl_run_lines(const sl_run_input *input, const sl_sites **out,
+                                     sl_error *err) {
+    return sl_run_sites(input, SL_GROUP_LINE, NULL, out, err);
+}
+
+/* Whether the input holds samples of counters instead of events: then it has no blocks and no lines. */
+bool sl_run_is_sampled(const sl_run_input *input);
+
+/* First and last moment in microseconds of the input's clock. */
+typedef struct sl_span {
+    int64_t first_us, last_us;
+} sl_span;
+
+/* Of one device, or of all (NULL); false when there is no event and no sample. */
+bool sl_run_span(const sl_run_input *input, const sl_run_device *device, sl_span *span);
+
+#endif
