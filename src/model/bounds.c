@@ -71,7 +71,8 @@ static size_rule rule_of(uint8_t kind) {
     case SL_EV_ALERT: return RULE_NUMBER;
     case SL_EV_STEP:
     case SL_EV_MARK_BEGIN:
-    case SL_EV_MARK_END: return RULE_ANY;
+    case SL_EV_MARK_END:
+    case SL_EV_WORK_END: return RULE_ANY;
     default: return RULE_SIZE;
     }
 }

@@ -26,7 +26,8 @@
     X(16, STEP, "step", "a training step ended; addr = step number")                            \
     X(17, MARK_BEGIN, "mark_begin", "a named range began; addr = name id")                      \
     X(18, MARK_END, "mark_end", "a named range ended; addr = name id")                          \
-    X(19, ALERT, "alert", "a threshold was crossed; addr = alert id, size = value")
+    X(19, ALERT, "alert", "a threshold was crossed; addr = alert id, size = value")             \
+    X(20, WORK_END, "work_end", "the work ended, teardown begins; size = allocated bytes")
 
 typedef enum sl_event_kind {
     SL_EV_UNKNOWN = 0,

@@ -13,7 +13,9 @@
  *      allocator's rounded bytes otherwise.
  * (T3) The end state (segments, blocks) describes the moment after the last event.
  * (T4) String, stack and frame ids are those of this trace; an id from a file was checked by the
- *      reader, so later stages index without checking. */
+ *      reader, so later stages index without checking.
+ * (T5) `end` is the moment at which the program's work was over and its teardown began, where the
+ *      input says so. Events [0, end_cnt) of a device come before it, the others are teardown. */
 #ifndef SL_TRACE_H
 #define SL_TRACE_H
 
@@ -102,6 +104,7 @@ typedef struct sl_device_trace {
     sl_maybe_u64 capacity_bytes; /* of the card, or the limit set for the process */
     bool has_end_state;          /* segments and blocks are those of (T3) */
     uint64_t dropped_events;     /* lost before this trace was read, as far as known */
+    size_t end_cnt; /* events before the end of the work (T5); means nothing without it */
 } sl_device_trace;
 
 /* A named range or point that the program or the framework marked. */
@@ -155,6 +158,13 @@ typedef struct sl_allocator_settings {
     bool is_expandable;
 } sl_allocator_settings;
 
+/* (T5). Without a mark the process was killed, left by _exit, or is still running; or the input is no
+ * recording, or an old one. */
+typedef struct sl_work_end {
+    bool is_marked;
+    int64_t time_us;
+} sl_work_end;
+
 /* What a reader wants the user to know about the input: a sentence, borrowed from the arena. */
 typedef struct sl_note {
     const char *text;
@@ -170,6 +180,7 @@ typedef struct sl_trace {
     SL_VEC(sl_mark) marks;              /* ascending time */
     SL_VEC(sl_counter_series) counters; /* of a recording; empty elsewhere */
     SL_VEC(sl_alert) alerts;            /* ascending time */
+    sl_work_end end;
     SL_VEC(sl_note) notes;
     sl_allocator_settings settings;
     struct sl_telemetry *telemetry; /* owned; the samples of a telemetry input, NULL otherwise */

@@ -227,6 +227,21 @@ static void without_driver(void) {
     printf("plain %d\n", dlsym(RTLD_DEFAULT, "printf") != NULL);
 }
 
+static void (*report_event)(uint64_t, int64_t, size_t, size_t, int);
+
+static void free_at_exit(void) {
+    for (uint64_t i = 1; i <= 3; i++)
+        report_event(i * 4096, -512, 0, 2 * MIB, 0);
+}
+
+/* What was registered before the first event runs after the recorder's function, as static objects do. */
+static void exit_with_blocks(void) {
+    *(void **)&report_event = dlsym(load("libc10_cuda.so"), "fake_event");
+    atexit(free_at_exit);
+    for (uint64_t i = 1; i <= 3; i++)
+        report_event(i * 4096, 512, 512 * i, 2 * MIB, 0);
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
@@ -239,7 +254,8 @@ int main(int argc, char **argv) {
                      {"deepbind_now", deepbind_now},
                      {"deepbind_lazy", deepbind_lazy},
                      {"wait", wait_for_input},
-                     {"without_driver", without_driver}};
+                     {"without_driver", without_driver},
+                     {"exit", exit_with_blocks}};
     for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof scenarios[0]; i++)
         if (strcmp(scenarios[i].name, argv[1]) == 0) {
             scenarios[i].run();

@@ -39,6 +39,14 @@ def _(folder):
     tap.equal([(oom["device"], oom["requested"], oom["allocated"]) for oom in row.ooms], [(0, 5 * MIB, 40 * 512)])
 
 
+@tap.test("the end of a C program's work is marked when exit() begins, before what was there first is torn down")
+def _(folder):
+    _, totals = record(folder, "exit")
+    lines = tap.run([stormlog, "cat", "--format", "json", totals[0].path]).stdout.splitlines()
+    events = [(event["kind"], event["size"]) for event in map(json.loads, lines) if event["device"] in (0, -1)]
+    tap.equal(events, [("alloc", 512)] * 3 + [("work_end", 3 * 512)] + [("free", 512)] * 3)
+
+
 @tap.test("a torch of an unknown version: one line names it, nothing is left, and the program runs on")
 def _(folder):
     libraries = os.path.join(folder, "lib")

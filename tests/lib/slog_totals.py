@@ -20,6 +20,7 @@ COUNTERS = {1: "allocated", 2: "reserved", 4: "device_used", 5: "device_total", 
             9: "host_available", 10: "host_cgroup", 11: "utilization", 13: "temperature", 14: "power", 16: "custom"}
 BLOCK, SEGMENT, DRIVER = 1, 2, 3
 STEP = 16
+WORK_END = 20
 
 
 @dataclass
@@ -153,7 +154,7 @@ def read_marks(reader, totals):
     for _, kind, number, name in sorted(rows):
         if kind == STEP:
             totals.steps.append(number)
-        else:
+        elif kind != WORK_END:
             totals.marks.append((kind, name))
 
 

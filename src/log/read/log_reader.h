@@ -178,7 +178,7 @@ sl_status sl_log_load_curve(sl_log_reader *reader, uint32_t counter, sl_log_bins
 
 typedef struct sl_log_mark_info {
     uint64_t number; /* of the record */
-    uint8_t kind;    /* SL_EV_STEP, SL_EV_MARK_BEGIN, … */
+    uint8_t kind;    /* SL_EV_STEP, SL_EV_MARK_BEGIN, …; SL_EV_WORK_END */
     uint64_t time_ns, step;
     uint32_t name, tid;
     sl_maybe_u64 value; /* bytes allocated then */

@@ -61,7 +61,8 @@ void sl_log_step(sl_log *log, uint64_t number, uint32_t name) {
 }
 
 void sl_log_mark(sl_log *log, sl_event_kind kind, uint32_t name) {
-    if (kind == SL_EV_MARK_BEGIN || kind == SL_EV_MARK_END || kind == SL_EV_ANNOTATE)
+    if (kind == SL_EV_MARK_BEGIN || kind == SL_EV_MARK_END || kind == SL_EV_ANNOTATE ||
+        kind == SL_EV_WORK_END)
         add_mark(log, kind, 0, name);
     else
         sl__health(log, SL_HEALTH_BAD_EVENT);

@@ -163,7 +163,7 @@ bool sl_log_annotate(sl_log *log, uint64_t addr, int8_t device, uint16_t tag);
 void sl_log_step(sl_log *log, uint64_t number, uint32_t name);
 
 /* A named range began or ended, or a point was passed: SL_EV_MARK_BEGIN, SL_EV_MARK_END, or
- * SL_EV_ANNOTATE for a point. */
+ * SL_EV_ANNOTATE for a point. SL_EV_WORK_END, without a name: what comes after is teardown. */
 void sl_log_mark(sl_log *log, sl_event_kind kind, uint32_t name);
 
 typedef struct sl_log_alert {

@@ -12,8 +12,10 @@ typedef struct maker {
     sl_trace *trace;
     sl_device_trace *device;
     const sl_log_reader *log;
-    series_list shared; /* what the allocator's segments come through */
-    SL_VEC(int64_t) at; /* changes of these within a bin */
+    series_list shared;    /* what the allocator's segments come through */
+    SL_VEC(int64_t) at;    /* changes of these within a bin */
+    size_t old_cnt;        /* events of the device before any was added */
+    size_t before_end_cnt; /* added ones that come before the end of the work (T5 in trace.h) */
     bool has_room;
 } maker;
 
@@ -22,12 +24,20 @@ static int compare_times(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+/* Sorted in, the event comes after those of the same time that were there. */
+static bool is_before_end(const maker *m, int64_t time_us) {
+    const sl_events *events = &m->device->events;
+    return time_us <= m->trace->end.time_us &&
+           (m->device->end_cnt >= m->old_cnt || time_us < events->time_us[m->device->end_cnt]);
+}
+
 static void add(maker *m, int64_t time_us, uint64_t bytes) {
     sl_event event = {.time_us = time_us,
                       .size_bytes = bytes,
                       .pool_idx = SL_POOL_UNKNOWN,
                       .kind = SL_EV_RESERVED};
     m->has_room = m->has_room && sl_events_push(&m->device->events, &event);
+    m->before_end_cnt += is_before_end(m, time_us);
 }
 
 static bool has_segments(const sl_device_trace *device) {
@@ -130,6 +140,7 @@ static sl_status add_curve(maker *m, sl_log_reader *log, uint32_t counter, sl_er
         add_bin(m, &bins.at[i]);
     sl_vec_free(&bins);
     m->has_room = m->has_room && sl_events_sort(&m->device->events) >= 0;
+    m->device->end_cnt += m->before_end_cnt;
     sl_vec_free(&m->shared);
     sl_vec_free(&m->at);
     return m->has_room ? SL_OK : sl_fail(err, SL_E_NOMEM, "no memory for a trace");
@@ -145,6 +156,7 @@ sl_status sl_slog_add_reserved(sl_log_reader *log, sl_trace *trace, sl_error *er
                    .device = (sl_device_trace *)sl_trace_find_device(trace, info->device),
                    .log = log,
                    .has_room = true};
+        m.old_cnt = m.device ? m.device->events.cnt : 0;
         if (m.device && info->kind == SL_COUNTER_RESERVED && !has_segments(m.device))
             status = add_curve(&m, log, info->idx, err);
     }

@@ -94,11 +94,20 @@ static bool is_column_event(uint8_t kind) {
            kind == SL_EV_RESERVED;
 }
 
+/* (T5). An interpreter that is started again after its end goes on working: the last mark holds. */
+static void mark_end(slog_load *l, const sl_log_record *r) {
+    l->trace->end = (sl_work_end){true, sl_slog_time_us(l->log, r->time_ns)};
+    for (size_t i = 0; i < l->trace->devices.cnt; i++)
+        l->trace->devices.at[i]->end_cnt = l->trace->devices.at[i]->events.cnt;
+}
+
 static sl_status add_event(slog_load *l, const sl_log_record *r, sl_error *err) {
     if (!sl_slog_libraries_add(&l->libraries, l->log, l->trace, r))
         return no_memory(err);
     if (!is_column_event(r->kind)) {
         l->trace->unknown_actions += r->kind >= SL_EV_LIMIT;
+        if (r->kind == SL_EV_WORK_END)
+            mark_end(l, r);
         return sl_slog_tags_add(l->tags, r, NULL) ? SL_OK : no_memory(err);
     }
     sl_device_trace *device = sl_trace_device(l->trace, r->device);
@@ -287,12 +296,29 @@ static int compare_mark_time(const void *a, const void *b) {
     return x->time_us < y->time_us ? -1 : x->time_us > y->time_us;
 }
 
+/* For a mark that has left the ring: all that is in the ring came after it. */
+static void mark_end_by_list(const slog_load *l, const sl_log_mark_info *m) {
+    l->trace->end = (sl_work_end){true, sl_slog_time_us(l->log, m->time_ns)};
+    for (size_t i = 0; i < l->trace->devices.cnt; i++) {
+        sl_device_trace *device = l->trace->devices.at[i];
+        device->end_cnt = 0;
+        while (device->end_cnt < device->events.cnt &&
+               device->events.time_us[device->end_cnt] < l->trace->end.time_us)
+            device->end_cnt++;
+    }
+}
+
 static sl_status load_marks(slog_load *l, sl_error *err) {
     sl_log_marks marks;
     bool has_room = true;
     SL_TRY(sl_log_load_marks(l->log, &marks, err));
     for (size_t i = 0; i < marks.cnt && has_room; i++) {
         const sl_log_mark_info *m = &marks.at[i];
+        if (m->kind == SL_EV_WORK_END) {
+            if (!l->trace->end.is_marked)
+                mark_end_by_list(l, m);
+            continue;
+        }
         sl_mark mark = {sl_slog_time_us(l->log, m->time_ns), take_string(l, m->name),
                         SL_DEVICE_HOST, m->step, mark_kind(m->kind)};
         has_room = mark.name != SL_STR_NONE && sl_vec_push(&l->trace->marks, mark);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "record/core/guard.h"
+#include "record/core/recorder.h"
 #include "record/hooks/elf_view.h"
 #include "record/stacks/pystack.h"
 #include "record/training/py_objects.h"
@@ -73,6 +74,7 @@ static bool find_symbols(void) {
 static sl_pyobject *on_exit(sl_pyobject *self, sl_pyobject *args) {
     SL_UNUSED(self), SL_UNUSED(args);
     int saved_errno = errno;
+    sl_recorder_end_work();
     sl_pystack_close_to_others();
     errno = saved_errno;
     sl_py_hold(py.none);
@@ -114,6 +116,7 @@ static void register_here(void) {
     if (!add_to_atexit() || py.dict_set(life, mark, py.none) < 0)
         return;
     atomic_store(&is_registered, true);
+    sl_recorder_resume_work();
     sl_pystack_open_to_all();
 }
 

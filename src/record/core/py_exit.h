@@ -8,7 +8,9 @@
  *
  * (X1) A function of ours is registered with Python's atexit. It runs on the thread that ends the
  *      interpreter, before any thread state is freed. It closes the stacks to all other threads and
- *      waits until none of them is inside (G1 in guard.h).
+ *      waits until none of them is inside (G1 in guard.h). It also marks the end of the program's work:
+ *      callbacks run in the opposite order of their registration, so those of the program, which come later, have
+ *      run, and no module has been torn down yet.
  * (X2) Until that function is registered only the main thread's stacks are read.
  * (X3) It is registered on a thread that holds the GIL: while Python asks dlsym for the PyInit_ of an
  *      extension module, which every import of torch does; when stormlog.record() is called; when an
@@ -25,7 +27,7 @@
  * interpreter. Not for the event path; not inside the guard. errno stays. */
 void sl_py_exit_register(void);
 
-/* The recorder begins to read stacks, inside an event. Where nobody has registered yet and this is the main
+/* The recorder has opened its log, inside an event. Where nobody has registered yet and this is the main
  * thread, called by Python code, Python is asked to call back. */
 void sl_py_exit_start(void);
 

@@ -53,7 +53,8 @@ typedef struct recorder {
         log; /* owned; also in sl_recorder_page while events may use it without more ado */
     atomic_bool wants_cpu; /* before the large fields: every event reads it */
     atomic_bool is_exiting;
-    bool is_child; /* of a fork */
+    atomic_bool is_work_over; /* marked in the log that is open */
+    bool is_child;            /* of a fork */
     atomic_uint
         *child_cnt; /* recordings of forked children, shared by all of them; NULL = not counted */
     atomic_ullong missed_cnt; /* events that came while there was no log for them */
@@ -141,8 +142,7 @@ static void start_stacks(void) {
         sl_log_health_add(rec.log, SL_HEALTH_STACK_FAILURE, 1);
         sl_diag_say(&stacks_refused, "no Python stacks for Python 3.%u: %s", sl_pystack_get_minor(),
                     sl_pystack_get_reason());
-    } else
-        sl_py_exit_start();
+    }
 }
 
 /* Nothing more can be kept. Events pass by from now on; the memory stays, because threads may be writing to it. Tried
@@ -205,11 +205,40 @@ static void start_helper(void) {
 
 /* --- Opening ----------------------------------------------------------------------------------- */
 
+/* Enters the guard without sl_capture_begin, which would open a log or start a helper. A child that no handler has
+ * seen has its parent's log in rec.log; it is not here. */
+void sl_recorder_end_work(void) {
+    sl_guard guard;
+    if (!sl_guard_enter(&guard))
+        return;
+    sl_log *log = atomic_load(&sl_recorder_page.is_here) ? atomic_load(&rec.log) : NULL;
+    if (log && !atomic_exchange(&rec.is_work_over, true)) {
+        sl_phase_finish_thread(log, guard.slot); /* its last step ends before the work does */
+        sl_log_mark(log, SL_EV_WORK_END, 0);
+    }
+    sl_guard_leave(&guard);
+}
+
+void sl_recorder_resume_work(void) {
+    atomic_store(&rec.is_work_over, false);
+}
+
 /* Handlers run in the opposite order of their registration. This one is registered after torch's table of CPU blocks
  * was made, so it runs before that is destroyed (T1 in hook_torch.c). */
 static void on_exit_begins(void) {
+    sl_recorder_end_work();
     atomic_store(&rec.is_exiting, true);
     sl_hook_torch_leave();
+}
+
+/* At the first log of the process: before what was made by then is destroyed. A child of a fork has its parent's
+ * handlers. */
+static void watch_end_of_work(void) {
+    static bool is_watched;
+    if (is_watched)
+        return;
+    is_watched = true;
+    atexit(sl_recorder_end_work);
 }
 
 void sl_recorder_watch_exit(void) {
@@ -257,9 +286,13 @@ static sl_log *open_log(void) {
         return NULL;
     }
     watch_for_faults(rec.log);
+    watch_end_of_work();
+    atomic_store(&rec.is_work_over, false);
     sl_stack_cache_clear(); /* an earlier log may have been given up, with its numbers in there */
     sl_native_clear();
     start_stacks();
+    if (sl_pystack_get_state() != SL_PYSTACK_REFUSED)
+        sl_py_exit_start();
     sl_phase_start(rec.log);
     sl_backward_start();
     sl_tag_scan_start(rec.log);
@@ -471,6 +504,8 @@ static void close_log(sl_log *log, bool is_helper_gone) {
     if (!log || !is_helper_gone || !sl_guard_wait_empty(EXIT_STOP_MS))
         return;
     sl_phase_finish(log);
+    if (!atomic_exchange(&rec.is_work_over, true))
+        sl_log_mark(log, SL_EV_WORK_END, 0);
     sl_sampler_finish(log);
     sl_sampler_reset();
     sl_log_finish(log);
@@ -498,7 +533,7 @@ void sl_recorder_note_library(void *handle, const char *name) {
     int saved_errno = errno;
     if (atomic_load_explicit(&rec.state, memory_order_acquire) != STATE_OFF) {
         sl_got_patch_opened(handle);
-        if (rec.settings.has_stacks && name && strncmp(name, "PyInit_", 7) == 0)
+        if (name && strncmp(name, "PyInit_", 7) == 0)
             sl_py_exit_register();
     }
     errno = saved_errno;

@@ -55,6 +55,14 @@ const sl_record_settings *sl_recorder_settings(void);
  * destroyed it. */
 void sl_recorder_watch_exit(void);
 
+/* The program's work is over: Python's atexit callbacks have run, exit() has begun, or the recording is being
+ * stopped, whichever comes first. Marks it once per recording; never opens one. Any thread, not inside the
+ * guard. errno stays. */
+void sl_recorder_end_work(void);
+
+/* A new life of the interpreter begins in the same process: its end is marked again. */
+void sl_recorder_resume_work(void);
+
 /* Whether PyTorch's CPU allocator is recorded. drop_cpu turns that off until the process ends. */
 bool sl_recorder_wants_cpu(void);
 void sl_recorder_drop_cpu(void);

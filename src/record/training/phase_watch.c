@@ -105,11 +105,15 @@ void sl_phase_note_optimizer_end(sl_log *log) {
     note_change(log, SL_PHASE_NONE);
 }
 
-static void finish_slot(sl_guard_slot *slot, void *log) {
+void sl_phase_finish_thread(sl_log *log, sl_guard_slot *slot) {
     uint32_t before = slot->phase & SLOT_FLAGS;
     if (before & SL_FRAME_OPTIMIZER)
         end_step(log, before);
     slot->phase = 0;
+}
+
+static void finish_slot(sl_guard_slot *slot, void *log) {
+    sl_phase_finish_thread(log, slot);
 }
 
 void sl_phase_finish(sl_log *log) {

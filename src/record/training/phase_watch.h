@@ -21,6 +21,9 @@ uint16_t sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack);
 /* The optimizer's step of the calling thread has done its work. */
 void sl_phase_note_optimizer_end(sl_log *log);
 
+/* The thread of this slot, the calling one, is done: its step ends now if nobody saw its end. */
+void sl_phase_finish_thread(sl_log *log, sl_guard_slot *slot);
+
 /* The log is about to be closed: a step whose end nobody saw ends now. */
 void sl_phase_finish(sl_log *log);
 

@@ -58,10 +58,13 @@ static sl_status cut_device(const sl_trace *trace, sl_device_trace *device, size
         SL_TRY(set_blocks(trace, device, keep, err));
         device->events.cnt = keep;
     }
+    if (device->end_cnt > device->events.cnt)
+        device->end_cnt = device->events.cnt;
     if (device->events.cnt > max_events) {
         size_t gone = device->events.cnt - max_events;
         sl_events_drop_first(&device->events, gone);
         device->dropped_events += gone;
+        device->end_cnt = device->end_cnt > gone ? device->end_cnt - gone : 0;
     }
     return SL_OK;
 }
@@ -103,5 +106,6 @@ sl_status sl_trace_cut(sl_trace *trace, int device, size_t event, size_t max_eve
     cut_marks(trace, time_us);
     cut_counters(trace, time_us);
     trace->is_live = false;
+    trace->end.is_marked = trace->end.is_marked && trace->end.time_us <= time_us;
     return SL_OK;
 }
