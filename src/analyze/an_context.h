@@ -44,6 +44,11 @@ static inline uint32_t sl_an_end(const sl_an *an) {
     return an->to ? an->to - 1 : SL_EVENT_BEFORE;
 }
 
+/* The window is all of the work (P5 in run/blocks/replay.h). */
+static inline bool sl_an_is_whole(const sl_an *an) {
+    return an->from == 0 && an->to == an->replay->event_cnt;
+}
+
 static inline sl_device_report *sl_an_device(const sl_an *an) {
     return &an->report->devices.at[an->device_idx];
 }

@@ -91,7 +91,7 @@ static uint32_t resolve(const sl_replay *replay, const sl_instant *instant) {
         return sl_replay_event_at(replay, sl_replay_absolute_time(replay, instant->time_us));
     case SL_AT_END: break;
     }
-    return replay->event_cnt ? replay->event_cnt - 1 : SL_EVENT_BEFORE;
+    return sl_replay_end(replay);
 }
 
 static bool add_holding(diff_build *build, const sl_holding *holding, bool is_after) {

@@ -6,8 +6,8 @@ bool sl_an_ledger(sl_an *an, const sl_ledger *ledger) {
     sl_arena *arena = &an->report->arena;
     if (ledger->moment_cnt == 0)
         return true;
-    bool is_whole = an->to == an->replay->event_cnt;
-    size_t last = is_whole ? ledger->moment_cnt - 1 : sl_ledger_at(ledger, d->last_time_us);
-    return sl_ledger_keep(ledger, last, arena, &d->ledger) &&
+    size_t end = an->to == an->replay->event_cnt ? sl_ledger_end(ledger, an->replay)
+                                                 : sl_ledger_at(ledger, d->last_time_us);
+    return sl_ledger_keep(ledger, end, arena, &d->ledger) &&
            sl_ledger_keep(ledger, sl_ledger_fullest(ledger), arena, &d->ledger_fullest);
 }

@@ -72,10 +72,10 @@ static void count_event(window_peaks *peaks, uint8_t kind) {
     peaks->frees += kind == SL_EV_FREE || kind == SL_EV_FREE_COMPLETED;
 }
 
-/* A whole trace was measured by the replay; a part of it is walked again. */
+/* The whole work was measured by the replay; a part of it is walked again. */
 static window_peaks measure_window(const sl_an *an) {
     const sl_replay *replay = an->replay;
-    if (an->from == 0 && an->to == replay->event_cnt)
+    if (sl_an_is_whole(an))
         return (window_peaks){replay->start,          replay->end,
                               replay->peak_requested, replay->peak_active,
                               replay->peak_allocated, replay->peak_reserved,
@@ -117,14 +117,13 @@ static bool fill_device(sl_an *an) {
     const sl_replay *replay = an->replay;
     window_peaks peaks = measure_window(an);
     bool is_rounded = replay->geometry_known || replay->event_cnt;
-    bool is_whole = an->from == 0 && an->to == replay->event_cnt;
     size_t top = an->options->top ? an->options->top : SL_T_TOP_DEFAULT;
     sl_maybe_u64 capacity = an->device->capacity_bytes;
     sl_device_report d = {
         .trace = an->trace,
         .device = an->device->device,
         .has_history = replay->has_history,
-        .events = is_whole ? an->device->events.cnt : an->to - an->from,
+        .events = an->to - an->from,
         .allocs = peaks.allocs,
         .frees = peaks.frees,
         .segments = when(an->device->has_end_state, an->device->segments.cnt),
@@ -184,7 +183,7 @@ static void explain_steps(sl_an *an) {
 
 /* Steps of the whole work are the run's; a part of it has its own, which *own holds. */
 static sl_status find_steps(sl_an *an, sl_steps *own, sl_error *err) {
-    if (an->from == 0 && an->to == an->replay->event_cnt)
+    if (sl_an_is_whole(an))
         return sl_run_steps(an->of, &an->steps, err);
     an->steps = own;
     return sl_steps_find(own, an->replay, an->sites->classes, an->from, an->to)

@@ -163,6 +163,7 @@ typedef struct sl_allocator_settings {
 typedef struct sl_work_end {
     bool is_marked;
     int64_t time_us;
+    bool is_unmarked_exit; /* a process that ended by itself, recorded before ends were marked */
 } sl_work_end;
 
 /* What a reader wants the user to know about the input: a sentence, borrowed from the arena. */

@@ -75,7 +75,7 @@ static sl_status add_input(sl_page *page, const sl_run_input *input, const sl_ht
 }
 
 static sl_span span_of(const sl_page_lane *lane) {
-    sl_span span = {0, 0};
+    sl_span span = {0};
     (void)sl_run_span(lane->of->input, lane->of, &span);
     return span;
 }

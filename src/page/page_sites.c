@@ -20,14 +20,6 @@ uint32_t sl_page_lane_stack(const sl_page_lane *lane, const sl_life *life) {
     return is_before(life) ? lane->stack_before : lane->page_stack[life->stack_id];
 }
 
-static bool is_live_after(const sl_life *life, uint32_t event) {
-    bool began = life->begin_event == SL_EVENT_BEFORE ||
-                 (event != SL_EVENT_BEFORE && life->begin_event <= event);
-    bool ended =
-        life->end_event != SL_EVENT_NEVER && event != SL_EVENT_BEFORE && life->end_event <= event;
-    return began && !ended;
-}
-
 /* A sum for each of the run's sites by line; only those that are met here get a name on the page. */
 static bool name_sites(sl_page_lane *lane, const stack_sum *sums, size_t stack_cnt) {
     sl_page_source *source = lane->source;
@@ -55,7 +47,7 @@ static void sum_stacks(const sl_page_lane *lane, stack_sum *sums) {
         sum->alloc_bytes += life->requested_bytes;
         if (life->end_event == SL_EVENT_NEVER)
             sum->live_bytes += life->requested_bytes;
-        if (is_live_after(life, lane->peak.event))
+        if (sl_life_is_live(life, lane->peak.event))
             sum->at_peak_bytes += life->requested_bytes;
     }
 }
@@ -110,7 +102,7 @@ static void sum_sites(sl_page_lane *lane) {
         } else {
             site->freed++;
         }
-        if (is_live_after(life, lane->peak.event))
+        if (sl_life_is_live(life, lane->peak.event))
             site->at_peak_bytes += life->requested_bytes;
     }
 }

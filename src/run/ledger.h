@@ -116,6 +116,9 @@ bool sl_ledger_keep(const sl_ledger *ledger, size_t moment, sl_arena *arena, sl_
 /* The last moment that began at or before this time, else the first; there must be one. */
 size_t sl_ledger_at(const sl_ledger *ledger, int64_t time_us);
 
+/* The moment of the end of the work (P5 in run/blocks/replay.h); there must be one. */
+size_t sl_ledger_end(const sl_ledger *ledger, const sl_replay *replay);
+
 /* The most that was ever in use. */
 uint64_t sl_ledger_most_used(const sl_ledger *ledger);
 

@@ -465,3 +465,9 @@ bool sl_ledger_keep(const sl_ledger *ledger, size_t moment, sl_arena *arena, sl_
     *out = (sl_ledger_state){at->time_us, at->card_used, at->card_total, rows, ledger->rows.cnt};
     return true;
 }
+
+size_t sl_ledger_end(const sl_ledger *ledger, const sl_replay *replay) {
+    return replay->event_cnt == replay->device->events.cnt
+               ? ledger->moment_cnt - 1
+               : sl_ledger_at(ledger, sl_replay_time(replay, sl_replay_end(replay)));
+}

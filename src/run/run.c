@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/work_end.h"
 #include "telemetry/telemetry.h"
 
 struct sl_device_facts {
@@ -195,7 +196,7 @@ static bool sampled_span(const sl_run_input *input, const sl_run_device *device,
     if (!sl_tm_span(input->trace->telemetry, device ? &device->events->device : NULL, &first_ns,
                     &last_ns))
         return false;
-    *span = (sl_span){first_ns / 1000, last_ns / 1000};
+    *span = (sl_span){first_ns / 1000, last_ns / 1000, last_ns / 1000};
     return true;
 }
 
@@ -207,9 +208,12 @@ bool sl_run_span(const sl_run_input *input, const sl_run_device *device, sl_span
         const sl_events *events = &input->devices[i].events->events;
         if (events->cnt == 0 || (device && device != &input->devices[i]))
             continue;
-        int64_t first = events->time_us[0], last = events->time_us[events->cnt - 1];
+        size_t work_cnt = sl_work_count(input->trace, input->devices[i].events);
+        int64_t first = events->time_us[0], exit = events->time_us[events->cnt - 1];
+        int64_t last = work_cnt ? events->time_us[work_cnt - 1] : first;
         span->first_us = is_found && span->first_us < first ? span->first_us : first;
         span->last_us = is_found && span->last_us > last ? span->last_us : last;
+        span->exit_us = is_found && span->exit_us > exit ? span->exit_us : exit;
         is_found = true;
     }
     return is_found;

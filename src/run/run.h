@@ -67,9 +67,9 @@ static inline sl_status sl_run_lines(const sl_run_input *input, const sl_sites *
 /* Whether the input holds samples of counters instead of events: then it has no blocks and no lines. */
 bool sl_run_is_sampled(const sl_run_input *input);
 
-/* First and last moment in microseconds of the input's clock. */
+/* First moment, end of the work and last moment, in microseconds of the input's clock. */
 typedef struct sl_span {
-    int64_t first_us, last_us;
+    int64_t first_us, last_us, exit_us;
 } sl_span;
 
 /* Of one device, or of all (NULL); false when there is no event and no sample. */

@@ -158,12 +158,13 @@ def _(folder):
     if not python:
         tap.skip("there is no Python that looks for threads before it forks (3.12 and later)")
     source = """
-import ctypes, os, sys, warnings
+import ctypes, os, sys, time, warnings
 warnings.simplefilter("error")
 event = ctypes.CDLL(sys.argv[1]).fake_event
 event.argtypes = [ctypes.c_uint64, ctypes.c_int64, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
 event(0x1000, 512, 512, 512, 0)
-assert len(os.listdir("/proc/self/task")) == 2, "the program's thread and the recorder's"
+while len(os.listdir("/proc/self/task")) != 2:  # the program's thread and the recorder's, which takes its time to start
+    time.sleep(0.01)
 if os.fork() == 0:
     event(0x2000, 512, 512, 512, 0)
     os._exit(0)

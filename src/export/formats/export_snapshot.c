@@ -8,6 +8,7 @@
 #include "export/formats/pickle_out.h"
 #include "model/bounds.h"
 #include "run/blocks/end_state.h"
+#include "run/work_end.h"
 
 /* Keys and fixed words; each is written once and then referenced. */
 #define WORD_MAP(X)                             \
@@ -285,7 +286,8 @@ static size_t put_mapped(snapshot_out *out, const sl_event *event, size_t idx) {
 static void put_device_events(snapshot_out *out, const sl_device_trace *device) {
     size_t cnt = 0;
     sl_pickle_out_empty_list(&out->pickle);
-    for (size_t i = 0; device && i < device->events.cnt && !ferror(out->pickle.to); i++) {
+    size_t work_cnt = device ? sl_work_count(out->trace, device) : 0; /* as the end state */
+    for (size_t i = 0; i < work_cnt && !ferror(out->pickle.to); i++) {
         sl_event event = sl_events_get(&device->events, i);
         cnt += put_mapped(out, &event, cnt);
     }

@@ -107,10 +107,9 @@ static bool write_live(speedscope *out, const sl_replay *replay, const char *wha
 static bool write_profiles(speedscope *out, const sl_replay *replay) {
     sl_stack_sum *sums = sl_stack_sums_new(out->trace);
     bool is_done = sums != NULL;
-    uint32_t end = replay->event_cnt ? replay->event_cnt - 1 : SL_EVENT_BEFORE;
     if (is_done && replay->has_history)
         is_done = write_live(out, replay, "live at the peak", replay->peak_requested.event, sums);
-    is_done = is_done && write_live(out, replay, "live at the end", end, sums);
+    is_done = is_done && write_live(out, replay, "live at the end", sl_replay_end(replay), sums);
     if (is_done && replay->has_history) {
         memset(sums, 0, sl_stack_sums_cnt(out->trace) * sizeof *sums);
         sl_stack_sums_grown(replay, sums);

@@ -47,5 +47,5 @@ uint32_t sl_export_instant(const sl_replay *replay, const sl_export_options *opt
     case SL_EXPORT_AT_TIME: return sl_replay_event_at(replay, options->at_time_us);
     case SL_EXPORT_AT_END: break;
     }
-    return replay->event_cnt ? replay->event_cnt - 1 : SL_EVENT_BEFORE;
+    return sl_replay_end(replay);
 }

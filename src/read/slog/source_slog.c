@@ -96,7 +96,8 @@ static bool is_column_event(uint8_t kind) {
 
 /* (T5). An interpreter that is started again after its end goes on working: the last mark holds. */
 static void mark_end(slog_load *l, const sl_log_record *r) {
-    l->trace->end = (sl_work_end){true, sl_slog_time_us(l->log, r->time_ns)};
+    l->trace->end =
+        (sl_work_end){.is_marked = true, .time_us = sl_slog_time_us(l->log, r->time_ns)};
     for (size_t i = 0; i < l->trace->devices.cnt; i++)
         l->trace->devices.at[i]->end_cnt = l->trace->devices.at[i]->events.cnt;
 }
@@ -298,7 +299,8 @@ static int compare_mark_time(const void *a, const void *b) {
 
 /* For a mark that has left the ring: all that is in the ring came after it. */
 static void mark_end_by_list(const slog_load *l, const sl_log_mark_info *m) {
-    l->trace->end = (sl_work_end){true, sl_slog_time_us(l->log, m->time_ns)};
+    l->trace->end =
+        (sl_work_end){.is_marked = true, .time_us = sl_slog_time_us(l->log, m->time_ns)};
     for (size_t i = 0; i < l->trace->devices.cnt; i++) {
         sl_device_trace *device = l->trace->devices.at[i];
         device->end_cnt = 0;
@@ -324,6 +326,8 @@ static sl_status load_marks(slog_load *l, sl_error *err) {
         has_room = mark.name != SL_STR_NONE && sl_vec_push(&l->trace->marks, mark);
     }
     sl_vec_free(&marks);
+    l->trace->end.is_unmarked_exit =
+        !l->trace->end.is_marked && sl_log_get_ending(l->log) == SL_LOG_CLOSED;
     /* Threads take their numbers and their times in different orders. */
     if (has_room && l->trace->marks.cnt > 1)
         qsort(l->trace->marks.at, l->trace->marks.cnt, sizeof l->trace->marks.at[0],

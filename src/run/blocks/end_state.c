@@ -104,19 +104,20 @@ static bool build_from_blocks(sl_end_state *state, const sl_device_trace *device
 
 sl_status sl_end_state_load(sl_end_state *state, const sl_run_device *of, sl_error *err) {
     const sl_device_trace *device = of->events;
+    const sl_replay *replay;
     *state = (sl_end_state){0};
     bool is_done;
-    if (device->has_end_state && device->segments.cnt == 0) {
+    SL_TRY(sl_run_replay(of, &replay, err));
+    /* The input's own end state is that of the exit (T3). */
+    bool is_given = device->has_end_state && replay->event_cnt == device->events.cnt;
+    if (is_given && device->segments.cnt == 0)
         is_done = build_from_blocks(state, device);
-    } else if (device->has_end_state) {
+    else if (is_given)
         is_done = copy_known(state, device);
-    } else {
-        const sl_replay *replay;
-        SL_TRY(sl_run_replay(of, &replay, err));
-        uint32_t last = replay->event_cnt ? replay->event_cnt - 1 : SL_EVENT_BEFORE;
-        is_done = replay->geometry_known ? build_from_geometry(state, replay, last)
-                                         : build_from_lives(state, replay, last);
-    }
+    else if (replay->geometry_known)
+        is_done = build_from_geometry(state, replay, sl_replay_end(replay));
+    else
+        is_done = build_from_lives(state, replay, sl_replay_end(replay));
     if (is_done)
         return SL_OK;
     sl_end_state_fini(state);

@@ -8,6 +8,7 @@
 
 #include "run/blocks/alloc_mirror.h"
 #include "run/blocks/live_index.h"
+#include "run/work_end.h"
 
 /* An allocation whose block is still there at the end: its size is known exactly. */
 typedef struct pinned_block {
@@ -26,6 +27,7 @@ typedef struct replay_run {
     sl_replay_totals now;
     uint64_t alloc_less_free; /* requested bytes, as the events themselves say; wraps */
     bool requests_end_lives;  /* free_completed was not recorded at all */
+    uint32_t work_cnt;        /* events that are not teardown (P5) */
 } replay_run;
 
 static bool ends_life(const replay_run *run, uint8_t kind) {
@@ -374,7 +376,6 @@ static bool lose_unknown(replay_run *run) {
 
 static void check_identity(replay_run *run) {
     sl_replay *replay = run->replay;
-    replay->end = run->now;
     replay->identity_holds = replay->lost_frees == 0;
     if (!replay->device->has_end_state)
         return;
@@ -383,15 +384,83 @@ static void check_identity(replay_run *run) {
     replay->identity_holds = replay->identity_residue == 0;
 }
 
+static void forget_end(uint32_t *end_event, uint32_t work_cnt) {
+    if (*end_event != SL_EVENT_NEVER && *end_event >= work_cnt)
+        *end_event = SL_EVENT_NEVER;
+}
+
+static void find_peaks_again(sl_replay *replay) {
+    sl_replay_peak *const peaks[] = {&replay->peak_requested, &replay->peak_active,
+                                     &replay->peak_allocated, &replay->peak_reserved};
+    sl_replay_walk walk;
+    sl_replay_walk_init(&walk, replay);
+    for (size_t p = 0; p < SL_COUNT_OF(peaks); p++)
+        *peaks[p] = (sl_replay_peak){0, SL_EVENT_BEFORE};
+    do {
+        const uint64_t now[] = {walk.totals.requested_bytes, walk.totals.active_bytes,
+                                walk.totals.allocated_bytes, walk.totals.reserved_bytes};
+        for (size_t p = 0; p < SL_COUNT_OF(peaks); p++)
+            if (now[p] > peaks[p]->bytes)
+                *peaks[p] = (sl_replay_peak){now[p], walk.next ? walk.next - 1 : SL_EVENT_BEFORE};
+    } while (sl_replay_walk_next(&walk));
+}
+
+/* Takes the teardown back (P5). It had to be replayed: which blocks were there before the trace is known
+ * from the state after its last event. */
+static void end_with_work(replay_run *run) {
+    sl_replay *replay = run->replay;
+    uint32_t work_cnt = run->work_cnt;
+    while (replay->lives.cnt > replay->base_cnt &&
+           replay->lives.at[replay->lives.cnt - 1].begin_event >= work_cnt)
+        replay->lives.cnt--;
+    while (replay->segments.cnt > 0 &&
+           replay->segments.at[replay->segments.cnt - 1].begin_event != SL_EVENT_BEFORE &&
+           replay->segments.at[replay->segments.cnt - 1].begin_event >= work_cnt)
+        replay->segments.cnt--;
+    for (size_t i = 0; i < replay->lives.cnt; i++) {
+        forget_end(&replay->lives.at[i].drop_event, work_cnt);
+        forget_end(&replay->lives.at[i].end_event, work_cnt);
+    }
+    for (size_t i = 0; i < replay->segments.cnt; i++)
+        forget_end(&replay->segments.at[i].end_event, work_cnt);
+    size_t kept = 0;
+    for (size_t i = 0; i < replay->lost.cnt; i++)
+        if (replay->lost.at[i] < replay->lives.cnt &&
+            replay->lives.at[replay->lost.at[i]].end_event != SL_EVENT_NEVER)
+            replay->lost.at[kept++] = replay->lost.at[i];
+    replay->lost.cnt = kept;
+    replay->event_cnt = work_cnt;
+    const uint32_t peaks[] = {replay->peak_requested.event, replay->peak_active.event,
+                              replay->peak_allocated.event, replay->peak_reserved.event};
+    for (size_t i = 0; i < SL_COUNT_OF(peaks); i++)
+        if (peaks[i] != SL_EVENT_BEFORE && peaks[i] >= work_cnt) {
+            find_peaks_again(replay);
+            break;
+        }
+}
+
 static bool run_forward(replay_run *run) {
     sl_replay *replay = run->replay;
-    for (uint32_t i = 0; i < replay->event_cnt; i++)
-        if (!apply(run, i))
-            return false;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < run->work_cnt; i++)
+        ok = apply(run, i);
+    replay->end = run->now;
+    uint64_t allocs = replay->allocs, frees = replay->frees;
+    for (uint32_t i = run->work_cnt; ok && i < replay->event_cnt; i++)
+        ok = apply(run, i);
+    if (!ok)
+        return false;
     describe_segments(run);
     if (!lose_unknown(run))
         return false;
     check_identity(run);
+    if (run->work_cnt < replay->event_cnt) {
+        replay->allocs = allocs;
+        replay->frees = frees;
+        end_with_work(run);
+    } else {
+        replay->end = run->now; /* without blocks that the end state does not know */
+    }
     replay->max_end = sl_live_index_new(replay->lives.at, replay->lives.cnt);
     return replay->max_end != NULL;
 }
@@ -426,8 +495,8 @@ static void fini_run(replay_run *run) {
     sl_addr_map_fini(&run->first_seen);
 }
 
-sl_status sl_replay_new(const sl_trace *trace, const sl_device_trace *device, sl_replay **out,
-                        sl_error *err) {
+static sl_status replay_new(const sl_trace *trace, const sl_device_trace *device, size_t work_cnt,
+                            sl_replay **out, sl_error *err) {
     if (device->events.cnt >= SL_EVENT_NEVER - 1)
         return sl_fail(err, SL_E_LIMIT, "device %d has %zu events, at most %u can be replayed",
                        device->device, device->events.cnt, SL_EVENT_NEVER - 2);
@@ -438,7 +507,7 @@ sl_status sl_replay_new(const sl_trace *trace, const sl_device_trace *device, sl
     replay->device = device;
     replay->has_history = device->events.cnt > 1 || !device->has_end_state;
     replay->event_cnt = (uint32_t)device->events.cnt;
-    replay_run run = {.replay = replay};
+    replay_run run = {.replay = replay, .work_cnt = (uint32_t)work_cnt};
     bool ok = run_passes(&run);
     fini_run(&run);
     if (!ok) {
@@ -448,6 +517,16 @@ sl_status sl_replay_new(const sl_trace *trace, const sl_device_trace *device, sl
     }
     *out = replay;
     return SL_OK;
+}
+
+sl_status sl_replay_new(const sl_trace *trace, const sl_device_trace *device, sl_replay **out,
+                        sl_error *err) {
+    return replay_new(trace, device, sl_work_count(trace, device), out, err);
+}
+
+sl_status sl_replay_new_to_exit(const sl_trace *trace, const sl_device_trace *device,
+                                sl_replay **out, sl_error *err) {
+    return replay_new(trace, device, device->events.cnt, out, err);
 }
 
 void sl_replay_free(sl_replay *replay) {

@@ -11,7 +11,10 @@
  *      splitting rules are followed from a reconstructed start state. Elsewhere they are rounded
  *      by rule, and `rounded_by_rule` counts them. A block from before the trace that is freed in
  *      it counts up to 1 MiB too little when free space lay behind it.
- * (P4) Lives stand in the order of their beginning; those from before the trace come first. */
+ * (P4) Lives stand in the order of their beginning; those from before the trace come first.
+ * (P5) A replay ends with the work (run/work_end.h): the device's events behind event_cnt are the teardown
+ *      of a process that ends, which frees everything. A block that is freed there only is live at the
+ *      end. A replay to the exit takes them too. */
 #ifndef SL_REPLAY_H
 #define SL_REPLAY_H
 
@@ -76,9 +79,9 @@ typedef struct sl_replay {
     uint32_t *max_end;             /* owned; index over lives, see live_index.h */
     SL_VEC(uint32_t) lost;         /* lives without their free, in the order of their end */
     size_t base_cnt;               /* lives[0 .. base_cnt) are from before the trace */
-    uint32_t event_cnt;            /* replayed */
+    uint32_t event_cnt;            /* up to the end (P5) */
 
-    sl_replay_totals start, end; /* before the first event, after the last */
+    sl_replay_totals start, end; /* before the first event, after the last (P5) */
     sl_replay_peak peak_requested, peak_active, peak_allocated, peak_reserved;
     bool reserved_known;
     bool geometry_known; /* segments are known, so free blocks can be told */
@@ -97,7 +100,23 @@ typedef struct sl_replay {
 /* Replays a device. SL_E_NOMEM; SL_E_LIMIT beyond 2^32 - 2 events. */
 sl_status sl_replay_new(const sl_trace *trace, const sl_device_trace *device, sl_replay **out,
                         sl_error *err);
+/* The same with the teardown (P5). */
+sl_status sl_replay_new_to_exit(const sl_trace *trace, const sl_device_trace *device,
+                                sl_replay **out, sl_error *err);
+
 void sl_replay_free(sl_replay *replay); /* NULL is fine */
+
+/* The last event (P5); SL_EVENT_BEFORE when there is none. */
+static inline uint32_t sl_replay_end(const sl_replay *replay) {
+    return replay->event_cnt ? replay->event_cnt - 1 : SL_EVENT_BEFORE;
+}
+
+/* Whether a block is live after the event (P1). */
+static inline bool sl_life_is_live(const sl_life *life, uint32_t event) {
+    bool has_begun = life->begin_event == SL_EVENT_BEFORE ||
+                     (event != SL_EVENT_BEFORE && life->begin_event <= event);
+    return has_begun && (event == SL_EVENT_BEFORE || life->end_event > event);
+}
 
 /* The last event at or before this time; SL_EVENT_BEFORE when all are later. O(log n). */
 uint32_t sl_replay_event_at(const sl_replay *replay, int64_t time_us);

@@ -39,7 +39,7 @@ static sl_status set_blocks(const sl_trace *trace, sl_device_trace *device, size
                             sl_error *err) {
     sl_replay *replay;
     block_vec blocks = {0};
-    SL_TRY(sl_replay_new(trace, device, &replay, err));
+    SL_TRY(sl_replay_new_to_exit(trace, device, &replay, err));
     bool has_room = take_blocks(replay, keep ? (uint32_t)(keep - 1) : SL_EVENT_BEFORE, &blocks);
     sl_replay_free(replay);
     if (!has_room) {

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/work_end.h"
+
+/* Events up to this time. */
+static size_t count_until(const sl_events *events, int64_t time_us) {
+    size_t cnt = events->cnt;
+    while (cnt > 0 && events->time_us[cnt - 1] > time_us)
+        cnt--;
+    return cnt;
+}
+
+static size_t infer(const sl_trace *trace, const sl_events *events) {
+    size_t cnt = events->cnt;
+    while (cnt > 0 && events->kind[cnt - 1] != SL_EV_ALLOC)
+        cnt--;
+    if (cnt == 0)
+        return events->cnt;
+    for (size_t i = trace->marks.cnt; i-- > 0;) {
+        const sl_mark *mark = &trace->marks.at[i];
+        if (mark->kind == SL_MARK_STEP && mark->time_us >= events->time_us[cnt - 1])
+            return count_until(events, mark->time_us);
+    }
+    return cnt;
+}
+
+size_t sl_work_count(const sl_trace *trace, const sl_device_trace *device) {
+    const sl_events *events = &device->events;
+    if (trace->end.is_marked)
+        return device->end_cnt < events->cnt ? device->end_cnt : events->cnt;
+    return trace->end.is_unmarked_exit ? infer(trace, events) : events->cnt;
+}
