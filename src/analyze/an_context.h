@@ -53,6 +53,11 @@ static inline sl_device_report *sl_an_device(const sl_an *an) {
     return &an->report->devices.at[an->device_idx];
 }
 
+/* The row of the input that is being analysed. */
+static inline sl_report_input *sl_an_input(const sl_an *an) {
+    return &an->report->inputs.at[an->report->inputs.cnt - 1];
+}
+
 /* A line for --explain; printf. */
 void sl_an_reason(sl_an *an, const char *fmt, ...) SL_PRINTF(2, 3);
 

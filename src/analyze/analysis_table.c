@@ -262,37 +262,41 @@ static sl_status check_device(const sl_run *run, int device, sl_error *err) {
                    used ? list : "none");
 }
 
-static int verdict_rank(const sl_finding *finding) {
-    static const int ranks[SL_FINDING_LIMIT] = {
-#define SL_RANK_ROW(name, text, rank, help) [SL_FINDING_##name] = (rank),
-        SL_FINDING_KIND_MAP(SL_RANK_ROW)
-#undef SL_RANK_ROW
-    };
-    return ranks[finding->kind];
-}
-
 static int compare_findings(const void *a, const void *b) {
     const sl_finding *x = a, *y = b;
+    int x_rank = sl_finding_kind_rank(x->kind), y_rank = sl_finding_kind_rank(y->kind);
     if (x->severity != y->severity)
         return x->severity > y->severity ? -1 : 1;
-    if (verdict_rank(x) != verdict_rank(y))
-        return verdict_rank(x) > verdict_rank(y) ? -1 : 1;
+    if (x_rank != y_rank)
+        return x_rank > y_rank ? -1 : 1;
     if (x->bytes.value != y->bytes.value)
         return x->bytes.value > y->bytes.value ? -1 : 1;
     return x->device - y->device;
 }
 
-/* A remark does not change the verdict: it needs at least a warning. */
-static void conclude(sl_report *report) {
+/* The verdict of one input. A remark does not change it: it needs at least a warning. */
+static sl_verdict judge(const sl_report *report, const sl_trace *trace) {
     static const sl_verdict by_rank[] = {SL_VERDICT_HEALTHY, SL_VERDICT_SPIKE,
                                          SL_VERDICT_FRAGMENTATION, SL_VERDICT_LEAK, SL_VERDICT_OOM};
     int worst = 0;
     for (size_t i = 0; i < report->findings.cnt; i++) {
         const sl_finding *finding = &report->findings.at[i];
-        if (finding->severity > SL_SEV_INFO && verdict_rank(finding) > worst)
-            worst = verdict_rank(finding);
+        if (finding->trace == trace && finding->severity > SL_SEV_INFO &&
+            sl_finding_kind_rank(finding->kind) > worst)
+            worst = sl_finding_kind_rank(finding->kind);
     }
-    report->verdict = by_rank[worst];
+    return by_rank[worst];
+}
+
+static void conclude(sl_report *report) {
+    for (size_t i = 0; i < report->inputs.cnt; i++) {
+        sl_report_input *input = &report->inputs.at[i];
+        input->verdict = judge(report, input->trace);
+        if (input->verdict > report->verdict)
+            report->verdict = input->verdict;
+        if (input->oom.present && !report->oom.present)
+            report->oom = input->oom;
+    }
     if (report->findings.cnt)
         qsort(report->findings.at, report->findings.cnt, sizeof *report->findings.at,
               compare_findings);

@@ -251,8 +251,9 @@ static bool fill_oom(sl_an *an, const oom_facts *facts, const cause_row *cause,
                            &oom.holders))
         return false;
     /* Of several devices the latest failure is the one that ended the run. */
-    if (!an->report->oom.present || oom.time_us >= an->report->oom.time_us)
-        an->report->oom = oom;
+    sl_oom_report *latest = &sl_an_input(an)->oom;
+    if (!latest->present || oom.time_us >= latest->time_us)
+        *latest = oom;
     return true;
 }
 
@@ -297,7 +298,7 @@ static bool report_oom(sl_an *an, const oom_facts *facts) {
 static bool report_text_only(sl_an *an) {
     oom_facts facts = {.event = sl_an_end(an), .capacity = sl_an_device(an)->capacity_bytes};
     take_text(an, &facts);
-    if (!facts.has_text || !facts.text.tried_bytes.known || an->report->oom.present)
+    if (!facts.has_text || !facts.text.tried_bytes.known || sl_an_input(an)->oom.present)
         return true;
     if (!sl_replay_totals_at(an->replay, facts.event, &facts.totals))
         return false;
@@ -323,18 +324,18 @@ static bool report_text_only(sl_an *an) {
                           sl_an_bytes(an, facts.request_bytes), sl_oom_cause_name(cause->cause));
     f->explanation = explanation;
     f->advice = cause->advice;
-    an->report->oom = (sl_oom_report){.present = true,
-                                      .device = an->device->device,
-                                      .requested_bytes = facts.request_bytes,
-                                      .allocated_bytes = facts.text.allocated_bytes,
-                                      .reserved_bytes = facts.text.reserved_bytes,
-                                      .device_free_bytes = facts.device_free,
-                                      .limit_bytes = facts.limit,
-                                      .time_us = sl_an_device(an)->last_time_us,
-                                      .cause = cause->cause,
-                                      .explanation = explanation,
-                                      .holders = sl_an_device(an)->top_live,
-                                      .count = 1};
+    sl_an_input(an)->oom = (sl_oom_report){.present = true,
+                                           .device = an->device->device,
+                                           .requested_bytes = facts.request_bytes,
+                                           .allocated_bytes = facts.text.allocated_bytes,
+                                           .reserved_bytes = facts.text.reserved_bytes,
+                                           .device_free_bytes = facts.device_free,
+                                           .limit_bytes = facts.limit,
+                                           .time_us = sl_an_device(an)->last_time_us,
+                                           .cause = cause->cause,
+                                           .explanation = explanation,
+                                           .holders = sl_an_device(an)->top_live,
+                                           .count = 1};
     return true;
 }
 

@@ -15,7 +15,8 @@ static void settings_json(const sl_trace *trace, sl_json_out *json) {
         sl_json_null(json);
 }
 
-static void input_json(const sl_report_input *input, sl_json_out *json) {
+static void input_json(const sl_report *report, const sl_report_input *input, sl_json_out *json) {
+    char words[SL_WORDS_CAP];
     const sl_trace *trace = input->trace;
     sl_json_begin_object(json);
     sl_json_key_cstr(json, "path", trace->path);
@@ -28,6 +29,9 @@ static void input_json(const sl_report_input *input, sl_json_out *json) {
     sl_json_key_bool(json, "has_stacks", trace->has_event_stacks);
     sl_json_key_bool(json, "has_requested_sizes", trace->has_requested_sizes);
     settings_json(trace, json);
+    sl_json_key_cstr(json, "verdict", sl_verdict_name(input->verdict));
+    sl_words_input_verdict(words, report, input);
+    sl_json_key_cstr(json, "verdict_text", words);
     sl_key_notes_json(json, trace);
     sl_json_end_object(json);
 }
@@ -354,7 +358,7 @@ void sl_page_meta_json(sl_page *page, sl_json_out *json) {
     sl_json_key(json, "inputs");
     sl_json_begin_array(json);
     for (size_t i = 0; i < report->inputs.cnt; i++)
-        input_json(&report->inputs.at[i], json);
+        input_json(report, &report->inputs.at[i], json);
     sl_json_end_array(json);
     sl_json_key(json, "lanes");
     sl_json_begin_array(json);

@@ -43,7 +43,8 @@ static double peak_bytes(const timeline *line) {
 
 /* The card, or what the process was allowed to have of it, where that is in sight. */
 static sl_maybe_u64 find_limit(const timeline *line) {
-    const sl_oom_report *oom = &line->plot->report->oom;
+    const sl_oom_report *oom =
+        &line->plot->report->inputs.at[line->input->device->input->number].oom;
     sl_maybe_u64 limit = line->input->replay->device->capacity_bytes;
     if (oom->present && oom->device == line->input->replay->device->device &&
         oom->limit_bytes.known)

@@ -129,10 +129,13 @@ typedef struct sl_oom_report {
     uint64_t count;      /* failures in the trace; the fields describe the last one */
 } sl_oom_report;
 
+/* One input and what was decided about it alone. */
 typedef struct sl_report_input {
     const sl_trace *trace; /* borrowed */
     uint64_t events;
     sl_maybe_u64 dropped_events;
+    sl_verdict verdict;
+    sl_oom_report oom;
 } sl_report_input;
 
 /* How a verdict was reached, for --explain: one line a decision. */
@@ -142,18 +145,20 @@ typedef struct sl_reason {
 
 typedef struct sl_report {
     sl_arena arena;
-    sl_verdict verdict;
+    sl_verdict verdict; /* the most severe of the inputs */
     SL_VEC(sl_report_input) inputs;
     SL_VEC(sl_device_report) devices;
     SL_VEC(sl_finding) findings; /* most severe first */
     SL_VEC(sl_reason) reasons;
-    sl_oom_report oom;
+    sl_oom_report oom; /* of the first input whose verdict it decides */
 } sl_report;
 
 sl_report *sl_report_new(void);
 void sl_report_free(sl_report *report); /* NULL is fine */
 
 const char *sl_finding_kind_name(sl_finding_kind kind);
+/* The rank of the verdict that a kind of finding leads to; 0 = none. */
+int sl_finding_kind_rank(sl_finding_kind kind);
 const char *sl_finding_kind_help(sl_finding_kind kind);
 /* True and *kind set when the name is one of the table's. */
 bool sl_finding_kind_find(const char *name, size_t len, sl_finding_kind *kind);

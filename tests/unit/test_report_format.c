@@ -36,6 +36,7 @@ static void add_finding(fixture *fix) {
     fix->evidence[1] = (sl_evidence){"age", 1e6, "us", (double)NAN, NULL};
     sl_finding leak = {
         .kind = SL_FINDING_LEAK,
+        .trace = fix->trace,
         .severity = SL_SEV_CRITICAL,
         .confidence = 0.98,
         .site = fix->holdings[0].site,
@@ -81,7 +82,8 @@ static int set_up(void **state) {
         .identity_holds = true,
     };
     assert_true(sl_vec_push(&fix->report->devices, device));
-    assert_true(sl_vec_push(&fix->report->inputs, ((sl_report_input){.trace = fix->trace})));
+    assert_true(sl_vec_push(&fix->report->inputs,
+                            ((sl_report_input){.trace = fix->trace, .verdict = SL_VERDICT_LEAK})));
     add_finding(fix);
     *state = fix;
     return 0;

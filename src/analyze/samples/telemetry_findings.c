@@ -256,6 +256,10 @@ static sl_maybe_u64 from_record(int64_t value) {
     return value >= 0 ? sl_known_u64((uint64_t)value) : (sl_maybe_u64){0};
 }
 
+static sl_oom_report *latest_oom(const sl_tm_group *g) {
+    return &g->report->inputs.at[g->report->inputs.cnt - 1].oom;
+}
+
 static bool report_failure(const sl_tm_group *g, failure *f, uint64_t cnt) {
     const sl_tm_record *r = f->record;
     f->cause = find_cause(g, f);
@@ -272,7 +276,7 @@ static bool report_failure(const sl_tm_group *g, failure *f, uint64_t cnt) {
               : text(g, "out of memory on %s, cause: %s", place(g), sl_oom_cause_name(f->cause));
     found.explanation = explanation;
     found.advice = cause_advice(f->cause);
-    g->report->oom = (sl_oom_report){
+    *latest_oom(g) = (sl_oom_report){
         .present = true,
         .device = r->device_id,
         .requested_bytes = tried,
@@ -300,7 +304,7 @@ static bool add_failure(const sl_tm_group *g) {
         f.record = &g->records[g->cnt - 1];
     if (!f.record)
         return true;
-    if (g->report->oom.present && g->report->oom.time_us > f.record->timestamp_ns / 1000)
+    if (latest_oom(g)->present && latest_oom(g)->time_us > f.record->timestamp_ns / 1000)
         return true;
     return report_failure(g, &f, cnt);
 }

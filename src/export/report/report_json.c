@@ -28,7 +28,32 @@ static void key_holdings(sl_json_out *json, const char *key, const sl_holdings *
     sl_json_end_array(json);
 }
 
-static void write_inputs(sl_json_out *json, const sl_report *report) {
+static void write_oom(sl_json_out *json, const sl_oom_report *oom, size_t top) {
+    sl_json_key(json, "oom");
+    if (!oom->present) {
+        sl_json_null(json);
+        return;
+    }
+    sl_json_begin_object(json);
+    sl_json_key_i64(json, "device", oom->device);
+    sl_json_key(json, "requested_bytes");
+    sl_json_maybe_u64(json, (sl_maybe_u64){oom->requested_bytes, oom->requested_bytes > 0});
+    sl_json_key_maybe_u64(json, "allocated_bytes", oom->allocated_bytes);
+    sl_json_key_maybe_u64(json, "reserved_bytes", oom->reserved_bytes);
+    sl_json_key_maybe_u64(json, "device_free_bytes", oom->device_free_bytes);
+    sl_json_key_maybe_u64(json, "limit_bytes", oom->limit_bytes);
+    sl_json_key_i64(json, "time_us", oom->time_us);
+    key_site(json, "site", oom->site);
+    sl_json_key_cstr(json, "cause", sl_oom_cause_name(oom->cause));
+    sl_json_key_cstr(json, "explanation", oom->explanation);
+    key_holdings(json, "holders", &oom->holders, top);
+    sl_json_key_u64(json, "count", oom->count);
+    sl_json_end_object(json);
+}
+
+static void write_inputs(sl_json_out *json, const sl_report *report,
+                         const sl_report_wishes *wishes) {
+    char headline[SL_WORDS_CAP];
     sl_json_key(json, "inputs");
     sl_json_begin_array(json);
     for (size_t i = 0; i < report->inputs.cnt; i++) {
@@ -41,6 +66,11 @@ static void write_inputs(sl_json_out *json, const sl_report *report) {
         sl_json_key_maybe_u64(json, "dropped_events", input->dropped_events);
         sl_json_key(json, "has_clock");
         sl_json_bool(json, input->trace->has_time);
+        sl_json_key_cstr(json, "verdict", sl_verdict_name(input->verdict));
+        sl_words_input_verdict(headline, report, input);
+        sl_json_key_cstr(json, "headline", headline);
+        if (report->inputs.cnt > 1)
+            write_oom(json, &input->oom, wishes->top);
         sl_key_notes_json(json, input->trace);
         sl_json_end_object(json);
     }
@@ -121,32 +151,9 @@ static void write_device(sl_json_out *json, const sl_report *report, const sl_de
     sl_json_end_object(json);
 }
 
-static void write_oom(sl_json_out *json, const sl_oom_report *oom, size_t top) {
-    sl_json_key(json, "oom");
-    if (!oom->present) {
-        sl_json_null(json);
-        return;
-    }
-    sl_json_begin_object(json);
-    sl_json_key_i64(json, "device", oom->device);
-    sl_json_key(json, "requested_bytes");
-    sl_json_maybe_u64(json, (sl_maybe_u64){oom->requested_bytes, oom->requested_bytes > 0});
-    sl_json_key_maybe_u64(json, "allocated_bytes", oom->allocated_bytes);
-    sl_json_key_maybe_u64(json, "reserved_bytes", oom->reserved_bytes);
-    sl_json_key_maybe_u64(json, "device_free_bytes", oom->device_free_bytes);
-    sl_json_key_maybe_u64(json, "limit_bytes", oom->limit_bytes);
-    sl_json_key_i64(json, "time_us", oom->time_us);
-    key_site(json, "site", oom->site);
-    sl_json_key_cstr(json, "cause", sl_oom_cause_name(oom->cause));
-    sl_json_key_cstr(json, "explanation", oom->explanation);
-    key_holdings(json, "holders", &oom->holders, top);
-    sl_json_key_u64(json, "count", oom->count);
-    sl_json_end_object(json);
-}
-
 static void write_finding(sl_json_out *json, const sl_report *report, const sl_finding *finding) {
     sl_json_begin_object(json);
-    key_input(json, report, finding->site.trace);
+    key_input(json, report, finding->trace);
     sl_finding_kind_json(json, finding);
     key_site(json, "site", finding->site);
     sl_finding_figures_json(json, finding, 0);
@@ -198,7 +205,7 @@ sl_status sl_report_write_json(const sl_report *report, const sl_report_wishes *
     sl_json_begin_object(&json);
     sl_json_key_cstr(&json, "schema", SL_REPORT_SCHEMA);
     sl_json_key_cstr(&json, "generator", "stormlog " SL_VERSION_STRING);
-    write_inputs(&json, report);
+    write_inputs(&json, report, wishes);
     sl_json_key_cstr(&json, "verdict", sl_verdict_name(report->verdict));
     sl_json_key_cstr(&json, "headline", headline);
     write_lists(&json, report, wishes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report for a CI server: one test case for each kind of finding that decides a verdict or was
+/* The report for a CI server: one test case for each input and kind of finding that decides a verdict or was
  * asked for, failed when there is such a finding. */
 #include "export/report/report_format.h"
 #include "export/report/report_words.h"
@@ -11,18 +11,19 @@ static uint64_t failing_kinds(const sl_report_wishes *wishes) {
     if (wishes->fail_mask)
         return wishes->fail_mask;
     for (size_t i = 0; i < SL_FINDING_LIMIT; i++)
-        mask |= (uint64_t)(sl_words_kind_rank((sl_finding_kind)i) > 0) << i;
+        mask |= (uint64_t)(sl_finding_kind_rank((sl_finding_kind)i) > 0) << i;
     return mask;
 }
 
-static bool is_failure(const sl_finding *finding, size_t kind) {
-    return finding->kind == kind && finding->severity >= SL_SEV_WARNING;
+static bool is_failure(const sl_finding *finding, const sl_report_input *input, size_t kind) {
+    return finding->kind == kind && finding->trace == input->trace &&
+           finding->severity >= SL_SEV_WARNING;
 }
 
-static size_t count_kind(const sl_report *report, size_t kind) {
+static size_t count_kind(const sl_report *report, const sl_report_input *input, size_t kind) {
     size_t cnt = 0;
     for (size_t i = 0; i < report->findings.cnt; i++)
-        cnt += is_failure(&report->findings.at[i], kind);
+        cnt += is_failure(&report->findings.at[i], input, kind);
     return cnt;
 }
 
@@ -34,12 +35,13 @@ static void put_line(FILE *to, const char *text) {
 }
 
 /* JUnit readers show one failure element a case, so all findings of the kind share it. */
-static void put_failure(FILE *to, const sl_report *report, size_t kind) {
+static void put_failure(FILE *to, const sl_report *report, const sl_report_input *input,
+                        size_t kind) {
     char text[SL_WORDS_CAP];
     bool is_open = false;
     for (size_t i = 0; i < report->findings.cnt; i++) {
         const sl_finding *finding = &report->findings.at[i];
-        if (!is_failure(finding, kind))
+        if (!is_failure(finding, input, kind))
             continue;
         if (!is_open) {
             fputs("    <failure", to);
@@ -61,18 +63,17 @@ static void put_failure(FILE *to, const sl_report *report, size_t kind) {
     fputs("</failure>\n", to);
 }
 
-static void put_case(FILE *to, const sl_report *report, size_t kind) {
+static void put_case(FILE *to, const sl_report *report, const sl_report_input *input, size_t kind) {
     const char *name = sl_finding_kind_name((sl_finding_kind)kind);
-    const char *input = report->inputs.cnt ? report->inputs.at[0].trace->path : "stormlog";
     fputs("  <testcase", to);
-    sl_xml_attribute(to, "classname", input);
+    sl_xml_attribute(to, "classname", input->trace->path);
     sl_xml_attribute(to, "name", name);
-    if (count_kind(report, kind) == 0) {
+    if (count_kind(report, input, kind) == 0) {
         fputs("/>\n", to);
         return;
     }
     fputs(">\n", to);
-    put_failure(to, report, kind);
+    put_failure(to, report, input, kind);
     fputs("  </testcase>\n", to);
 }
 
@@ -80,17 +81,19 @@ sl_status sl_report_write_junit(const sl_report *report, const sl_report_wishes 
                                 sl_error *err) {
     uint64_t mask = failing_kinds(wishes);
     size_t tests = 0, failures = 0;
-    for (size_t kind = 0; kind < SL_FINDING_LIMIT; kind++) {
-        tests += mask >> kind & 1;
-        failures += (mask >> kind & 1) && count_kind(report, kind);
-    }
+    for (size_t i = 0; i < report->inputs.cnt; i++)
+        for (size_t kind = 0; kind < SL_FINDING_LIMIT; kind++) {
+            tests += mask >> kind & 1;
+            failures += (mask >> kind & 1) && count_kind(report, &report->inputs.at[i], kind);
+        }
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", to);
     fprintf(to,
             "<testsuite name=\"stormlog analyze\" tests=\"%zu\" failures=\"%zu\" errors=\"0\">\n",
             tests, failures);
-    for (size_t kind = 0; kind < SL_FINDING_LIMIT; kind++)
-        if (mask >> kind & 1)
-            put_case(to, report, kind);
+    for (size_t i = 0; i < report->inputs.cnt; i++)
+        for (size_t kind = 0; kind < SL_FINDING_LIMIT; kind++)
+            if (mask >> kind & 1)
+                put_case(to, report, &report->inputs.at[i], kind);
     fputs("</testsuite>\n", to);
     return ferror(to) ? sl_fail_errno(err, SL_E_WRITE, "cannot write the report") : SL_OK;
 }

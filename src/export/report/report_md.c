@@ -38,11 +38,21 @@ static void put_paragraph(FILE *to, const char *lead, const char *text) {
     putc('\n', to);
 }
 
-static void put_finding(FILE *to, const sl_finding *finding, bool explains) {
+static void put_input_row(FILE *to, const sl_report *report, const sl_trace *trace) {
+    if (report->inputs.cnt < 2 || !trace)
+        return;
+    fputs("| input | ", to);
+    sl_md_code(to, trace->path);
+    fputs(" |\n", to);
+}
+
+static void put_finding(FILE *to, const sl_report *report, const sl_finding *finding,
+                        bool explains) {
     char text[SL_WORDS_CAP];
     fprintf(to, "\n### %s: ", sl_finding_kind_name(finding->kind));
     sl_md_text(to, finding->title);
     fputs("\n\n| | |\n| --- | --- |\n", to);
+    put_input_row(to, report, finding->trace);
     put_site_row(to, "where", finding->site);
     sl_words_amount(text, finding);
     put_row(to, "amount", text);
@@ -79,11 +89,13 @@ static void put_tags(FILE *to, const char *name, const sl_split *by_tag) {
         put_row(to, name, text);
 }
 
-static void put_device(FILE *to, const sl_device_report *device, size_t top) {
+static void put_device(FILE *to, const sl_report *report, const sl_device_report *device,
+                       size_t top) {
     char human[SL_WORDS_CAP], number[SL_HUMAN_CAP];
     sl_words_device(human, device->device);
     fprintf(to, "\n### Memory of %s\n\n| | |\n| --- | --- |\n",
             device->device == SL_DEVICE_HOST ? "the host" : human);
+    put_input_row(to, report, device->trace);
     put_row(to, "live at the end", sl_human_bytes(number, device->live_requested_bytes));
     if (device->has_history)
         put_row(to, "peak", sl_human_bytes(number, device->peak_requested_bytes));
@@ -102,11 +114,13 @@ static void put_device(FILE *to, const sl_device_report *device, size_t top) {
     put_holdings(to, "Held at the peak:", &device->top_peak, top);
 }
 
-static void put_oom(FILE *to, const sl_oom_report *oom, size_t top) {
+static void put_oom(FILE *to, const sl_report *report, const sl_report_input *input, size_t top) {
+    const sl_oom_report *oom = &input->oom;
     char human[SL_WORDS_CAP], number[SL_HUMAN_CAP];
     if (!oom->present)
         return;
     fputs("\n### The failed request\n\n| | |\n| --- | --- |\n", to);
+    put_input_row(to, report, input->trace);
     put_row(to, "asked for",
             oom->requested_bytes ? sl_human_bytes(number, oom->requested_bytes) : "not known");
     put_site_row(to, "where", oom->site);
@@ -137,6 +151,19 @@ static void put_notes(FILE *to, const sl_report *report, bool explains) {
     }
 }
 
+/* One verdict for each of several inputs. */
+static void put_verdicts(FILE *to, const sl_report *report) {
+    char text[SL_WORDS_CAP];
+    for (size_t i = 0; report->inputs.cnt > 1 && i < report->inputs.cnt; i++) {
+        fputs(i ? "- " : "\n- ", to);
+        sl_md_code(to, report->inputs.at[i].trace->path);
+        fputs(": ", to);
+        sl_words_input_verdict(text, report, &report->inputs.at[i]);
+        sl_md_text(to, text);
+        putc('\n', to);
+    }
+}
+
 sl_status sl_report_write_markdown(const sl_report *report, const sl_report_wishes *wishes,
                                    FILE *to, sl_error *err) {
     char text[SL_WORDS_CAP], events[SL_HUMAN_CAP];
@@ -151,11 +178,13 @@ sl_status sl_report_write_markdown(const sl_report *report, const sl_report_wish
         fprintf(to, " | %s | %s |\n", sl_words_source(input->trace->source),
                 sl_human_count(events, input->events));
     }
-    put_oom(to, &report->oom, wishes->top);
+    put_verdicts(to, report);
+    for (size_t i = 0; i < report->inputs.cnt; i++)
+        put_oom(to, report, &report->inputs.at[i], wishes->top);
     for (size_t i = 0; i < report->findings.cnt; i++)
-        put_finding(to, &report->findings.at[i], wishes->explains);
+        put_finding(to, report, &report->findings.at[i], wishes->explains);
     for (size_t i = 0; i < report->devices.cnt; i++)
-        put_device(to, &report->devices.at[i], wishes->top);
+        put_device(to, report, &report->devices.at[i], wishes->top);
     put_notes(to, report, wishes->explains);
     return ferror(to) ? sl_fail_errno(err, SL_E_WRITE, "cannot write the report") : SL_OK;
 }

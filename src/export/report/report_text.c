@@ -80,7 +80,30 @@ static void put_inputs(const text_pen *pen) {
         }
         strncat(line, ")", sizeof line - strlen(line) - 1);
         put_labelled(pen, i ? "" : "input", line, SL_STYLE_DIM);
+        if (pen->report->inputs.cnt == 1)
+            continue;
+        sl_words_input_verdict(line, pen->report, input);
+        put_labelled(pen, "", line, verdict_styles[input->verdict]);
     }
+}
+
+/* Where several inputs were given, each finding says whose it is. */
+static void put_finding_input(const text_pen *pen, const sl_finding *finding) {
+    char path[SL_WORDS_CAP];
+    if (pen->report->inputs.cnt < 2 || !finding->trace)
+        return;
+    sl_term_fit_path(path, sizeof path, finding->trace->path, TEXT_COLUMNS);
+    put_labelled(pen, "input", path, SL_STYLE_PLAIN);
+}
+
+static const sl_oom_report *oom_of(const text_pen *pen, const sl_finding *finding) {
+    for (size_t i = 0; finding->kind == SL_FINDING_OOM && i < pen->report->inputs.cnt; i++) {
+        const sl_report_input *input = &pen->report->inputs.at[i];
+        if (input->trace == finding->trace && input->oom.present &&
+            input->oom.device == finding->device)
+            return &input->oom;
+    }
+    return NULL;
 }
 
 static void put_frame(const text_pen *pen, const char *label, const sl_site *site, size_t i) {
@@ -237,12 +260,12 @@ static void put_numbers(const text_pen *pen, const sl_finding *finding) {
 
 static void put_finding(const text_pen *pen, size_t i) {
     const sl_finding *finding = &pen->report->findings.at[i];
-    const sl_oom_report *oom = &pen->report->oom;
-    bool is_the_oom = finding->kind == SL_FINDING_OOM && oom->present;
+    const sl_oom_report *oom = oom_of(pen, finding);
     char text[SL_WORDS_CAP];
     put_title(pen, finding, i + 1);
+    put_finding_input(pen, finding);
     put_site(pen, &finding->site);
-    if (is_the_oom)
+    if (oom)
         put_request(pen, oom);
     else
         put_numbers(pen, finding);
@@ -252,7 +275,7 @@ static void put_finding(const text_pen *pen, size_t i) {
     put_labelled(pen, "do", finding->advice, SL_STYLE_BOLD);
     if (pen->wishes->explains)
         put_evidence(pen, finding);
-    if (is_the_oom)
+    if (oom)
         put_holdings(pen, "Who held it at that moment", &oom->holders, pen->wishes->top);
 }
 

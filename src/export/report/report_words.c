@@ -196,42 +196,44 @@ void sl_words_evidence(char buf[SL_WORDS_CAP], const sl_evidence *evidence) {
     sl_words_append(buf, " (%s %s)", evidence->relation, threshold);
 }
 
-int sl_words_kind_rank(sl_finding_kind kind) {
-    static const int ranks[] = {
-#define KIND_RANK(name, text, rank, help) [SL_FINDING_##name] = (rank),
-        SL_FINDING_KIND_MAP(KIND_RANK)
-#undef KIND_RANK
-    };
-    return ranks[kind];
-}
-
-const sl_finding *sl_words_main_finding(const sl_report *report) {
-    for (size_t i = 0; i < report->findings.cnt; i++)
-        if (report->verdict != SL_VERDICT_HEALTHY &&
-            sl_words_kind_rank(report->findings.at[i].kind) == (int)report->verdict)
-            return &report->findings.at[i];
+const sl_finding *sl_words_main_finding(const sl_report *report, const sl_report_input *input) {
+    for (size_t i = 0; i < report->findings.cnt; i++) {
+        const sl_finding *finding = &report->findings.at[i];
+        if (input->verdict != SL_VERDICT_HEALTHY && finding->trace == input->trace &&
+            sl_finding_kind_rank(finding->kind) == (int)input->verdict)
+            return finding;
+    }
     return NULL;
 }
 
-static const sl_device_report *find_largest(const sl_report *report) {
+static const sl_device_report *find_largest(const sl_report *report, const sl_trace *trace) {
     const sl_device_report *largest = NULL;
-    for (size_t i = 0; i < report->devices.cnt; i++)
-        if (!largest || report->devices.at[i].peak_requested_bytes > largest->peak_requested_bytes)
-            largest = &report->devices.at[i];
+    for (size_t i = 0; i < report->devices.cnt; i++) {
+        const sl_device_report *device = &report->devices.at[i];
+        if (device->trace == trace &&
+            (!largest || device->peak_requested_bytes > largest->peak_requested_bytes))
+            largest = device;
+    }
     return largest;
 }
 
-static bool has_finding(const sl_report *report, sl_finding_kind kind) {
-    for (size_t i = 0; i < report->findings.cnt; i++)
-        if (report->findings.at[i].kind == kind)
-            return true;
-    return false;
+/* The most severe finding of a kind in an input, on one device or on any (NULL). */
+static const sl_finding *find_kind(const sl_report *report, const sl_trace *trace,
+                                   sl_finding_kind kind, const int *device) {
+    for (size_t i = 0; i < report->findings.cnt; i++) {
+        const sl_finding *finding = &report->findings.at[i];
+        if (finding->kind == kind && finding->trace == trace &&
+            (!device || finding->device == *device))
+            return finding;
+    }
+    return NULL;
 }
 
 /* No more is claimed than was recorded. */
-static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report) {
+static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report,
+                        const sl_report_input *input) {
     char human[SL_HUMAN_CAP];
-    const sl_device_report *largest = find_largest(report);
+    const sl_device_report *largest = find_largest(report, input->trace);
     buf[0] = '\0';
     if (!largest) {
         sl_words_append(buf, "Nothing recorded: the input holds no device");
@@ -249,7 +251,7 @@ static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report) {
                         sl_human_bytes(human, largest->live_requested_bytes));
         return;
     }
-    bool is_partial = has_finding(report, SL_FINDING_HISTORY);
+    bool is_partial = find_kind(report, input->trace, SL_FINDING_HISTORY, NULL) != NULL;
     sl_words_append(buf, "Healthy%s: nothing leaks, no request failed; the peak was %s",
                     is_partial ? " as far as it was recorded" : "",
                     sl_human_bytes(human, largest->peak_requested_bytes));
@@ -286,18 +288,9 @@ static const char *const cause_phrases[] = {
     [SL_CAUSE_CAPACITY] = "because the program needs more than the device has",
 };
 
-/* The line behind a failure, where the findings name one. */
-static const sl_finding *find_leak(const sl_report *report, int device) {
-    for (size_t i = 0; i < report->findings.cnt; i++)
-        if (report->findings.at[i].kind == SL_FINDING_LEAK &&
-            report->findings.at[i].device == device)
-            return &report->findings.at[i];
-    return NULL;
-}
-
-static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
+static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report, const sl_report_input *input) {
     char place[SL_WORDS_CAP], human[SL_HUMAN_CAP];
-    const sl_oom_report *oom = &report->oom;
+    const sl_oom_report *oom = &input->oom;
     snprintf(buf, SL_WORDS_CAP, "Out of memory");
     if (!oom->present)
         return;
@@ -311,7 +304,7 @@ static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
         sl_words_append(buf, " at %s", place);
     }
     sl_words_append(buf, ", %s", cause_phrases[oom->cause]);
-    const sl_finding *leak = find_leak(report, oom->device);
+    const sl_finding *leak = find_kind(report, input->trace, SL_FINDING_LEAK, &oom->device);
     if (oom->cause != SL_CAUSE_LEAK || !leak || !is_place_known(leak->site))
         return;
     sl_words_site(place, leak->site, 48);
@@ -319,8 +312,8 @@ static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report) {
 }
 
 /* "Spike in step 37: …", or "Fragmentation: …" where the title does not begin with the word. */
-static void say_other(char buf[SL_WORDS_CAP], const sl_report *report, const sl_finding *finding) {
-    const char *verdict = sl_verdict_name(report->verdict);
+static void say_other(char buf[SL_WORDS_CAP], sl_verdict kind, const sl_finding *finding) {
+    const char *verdict = sl_verdict_name(kind);
     bool is_named = finding && strncmp(finding->title, verdict, strlen(verdict)) == 0;
     buf[0] = '\0';
     if (!is_named)
@@ -330,14 +323,48 @@ static void say_other(char buf[SL_WORDS_CAP], const sl_report *report, const sl_
     buf[0] = (char)toupper((unsigned char)buf[0]);
 }
 
-void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report) {
-    const sl_finding *finding = sl_words_main_finding(report);
-    if (report->verdict == SL_VERDICT_HEALTHY)
-        say_healthy(buf, report);
-    else if (report->verdict == SL_VERDICT_OOM)
-        say_oom(buf, report);
-    else if (report->verdict == SL_VERDICT_LEAK && finding)
+void sl_words_input_verdict(char buf[SL_WORDS_CAP], const sl_report *report,
+                            const sl_report_input *input) {
+    const sl_finding *finding = sl_words_main_finding(report, input);
+    if (input->verdict == SL_VERDICT_HEALTHY)
+        say_healthy(buf, report, input);
+    else if (input->verdict == SL_VERDICT_OOM)
+        say_oom(buf, report, input);
+    else if (input->verdict == SL_VERDICT_LEAK && finding)
         say_leak(buf, finding);
     else
-        say_other(buf, report, finding);
+        say_other(buf, input->verdict, finding);
+}
+
+/* "3 inputs: 1 out of memory, 1 with a leak, 1 healthy". */
+static void say_many(char buf[SL_WORDS_CAP], const sl_report *report) {
+    static const char *const phrases[] = {
+        [SL_VERDICT_HEALTHY] = "healthy",
+        [SL_VERDICT_SPIKE] = "with a spike",
+        [SL_VERDICT_FRAGMENTATION] = "with fragmentation",
+        [SL_VERDICT_LEAK] = "with a leak",
+        [SL_VERDICT_OOM] = "out of memory",
+    };
+    char part[64];
+    size_t counts[SL_COUNT_OF(phrases)] = {0};
+    for (size_t i = 0; i < report->inputs.cnt; i++)
+        counts[report->inputs.at[i].verdict]++;
+    snprintf(buf, SL_WORDS_CAP, "%zu inputs: ", report->inputs.cnt);
+    bool is_first = true;
+    for (size_t i = SL_COUNT_OF(phrases); i-- > 0;) {
+        if (counts[i] == 0)
+            continue;
+        snprintf(part, sizeof part, "%zu %s", counts[i], phrases[i]);
+        sl_words_append(buf, "%s%s", is_first ? "" : ", ", part);
+        is_first = false;
+    }
+}
+
+void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report) {
+    if (report->inputs.cnt == 1)
+        sl_words_input_verdict(buf, report, &report->inputs.at[0]);
+    else if (report->inputs.cnt == 0)
+        snprintf(buf, SL_WORDS_CAP, "Nothing recorded: there is no input");
+    else
+        say_many(buf, report);
 }

@@ -34,7 +34,11 @@ void sl_words_place(char buf[SL_WORDS_CAP], sl_site site, sl_words_scope scope, 
 /* "device 0", "host memory". */
 void sl_words_device(char buf[SL_WORDS_CAP], int device);
 
-/* The verdict as one plain sentence without a full stop: what, where, how much. */
+/* The verdict of an input as one plain sentence without a full stop: what, where, how much. */
+void sl_words_input_verdict(char buf[SL_WORDS_CAP], const sl_report *report,
+                            const sl_report_input *input);
+
+/* The same for the whole report; of several inputs how many are what. */
 void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report);
 
 /* "17.8 GiB in 2,160 blocks, 93% of the growth"; "" when nothing of it is known. */
@@ -55,10 +59,7 @@ void sl_words_bytes(char buf[SL_WORDS_CAP], sl_maybe_u64 bytes);
 /* "growth_share 0.97 >= 0.5"; sizes and durations in human units. */
 void sl_words_evidence(char buf[SL_WORDS_CAP], const sl_evidence *evidence);
 
-/* The rank of the verdict that a kind of finding leads to; 0 = none. */
-int sl_words_kind_rank(sl_finding_kind kind);
-
-/* The finding that carries the verdict; NULL for a healthy report. */
-const sl_finding *sl_words_main_finding(const sl_report *report);
+/* The finding that carries the verdict of an input; NULL for a healthy one. */
+const sl_finding *sl_words_main_finding(const sl_report *report, const sl_report_input *input);
 
 #endif
