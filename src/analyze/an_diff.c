@@ -84,16 +84,6 @@ static sl_diff_row *row_for(diff_build *build, sl_site site) {
 
 /* ---- one side ---- */
 
-static uint32_t resolve(const sl_replay *replay, const sl_instant *instant) {
-    switch (instant->kind) {
-    case SL_AT_PEAK: return replay->peak_requested.event;
-    case SL_AT_TIME:
-        return sl_replay_event_at(replay, sl_replay_absolute_time(replay, instant->time_us));
-    case SL_AT_END: break;
-    }
-    return sl_replay_end(replay);
-}
-
 static bool add_holding(diff_build *build, const sl_holding *holding, bool is_after) {
     sl_diff_row *row = row_for(build, holding->site);
     if (!row)
@@ -134,13 +124,13 @@ static sl_status add_side(diff_build *build, const sl_instant *instant, bool is_
                           sl_error *err) {
     sl_diff_side *side = is_after ? &build->diff->after : &build->diff->before;
     const sl_run_device *device = instant->device;
-    const sl_replay *replay;
     const sl_sites *stacks;
+    sl_state state;
     side->trace = device->input->trace;
     side->device = device->events->device;
-    SL_TRY(sl_run_replay(device, &replay, err));
+    SL_TRY(sl_run_state_at(device, instant->moment, &state, err));
     SL_TRY(sl_run_sites(device->input, SL_GROUP_STACK, build->options->filter, &stacks, err));
-    return fill_side(build, stacks, replay, resolve(replay, instant), is_after)
+    return fill_side(build, stacks, state.replay, state.event, is_after)
                ? SL_OK
                : sl_fail(err, SL_E_NOMEM, "out of memory while comparing");
 }
@@ -192,9 +182,25 @@ static void finish(sl_diff *diff, size_t top) {
         diff->rows.cnt = top;
 }
 
+/* A filter that matches nothing on either side would look like no difference. */
+static sl_status check_filter(const sl_instant *before, const sl_instant *after,
+                              const sl_diff_options *options, sl_error *err) {
+    const sl_run *runs[] = {before->device->input->run, after->device->input->run};
+    sl_status status = SL_OK;
+    if (!options->filter)
+        return SL_OK;
+    for (size_t i = 0; i < SL_COUNT_OF(runs); i++) {
+        status = sl_run_check_filter(runs[i], options->group_by, options->filter, err);
+        if (status == SL_OK)
+            return SL_OK;
+    }
+    return status;
+}
+
 sl_status sl_diff_new(const sl_instant *before, const sl_instant *after,
                       const sl_diff_options *options, sl_diff **out, sl_error *err) {
     static const sl_diff_options defaults = {0};
+    SL_TRY(check_filter(before, after, options ? options : &defaults, err));
     sl_diff *diff = calloc(1, sizeof *diff);
     if (!diff)
         return sl_fail(err, SL_E_NOMEM, "out of memory");

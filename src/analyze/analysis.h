@@ -7,7 +7,7 @@
 #include "report/check.h"
 #include "report/diff.h"
 #include "report/report.h"
-#include "run/run.h"
+#include "run/moment.h"
 
 /* Zero-initialised is the default of everything. */
 typedef struct sl_analysis_options {
@@ -68,12 +68,9 @@ bool sl_oom_text_parse(const char *text, size_t len, sl_oom_text *out);
 
 /* ---- two instants compared ---- */
 
-typedef enum sl_instant_kind { SL_AT_END = 0, SL_AT_PEAK, SL_AT_TIME } sl_instant_kind;
-
 typedef struct sl_instant {
     const sl_run_device *device;
-    sl_instant_kind kind;
-    int64_t time_us; /* SL_AT_TIME; relative as in sl_analysis_options */
+    sl_moment moment;
 } sl_instant;
 
 typedef struct sl_diff_options {

@@ -306,8 +306,13 @@ sl_status sl_analyze(const sl_run *run, const sl_analysis_options *options, sl_r
                      sl_error *err) {
     static const sl_analysis_options defaults = {0};
     options = options ? options : &defaults;
+    const sl_window window = {options->has_since, options->has_until, options->since_us,
+                              options->until_us};
     if (options->has_device)
         SL_TRY(check_device(run, options->device, err));
+    SL_TRY(sl_run_check_window(run, &window, err));
+    if (options->filter)
+        SL_TRY(sl_run_check_filter(run, options->group_by, options->filter, err));
     sl_report *report = sl_report_new();
     if (!report)
         return sl_fail(err, SL_E_NOMEM, "out of memory");

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/nearest.h"
 #include "run/work_end.h"
 #include "telemetry/telemetry.h"
 
 struct sl_device_facts {
     sl_replay *replay;
+    sl_replay *to_exit; /* NULL where nothing was torn down, too */
     sl_ledger *ledger;
     sl_steps *steps;
 };
@@ -30,8 +32,9 @@ static sl_status no_memory(const sl_run_input *input, sl_error *err) {
 
 /* ---- making and freeing ---- */
 
-static bool init_input(sl_run_input *input, const sl_trace *trace, size_t number) {
-    *input = (sl_run_input){.trace = trace, .number = number};
+static bool init_input(const sl_run *run, size_t number, const sl_trace *trace) {
+    sl_run_input *input = &run->inputs[number];
+    *input = (sl_run_input){.run = run, .trace = trace, .number = number};
     input->facts = calloc(1, sizeof *input->facts);
     input->devices = calloc(trace->devices.cnt + 1, sizeof *input->devices);
     if (!input->facts || !input->devices)
@@ -52,6 +55,7 @@ static void fini_device(sl_run_device *device) {
     free(device->facts->steps);
     sl_ledger_free(device->facts->ledger);
     sl_replay_free(device->facts->replay);
+    sl_replay_free(device->facts->to_exit);
     free(device->facts);
 }
 
@@ -77,7 +81,7 @@ sl_status sl_run_new(const sl_trace *const *traces, size_t cnt, sl_run **out, sl
     bool ok = run && (run->inputs = calloc(cnt + 1, sizeof *run->inputs)) != NULL;
     for (size_t i = 0; ok && i < cnt; i++) {
         run->input_cnt++;
-        ok = init_input(&run->inputs[i], traces[i], i);
+        ok = init_input(run, i, traces[i]);
     }
     if (!ok) {
         sl_run_free(run);
@@ -118,6 +122,17 @@ sl_status sl_run_replay(const sl_run_device *device, const sl_replay **out, sl_e
     if (!device->facts->replay)
         SL_TRY(sl_replay_new(device->input->trace, device->events, &device->facts->replay, err));
     *out = device->facts->replay;
+    return SL_OK;
+}
+
+sl_status sl_run_replay_to_exit(const sl_run_device *device, const sl_replay **out, sl_error *err) {
+    SL_TRY(sl_run_replay(device, out, err));
+    if ((*out)->event_cnt == device->events->events.cnt)
+        return SL_OK;
+    if (!device->facts->to_exit)
+        SL_TRY(sl_replay_new_to_exit(device->input->trace, device->events, &device->facts->to_exit,
+                                     err));
+    *out = device->facts->to_exit;
     return SL_OK;
 }
 
@@ -183,6 +198,56 @@ sl_status sl_run_sites(const sl_run_input *input, sl_group_by group_by, const ch
         SL_TRY(add_grouping(input, group_by, filter, err));
     *out = &input->facts->groupings.at[i]->sites;
     return SL_OK;
+}
+
+/* ---- filters ---- */
+
+/* Offers the words of a site that a user may have meant: the file's name, the function. */
+static void offer_words(sl_nearest *nearest, sl_site site) {
+    sl_frame frame;
+    if (!sl_site_frame(site, &frame))
+        return;
+    sl_str file = sl_strtab_get(&site.trace->strings, frame.file);
+    sl_str function = sl_strtab_get(&site.trace->strings, frame.function);
+    const char *slash = file.len ? memrchr(file.ptr, '/', file.len) : NULL;
+    size_t skip = slash ? (size_t)(slash + 1 - file.ptr) : 0;
+    sl_str name = {file.ptr + skip, file.len - skip};
+    sl_str stem = name;
+    for (size_t i = 1; i < name.len; i++)
+        if (name.ptr[i] == '.')
+            stem.len = i;
+    sl_nearest_offer(nearest, name);
+    sl_nearest_offer(nearest, stem);
+    sl_nearest_offer(nearest, function);
+}
+
+sl_status sl_run_check_filter(const sl_run *run, sl_group_by group_by, const char *filter,
+                              sl_error *err) {
+    sl_nearest nearest = {.word = filter};
+    char example[SL_FILTER_TEXT_CAP] = "";
+    for (size_t i = 0; i < run->input_cnt; i++) {
+        const sl_sites *sites;
+        SL_TRY(sl_run_sites(&run->inputs[i], group_by, filter, &sites, err));
+        if (sl_sites_has_shown(sites))
+            return SL_OK;
+        for (size_t s = 0; s < sites->sites.cnt; s++) {
+            if (sites->sites.at[s].stack_cnt == 0)
+                continue;
+            offer_words(&nearest, sites->sites.at[s].site);
+            if (!example[0] && sites->sites.at[s].site.origin == SL_ORIGIN_LINE)
+                sl_site_filter_text(sites->sites.at[s].site, example);
+        }
+    }
+    if (nearest.best[0])
+        return sl_fail(err, SL_E_USAGE,
+                       "filter '%s' matches no line of code here; did you mean '%s'?", filter,
+                       nearest.best);
+    if (example[0])
+        return sl_fail(err, SL_E_USAGE,
+                       "filter '%s' matches no line of code here; they look like '%.100s'", filter,
+                       example);
+    return sl_fail(err, SL_E_USAGE,
+                   "filter '%s' has nothing to match: the input knows no line of code", filter);
 }
 
 /* ---- time ---- */

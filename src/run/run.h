@@ -26,9 +26,10 @@ typedef struct sl_run_device {
 
 /* One trace: a process of the run, a snapshot, a file of samples. */
 struct sl_run_input {
-    const sl_trace *trace;  /* borrowed */
-    size_t number;          /* position in the run */
-    sl_run_device *devices; /* owned; in the trace's order */
+    const struct sl_run *run; /* the run it is part of */
+    const sl_trace *trace;    /* borrowed */
+    size_t number;            /* position in the run */
+    sl_run_device *devices;   /* owned; in the trace's order */
     size_t device_cnt;
     struct sl_input_facts *facts; /* owned */
 };
@@ -50,6 +51,8 @@ const sl_run_device *sl_run_find_device(const sl_run_input *input, int device);
 
 /* The facts. Each is computed at the first call; SL_E_NOMEM, and for the replay SL_E_LIMIT. */
 sl_status sl_run_replay(const sl_run_device *device, const sl_replay **out, sl_error *err);
+/* With the teardown of the process (P5 in run/blocks/replay.h); the same where there is none. */
+sl_status sl_run_replay_to_exit(const sl_run_device *device, const sl_replay **out, sl_error *err);
 /* Without readings of the card its moment_cnt is 0. */
 sl_status sl_run_ledger(const sl_run_device *device, const sl_ledger **out, sl_error *err);
 /* Of the whole work, up to its end. */
@@ -57,6 +60,10 @@ sl_status sl_run_steps(const sl_run_device *device, const sl_steps **out, sl_err
 /* One grouping for each pair of arguments. SL_E_USAGE when the filter is not a regular expression. */
 sl_status sl_run_sites(const sl_run_input *input, sl_group_by group_by, const char *filter,
                        const sl_sites **out, sl_error *err);
+
+/* SL_E_USAGE when the filter lets no site of any input through; the text names the nearest ones. */
+sl_status sl_run_check_filter(const sl_run *run, sl_group_by group_by, const char *filter,
+                              sl_error *err);
 
 /* By the user's line, unfiltered: what everything uses that was not asked for something else. */
 static inline sl_status sl_run_lines(const sl_run_input *input, const sl_sites **out,

@@ -97,7 +97,7 @@ static void write_check(const sl_report *report, const char *form) {
 
 static void write_exports(const sl_run_input *input) {
     for (size_t i = 0; i < sl_exporter_cnt; i++) {
-        sl_export_options options = {.at = SL_EXPORT_AT_PEAK};
+        sl_export_options options = {.at = {SL_AT_PEAK, 0}};
         if (!sl_exporters[i].write)
             continue;
         sink out;
@@ -142,8 +142,8 @@ static void write_plots(const sl_report *report, const sl_run_input *input) {
 
 static void write_diff(const sl_run_device *device) {
     static const char *const forms[] = {"txt", "json", "md"};
-    sl_instant before = {.device = device, .kind = SL_AT_PEAK};
-    sl_instant after = {.device = device, .kind = SL_AT_END};
+    sl_instant before = {.device = device, .moment = {SL_AT_PEAK, 0}};
+    sl_instant after = {.device = device, .moment = {SL_AT_EXIT, 0}};
     sl_diff *diff = NULL;
     if (sl_diff_new(&before, &after, NULL, &diff, NULL) < 0)
         return;

@@ -29,7 +29,7 @@ def need_tools():
 
 
 def run(*command, **options):
-    result = tap.run([str(part) for part in command], env=CLEAN, timeout=280, **options)
+    result = tap.run([str(part) for part in command], env=CLEAN, timeout=1500, **options)
     if result.returncode:
         raise AssertionError(f"{' '.join(map(str, command))}\n{result.stdout[-3000:]}\n{result.stderr[-3000:]}")
     return result.stdout

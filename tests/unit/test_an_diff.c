@@ -19,10 +19,10 @@ static sl_diff *diff_of(const sl_instant *before, const sl_instant *after,
 static sl_run *runs[4];
 static size_t run_cnt;
 
-static sl_instant at(const sl_trace *trace, sl_instant_kind kind, int64_t time_us) {
+static sl_instant at(const sl_trace *trace, sl_moment_kind kind, int64_t time_us) {
     assert_true(run_cnt < SL_COUNT_OF(runs));
     assert_int_equal(sl_run_new(&trace, 1, &runs[run_cnt], NULL), SL_OK);
-    return (sl_instant){&runs[run_cnt++]->inputs[0].devices[0], kind, time_us};
+    return (sl_instant){&runs[run_cnt++]->inputs[0].devices[0], {kind, time_us}};
 }
 
 static void forget(sl_trace *trace) {

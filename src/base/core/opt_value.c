@@ -125,7 +125,23 @@ static const struct {
     {"start", SL_ANCHOR_START},
     {"end", SL_ANCHOR_END},
     {"peak", SL_ANCHOR_PEAK},
+    {"exit", SL_ANCHOR_EXIT},
 };
+
+/* "step:12" */
+static bool parse_step(const char *text, sl_opt_time *time) {
+    static const char prefix[] = "step:";
+    char *end;
+    if (strncmp(text, prefix, sizeof prefix - 1) != 0)
+        return false;
+    const char *digits = text + sizeof prefix - 1;
+    errno = 0;
+    long long number = strtoll(digits, &end, 10);
+    if (*digits < '0' || *digits > '9' || *end != '\0' || errno != 0)
+        return false;
+    *time = (sl_opt_time){SL_ANCHOR_STEP, number};
+    return true;
+}
 
 sl_status sl_opt_parse_time(const char *text, sl_opt_time *time, sl_error *err) {
     for (size_t i = 0; i < SL_COUNT_OF(time_words); i++) {
@@ -134,6 +150,8 @@ sl_status sl_opt_parse_time(const char *text, sl_opt_time *time, sl_error *err) 
             return SL_OK;
         }
     }
+    if (parse_step(text, time))
+        return SL_OK;
     char *end;
     errno = 0;
     long long clock_us = strtoll(text, &end, 10);
@@ -146,7 +164,7 @@ sl_status sl_opt_parse_time(const char *text, sl_opt_time *time, sl_error *err) 
     if (sl_opt_parse_duration(text + (is_from_end || *text == '+'), &us, err) < 0)
         return sl_fail(err, SL_E_USAGE,
                        "'%s' is not a moment; write 90s (after the start), -10s (before the end), "
-                       "start, peak, end, or microseconds of the input's clock",
+                       "start, peak, end, exit, step:12, or microseconds of the input's clock",
                        text);
     *time = (sl_opt_time){is_from_end ? SL_ANCHOR_END : SL_ANCHOR_START, is_from_end ? -us : us};
     return SL_OK;

@@ -39,18 +39,20 @@ typedef struct sl_opt {
     const char *help;    /* one sentence, lower case, no full stop */
 } sl_opt;
 
-/* A moment of a recording: "start", "end", "peak"; "90s" after the start; "-10s" before the end;
- * a bare number is in microseconds of the recording's own clock, as the JSON report prints them. */
+/* A moment of a recording: "start", "end" (of the work), "exit" (the last event), "peak", "step:12" (its end);
+ * "90s" after the start; "-10s" before the end; a bare number is in microseconds of the recording's own clock, as the JSON report prints them. */
 typedef enum sl_opt_anchor {
     SL_ANCHOR_CLOCK,
     SL_ANCHOR_START,
     SL_ANCHOR_END,
     SL_ANCHOR_PEAK,
+    SL_ANCHOR_EXIT,
+    SL_ANCHOR_STEP,
 } sl_opt_anchor;
 
 typedef struct sl_opt_time {
     sl_opt_anchor anchor;
-    int64_t us; /* added to the anchor */
+    int64_t us; /* added to the anchor; the number of a STEP */
 } sl_opt_time;
 
 /* A share or an amount, whichever was written; "+200MiB" is an amount above something else. */

@@ -85,14 +85,8 @@ static sl_status load_sides(sl_inputs *inputs, side sides[2], sl_error *err) {
 static sl_status make_instant(const side *from, const sl_run_device *device, sl_instant *instant,
                               sl_error *err) {
     sl_device_choice choice = {true, device->events->device};
-    *instant = (sl_instant){.device = device, .kind = SL_AT_TIME};
-    if (from->moment.anchor == SL_ANCHOR_PEAK)
-        instant->kind = SL_AT_PEAK;
-    else if (from->moment.anchor == SL_ANCHOR_END && from->moment.us == 0)
-        instant->kind = SL_AT_END;
-    else
-        return sl_inputs_resolve_time(from->input, choice, from->moment, &instant->time_us, err);
-    return SL_OK;
+    *instant = (sl_instant){.device = device};
+    return sl_inputs_find_moment(from->input, choice, from->moment, &instant->moment, err);
 }
 
 typedef SL_VEC(sl_diff *) diff_vec;

@@ -23,14 +23,7 @@ static sl_status set_moments(const sl_opts *opts, const sl_run_input *input,
     SL_TRY(sl_shared_window(opts, input, &window, err));
     export->has_since = window.has_since, export->since_us = window.since_us;
     export->has_until = window.has_until, export->until_us = window.until_us;
-    export->at = SL_EXPORT_AT_TIME;
-    if (at->time.anchor == SL_ANCHOR_END && at->time.us == 0)
-        export->at = SL_EXPORT_AT_END;
-    else if (at->time.anchor == SL_ANCHOR_PEAK)
-        export->at = SL_EXPORT_AT_PEAK;
-    else
-        return sl_inputs_resolve_time(input, choice, at->time, &export->at_time_us, err);
-    return SL_OK;
+    return sl_inputs_find_moment(input, choice, at->time, &export->at, err);
 }
 
 /* An option that the chosen format would silently ignore is a mistake worth telling. */
@@ -223,9 +216,8 @@ static const sl_opt options[] = {
     {.name = "at",
      .type = SL_OPT_TIME,
      .initial = "end",
-     .help = "the instant that 'folded' and 'pprof' show: end, peak, 90s (after the start), -10s "
-             "(before the "
-             "end)"},
+     .help = "the moment that 'folded' and 'pprof' show: end (of the work), exit (the last event), "
+             "peak, step:12, 90s (after the start), -10s (before the end)"},
     {.name = "every",
      .type = SL_OPT_DURATION,
      .help = "spacing of telemetry samples; 2,000 over the whole recording when not given"},

@@ -31,8 +31,12 @@ static sl_status relative_time(const sl_opt_value *value, bool *has, int64_t *us
         if (value->time.us < 0)
             break;
         return SL_OK;
+    case SL_ANCHOR_EXIT:
+    case SL_ANCHOR_STEP:
     case SL_ANCHOR_PEAK:
-        return sl_fail(err, SL_E_USAGE, "'peak' needs a single input; several have several peaks");
+        return sl_fail(
+            err, SL_E_USAGE,
+            "'peak', 'exit' and 'step:N' need a single input; several have several of them");
     }
     *has = true;
     *us = value->time.us;

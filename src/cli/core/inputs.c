@@ -77,20 +77,27 @@ sl_status sl_inputs_check_device(const sl_run_input *input, sl_device_choice cho
                    choice.device, *list ? list : "none");
 }
 
-static sl_status find_peak(const sl_run_input *input, sl_device_choice choice, int64_t *us,
-                           sl_error *err) {
+/* The time of a moment on the device that has the highest peak among the chosen ones. */
+static sl_status time_of_state(const sl_run_input *input, sl_device_choice choice, sl_moment moment,
+                               int64_t *us, sl_error *err) {
+    const sl_run_device *highest = NULL;
     uint64_t peak_bytes = 0;
+    sl_state state;
     for (size_t i = 0; i < input->device_cnt; i++) {
         const sl_device_trace *device = input->devices[i].events;
         const sl_replay *replay;
         if (device->events.cnt == 0 || (choice.is_one && device->device != choice.device))
             continue;
         SL_TRY(sl_run_replay(&input->devices[i], &replay, err));
-        if (replay->peak_requested.bytes >= peak_bytes) {
+        if (!highest || replay->peak_requested.bytes >= peak_bytes)
+            highest = &input->devices[i];
+        if (replay->peak_requested.bytes > peak_bytes)
             peak_bytes = replay->peak_requested.bytes;
-            *us = sl_replay_time(replay, replay->peak_requested.event);
-        }
     }
+    if (!highest)
+        return SL_OK;
+    SL_TRY(sl_run_state_at(highest, moment, &state, err));
+    *us = sl_replay_time(state.replay, state.event);
     return SL_OK;
 }
 
@@ -113,7 +120,26 @@ sl_status sl_inputs_resolve_time(const sl_run_input *input, sl_device_choice cho
     case SL_ANCHOR_CLOCK: *us = moment.us; break;
     case SL_ANCHOR_START: *us = add_us(span.first_us, moment.us); break;
     case SL_ANCHOR_END: *us = add_us(span.last_us, moment.us); break;
-    case SL_ANCHOR_PEAK: return find_peak(input, choice, us, err);
+    case SL_ANCHOR_EXIT: *us = span.exit_us; break;
+    case SL_ANCHOR_PEAK: return time_of_state(input, choice, (sl_moment){SL_AT_PEAK, 0}, us, err);
+    case SL_ANCHOR_STEP:
+        return time_of_state(input, choice, (sl_moment){SL_AT_STEP, moment.us}, us, err);
     }
+    return SL_OK;
+}
+
+sl_status sl_inputs_find_moment(const sl_run_input *input, sl_device_choice choice,
+                                sl_opt_time given, sl_moment *moment, sl_error *err) {
+    *moment = (sl_moment){SL_AT_TIME, 0};
+    if (given.anchor == SL_ANCHOR_PEAK)
+        moment->kind = SL_AT_PEAK;
+    else if (given.anchor == SL_ANCHOR_EXIT)
+        moment->kind = SL_AT_EXIT;
+    else if (given.anchor == SL_ANCHOR_STEP)
+        *moment = (sl_moment){SL_AT_STEP, given.us};
+    else if (given.anchor == SL_ANCHOR_END && given.us == 0)
+        moment->kind = SL_AT_END;
+    else
+        return sl_inputs_resolve_time(input, choice, given, &moment->value, err);
     return SL_OK;
 }

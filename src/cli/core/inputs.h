@@ -5,7 +5,7 @@
 
 #include "base/core/opt_value.h"
 #include "base/core/vec.h"
-#include "run/run.h"
+#include "run/moment.h"
 
 typedef struct sl_inputs {
     SL_VEC(sl_trace *) traces; /* owned */
@@ -31,5 +31,9 @@ sl_status sl_inputs_check_device(const sl_run_input *input, sl_device_choice cho
 /* A moment in the input's own clock. "peak" is that of the device with the highest one. */
 sl_status sl_inputs_resolve_time(const sl_run_input *input, sl_device_choice choice,
                                  sl_opt_time moment, int64_t *us, sl_error *err);
+
+/* The same as what the run knows it by. */
+sl_status sl_inputs_find_moment(const sl_run_input *input, sl_device_choice choice,
+                                sl_opt_time given, sl_moment *moment, sl_error *err);
 
 #endif

@@ -22,5 +22,5 @@ sl_status sl_shared_window(const sl_opts *opts, const sl_run_input *input, sl_wi
     SL_TRY(resolve(opts, "until", input, &window->until_us, err));
     if (window->has_since && window->has_until && window->since_us > window->until_us)
         return sl_fail(err, SL_E_USAGE, "'--since' is later than '--until'");
-    return SL_OK;
+    return sl_run_check_window(input->run, window, err);
 }

@@ -18,11 +18,11 @@
         .help = "only this device; -1 is host memory"                                     \
     }
 
-#define SL_SHARED_SINCE                                                                          \
-    {                                                                                            \
-        .name = "since", .type = SL_OPT_TIME,                                                    \
-        .help = "from this moment on: 90s (after the start), -10s (before the end), peak, or a " \
-                "time_us of the JSON report"                                                     \
+#define SL_SHARED_SINCE                                                                     \
+    {                                                                                       \
+        .name = "since", .type = SL_OPT_TIME,                                               \
+        .help = "from this moment on: 90s (after the start), -10s (before the end), peak, " \
+                "step:12, exit, or a time_us of the JSON report"                            \
     }
 
 #define SL_SHARED_UNTIL \
@@ -47,13 +47,7 @@
 /* Of a command that has SL_SHARED_DEVICE. */
 sl_device_choice sl_shared_device(const sl_opts *opts);
 
-/* A part of the recording, in the trace's own clock. */
-typedef struct sl_window {
-    bool has_since, has_until;
-    int64_t since_us, until_us;
-} sl_window;
-
-/* Of a command that has since and until. */
+/* Of a command that has since and until; SL_E_USAGE when that is outside the input. */
 sl_status sl_shared_window(const sl_opts *opts, const sl_run_input *input, sl_window *window,
                            sl_error *err);
 

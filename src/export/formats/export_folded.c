@@ -49,10 +49,10 @@ static void put_stack(FILE *to, const sl_trace *trace, int device, uint32_t stac
 static sl_status write_device(const sl_run_device *device, const sl_export_options *options,
                               FILE *to, sl_error *err) {
     const sl_trace *trace = device->input->trace;
-    const sl_replay *replay;
-    SL_TRY(sl_run_replay(device, &replay, err));
+    sl_state state;
+    SL_TRY(sl_run_state_at(device, options->at, &state, err));
     sl_stack_sum *sums = sl_stack_sums_new(trace);
-    bool is_done = sums && sl_stack_sums_live(replay, sl_export_instant(replay, options), sums);
+    bool is_done = sums && sl_stack_sums_live(state.replay, state.event, sums);
     for (size_t id = 0; is_done && id < sl_stack_sums_cnt(trace); id++) {
         if (sums[id].bytes == 0)
             continue;

@@ -194,9 +194,9 @@ static bool put_samples(profile_out *profile, const sl_replay *replay, uint32_t 
 
 static sl_status put_device(profile_out *profile, const sl_run_device *device,
                             const sl_export_options *options, sl_error *err) {
-    const sl_replay *replay;
-    SL_TRY(sl_run_replay(device, &replay, err));
-    return put_samples(profile, replay, sl_export_instant(replay, options))
+    sl_state state;
+    SL_TRY(sl_run_state_at(device, options->at, &state, err));
+    return put_samples(profile, state.replay, state.event)
                ? SL_OK
                : sl_fail(err, SL_E_NOMEM, "out of memory for the live blocks");
 }

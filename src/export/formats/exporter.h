@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "run/run.h"
+#include "run/moment.h"
 
 /* name, extension, help, what it takes (sl_export_wants), function. */
 #define SL_EXPORTER_MAP(X)                                                                       \
@@ -40,21 +40,14 @@ typedef enum sl_export_wants {
     SL_EXPORT_FOLDER = 8,  /* not one file: api/oom_bundles.h writes it, write is NULL */
 } sl_export_wants;
 
-typedef enum sl_export_at {
-    SL_EXPORT_AT_END = 0,
-    SL_EXPORT_AT_PEAK,
-    SL_EXPORT_AT_TIME
-} sl_export_at;
-
 /* Zero-initialised is the default of everything. Times are those of the trace's own clock. */
 typedef struct sl_export_options {
     bool has_device;
     int device; /* only this one */
     bool has_since, has_until;
     int64_t since_us, until_us; /* events outside are left out */
-    sl_export_at at;            /* the instant, for formats that show one */
-    int64_t at_time_us;
-    int64_t every_us; /* spacing of samples, 0 = as many as make a useful curve */
+    sl_moment at;               /* for formats that show one moment */
+    int64_t every_us;           /* spacing of samples, 0 = as many as make a useful curve */
 } sl_export_options;
 
 typedef struct sl_exporter {
@@ -107,8 +100,5 @@ sl_status sl_export_check_events(const sl_run_input *input, const char *format, 
 
 /* SL_OK, or SL_E_WRITE when the stream failed at any time. */
 sl_status sl_export_finish(FILE *to, sl_error *err);
-
-/* The event whose state the options ask for; SL_EVENT_BEFORE = the state before the first one. */
-uint32_t sl_export_instant(const sl_replay *replay, const sl_export_options *options);
 
 #endif

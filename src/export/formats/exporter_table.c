@@ -40,12 +40,3 @@ sl_status sl_export_check_events(const sl_run_input *input, const char *format, 
                    "telemetry-json, telemetry-jsonl and telemetry-csv can be written",
                    input->trace->path, format);
 }
-
-uint32_t sl_export_instant(const sl_replay *replay, const sl_export_options *options) {
-    switch (options->at) {
-    case SL_EXPORT_AT_PEAK: return replay->peak_requested.event;
-    case SL_EXPORT_AT_TIME: return sl_replay_event_at(replay, options->at_time_us);
-    case SL_EXPORT_AT_END: break;
-    }
-    return sl_replay_end(replay);
-}

@@ -77,21 +77,32 @@ static int text_len(sl_str text) {
     return text.len < 900 ? (int)text.len : 900;
 }
 
-static void apply_filter(sl_sites *sites, const regex_t *regex) {
-    for (size_t i = 0; i < sites->sites.cnt; i++) {
-        sl_site_info *info = &sites->sites.at[i];
-        char text[2048];
-        sl_frame frame;
-        if (sl_site_frame(info->site, &frame)) {
-            sl_str file = sl_strtab_get(&sites->trace->strings, frame.file);
-            sl_str function = sl_strtab_get(&sites->trace->strings, frame.function);
-            snprintf(text, sizeof text, "%.*s:%" PRIu32 " %.*s", text_len(file), file.ptr,
-                     frame.line, text_len(function), function.ptr);
-        } else {
-            snprintf(text, sizeof text, "%s", sl_site_label(info->site));
-        }
-        info->is_shown = regexec(regex, text, 0, NULL, 0) == 0;
+void sl_site_filter_text(sl_site site, char text[SL_FILTER_TEXT_CAP]) {
+    sl_frame frame;
+    if (!sl_site_frame(site, &frame)) {
+        snprintf(text, SL_FILTER_TEXT_CAP, "%s", sl_site_label(site));
+        return;
     }
+    sl_str file = sl_strtab_get(&site.trace->strings, frame.file);
+    sl_str function = sl_strtab_get(&site.trace->strings, frame.function);
+    snprintf(text, SL_FILTER_TEXT_CAP, "%.*s:%" PRIu32 " %.*s", text_len(file), file.ptr,
+             frame.line, text_len(function), function.ptr);
+}
+
+static void apply_filter(sl_sites *sites, const regex_t *regex) {
+    char text[SL_FILTER_TEXT_CAP];
+    for (size_t i = 0; i < sites->sites.cnt; i++) {
+        sl_site_filter_text(sites->sites.at[i].site, text);
+        sites->sites.at[i].is_shown = regexec(regex, text, 0, NULL, 0) == 0;
+    }
+}
+
+bool sl_sites_has_shown(const sl_sites *sites) {
+    for (size_t i = 0; i < sites->sites.cnt; i++)
+        if (sites->sites.at[i].is_shown &&
+            (sites->sites.at[i].stack_cnt > 0 || i == sites->before_site))
+            return true;
+    return false;
 }
 
 sl_status sl_sites_init(sl_sites *sites, const sl_trace *trace, sl_group_by group_by,

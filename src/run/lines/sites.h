@@ -52,6 +52,13 @@ bool sl_sites_holdings(const sl_sites *sites, const sl_replay *replay, uint32_t 
 bool sl_sites_bytes_at(const sl_sites *sites, const sl_replay *replay, uint32_t event,
                        uint64_t *bytes, uint64_t *blocks);
 
+/* What a filter is matched with: "file:line function", or the label of a site without a line. */
+#define SL_FILTER_TEXT_CAP 2048
+void sl_site_filter_text(sl_site site, char text[SL_FILTER_TEXT_CAP]);
+
+/* Whether any of the sites that a stack of the trace belongs to passes the filter. */
+bool sl_sites_has_shown(const sl_sites *sites);
+
 /* "train.py:42 (step)" or the label of a site without a line; path shortened to its end. */
 const char *sl_site_text(sl_site site, sl_arena *arena);
 
