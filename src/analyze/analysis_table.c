@@ -242,21 +242,12 @@ static sl_status check_device(const sl_trace *const *traces, size_t cnt, int dev
                    used ? list : "none");
 }
 
-static int verdict_rank(const sl_finding *finding) {
-    static const int ranks[SL_FINDING_LIMIT] = {
-#define SL_RANK_ROW(name, text, rank, help) [SL_FINDING_##name] = (rank),
-        SL_FINDING_KIND_MAP(SL_RANK_ROW)
-#undef SL_RANK_ROW
-    };
-    return ranks[finding->kind];
-}
-
 static int compare_findings(const void *a, const void *b) {
     const sl_finding *x = a, *y = b;
     if (x->severity != y->severity)
         return x->severity > y->severity ? -1 : 1;
-    if (verdict_rank(x) != verdict_rank(y))
-        return verdict_rank(x) > verdict_rank(y) ? -1 : 1;
+    if (sl_finding_kind_rank(x->kind) != sl_finding_kind_rank(y->kind))
+        return sl_finding_kind_rank(x->kind) > sl_finding_kind_rank(y->kind) ? -1 : 1;
     if (x->bytes.value != y->bytes.value)
         return x->bytes.value > y->bytes.value ? -1 : 1;
     return x->device - y->device;
@@ -264,15 +255,13 @@ static int compare_findings(const void *a, const void *b) {
 
 /* A remark does not change the verdict: it needs at least a warning. */
 static void conclude(sl_report *report) {
-    static const sl_verdict by_rank[] = {SL_VERDICT_HEALTHY, SL_VERDICT_SPIKE,
-                                         SL_VERDICT_FRAGMENTATION, SL_VERDICT_LEAK, SL_VERDICT_OOM};
     int worst = 0;
     for (size_t i = 0; i < report->findings.cnt; i++) {
         const sl_finding *finding = &report->findings.at[i];
-        if (finding->severity > SL_SEV_INFO && verdict_rank(finding) > worst)
-            worst = verdict_rank(finding);
+        if (finding->severity > SL_SEV_INFO && sl_finding_kind_rank(finding->kind) > worst)
+            worst = sl_finding_kind_rank(finding->kind);
     }
-    report->verdict = by_rank[worst];
+    report->verdict = (sl_verdict)worst;
     if (report->findings.cnt)
         qsort(report->findings.at, report->findings.cnt, sizeof *report->findings.at,
               compare_findings);

@@ -6,10 +6,11 @@
 typedef struct finding_row {
     const char *name;
     const char *help;
+    int rank;
 } finding_row;
 
 static const finding_row finding_rows[SL_FINDING_LIMIT] = {
-#define SL_FINDING_ROW(name, text, rank, help) [SL_FINDING_##name] = {text, help},
+#define SL_FINDING_ROW(name, text, rank, title, help) [SL_FINDING_##name] = {text, help, rank},
     SL_FINDING_KIND_MAP(SL_FINDING_ROW)
 #undef SL_FINDING_ROW
 };
@@ -39,6 +40,10 @@ const char *sl_finding_kind_name(sl_finding_kind kind) {
 
 const char *sl_finding_kind_help(sl_finding_kind kind) {
     return finding_rows[kind].help;
+}
+
+int sl_finding_kind_rank(sl_finding_kind kind) {
+    return finding_rows[kind].rank;
 }
 
 bool sl_finding_kind_find(const char *name, size_t len, sl_finding_kind *kind) {

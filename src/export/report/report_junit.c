@@ -11,7 +11,7 @@ static uint64_t failing_kinds(const sl_report_wishes *wishes) {
     if (wishes->fail_mask)
         return wishes->fail_mask;
     for (size_t i = 0; i < SL_FINDING_LIMIT; i++)
-        mask |= (uint64_t)(sl_words_kind_rank((sl_finding_kind)i) > 0) << i;
+        mask |= (uint64_t)(sl_finding_kind_rank((sl_finding_kind)i) > 0) << i;
     return mask;
 }
 

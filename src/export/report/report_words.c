@@ -196,19 +196,10 @@ void sl_words_evidence(char buf[SL_WORDS_CAP], const sl_evidence *evidence) {
     sl_words_append(buf, " (%s %s)", evidence->relation, threshold);
 }
 
-int sl_words_kind_rank(sl_finding_kind kind) {
-    static const int ranks[] = {
-#define KIND_RANK(name, text, rank, help) [SL_FINDING_##name] = (rank),
-        SL_FINDING_KIND_MAP(KIND_RANK)
-#undef KIND_RANK
-    };
-    return ranks[kind];
-}
-
 const sl_finding *sl_words_main_finding(const sl_report *report) {
     for (size_t i = 0; i < report->findings.cnt; i++)
         if (report->verdict != SL_VERDICT_HEALTHY &&
-            sl_words_kind_rank(report->findings.at[i].kind) == (int)report->verdict)
+            sl_finding_kind_rank(report->findings.at[i].kind) == (int)report->verdict)
             return &report->findings.at[i];
     return NULL;
 }

@@ -55,9 +55,6 @@ void sl_words_bytes(char buf[SL_WORDS_CAP], sl_maybe_u64 bytes);
 /* "growth_share 0.97 >= 0.5"; sizes and durations in human units. */
 void sl_words_evidence(char buf[SL_WORDS_CAP], const sl_evidence *evidence);
 
-/* The rank of the verdict that a kind of finding leads to; 0 = none. */
-int sl_words_kind_rank(sl_finding_kind kind);
-
 /* The finding that carries the verdict; NULL for a healthy report. */
 const sl_finding *sl_words_main_finding(const sl_report *report);
 
