@@ -55,7 +55,7 @@ const sl_record_settings *sl_recorder_settings(void);
  * destroyed it. */
 void sl_recorder_watch_exit(void);
 
-/* Whether PyTorch's CPU allocator is recorded. drop_cpu turns that off until the process ends. */
+/* Whether PyTorch's CPU allocator is recorded. sl_recorder_drop_cpu turns that off until the process ends. */
 bool sl_recorder_wants_cpu(void);
 void sl_recorder_drop_cpu(void);
 
