@@ -6,7 +6,14 @@ import { ROOT } from "./browser.mjs";
 export async function loadModel(name) {
   const esbuild = createRequire(path.join(ROOT, "web/package.json"))("esbuild");
   const built = esbuild.buildSync({
-    entryPoints: [path.join(ROOT, "web/src", name)], bundle: true, write: false, format: "esm", target: "node18", logLevel: "error",
+    entryPoints: [path.join(ROOT, "web/src", name)],
+    bundle: true,
+    write: false,
+    format: "esm",
+    target: "node18",
+    logLevel: "error",
   });
-  return import(`data:text/javascript;base64,${Buffer.from(built.outputFiles[0].contents).toString("base64")}`);
+  return import(
+    `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].contents).toString("base64")}`
+  );
 }

@@ -13,7 +13,14 @@ import { ranksView } from "./views/ranks.ts";
 import { segmentsView } from "./views/segments.ts";
 import { sitesView } from "./views/sites.ts";
 import { timelineView } from "./views/timeline.ts";
-import { failureView, findingsView, headerView, oomView, tilesView, verdictView } from "./views/top.ts";
+import {
+  failureView,
+  findingsView,
+  headerView,
+  oomView,
+  tilesView,
+  verdictView,
+} from "./views/top.ts";
 
 interface View {
   id: string;
@@ -33,7 +40,12 @@ const VIEWS: View[] = [
   { id: "segments", title: "Segments", make: segmentsView, isShown: always, needs: "blocks" },
   { id: "ledger", title: "Ledger", make: ledgerView, isShown: always },
   { id: "ranks", title: "Ranks", make: ranksView, isShown: (s) => s.data.meta.lanes.length > 1 },
-  { id: "diff", title: "Difference", make: diffView, isShown: (s) => s.data.meta.inputs.length === 2 },
+  {
+    id: "diff",
+    title: "Difference",
+    make: diffView,
+    isShown: (s) => s.data.meta.inputs.length === 2,
+  },
   { id: "about", title: "About the data", make: aboutView, isShown: always },
 ];
 
@@ -54,7 +66,12 @@ function tabs(state: State): { root: HTMLElement; open: (id: string) => void } {
       const why = view.needs === undefined ? undefined : state.lane.meta.absent[view.needs];
       replace(panelOf(view.id), ...(why === undefined ? await view.make(state) : [absent(why)]));
     } catch (error) {
-      replace(panelOf(view.id), absent(`This view could not be drawn: ${error instanceof Error ? error.message : String(error)}`));
+      replace(
+        panelOf(view.id),
+        absent(
+          `This view could not be drawn: ${error instanceof Error ? error.message : String(error)}`,
+        ),
+      );
       console.error(error);
     }
   };
@@ -71,15 +88,37 @@ function tabs(state: State): { root: HTMLElement; open: (id: string) => void } {
     state.wake();
   };
   views.forEach((view, i) => {
-    list.append(h("button", { type: "button", role: "tab", id: `tab-${view.id}`, "aria-controls": `panel-${view.id}`, on: {
-      click: () => open(view.id),
-      keydown: (e) => {
-        const step = { ArrowRight: 1, ArrowLeft: -1 }[(e as KeyboardEvent).key];
-        if (step === undefined) return;
-        e.preventDefault();
-        open(views[(i + step + views.length) % views.length]!.id, true);
-      } } }, view.title));
-    panels.append(h("div", { role: "tabpanel", id: `panel-${view.id}`, "aria-labelledby": `tab-${view.id}`, class: "panel", tabindex: "-1", "data-title": view.title }));
+    list.append(
+      h(
+        "button",
+        {
+          type: "button",
+          role: "tab",
+          id: `tab-${view.id}`,
+          "aria-controls": `panel-${view.id}`,
+          on: {
+            click: () => open(view.id),
+            keydown: (e) => {
+              const step = { ArrowRight: 1, ArrowLeft: -1 }[(e as KeyboardEvent).key];
+              if (step === undefined) return;
+              e.preventDefault();
+              open(views[(i + step + views.length) % views.length]!.id, true);
+            },
+          },
+        },
+        view.title,
+      ),
+    );
+    panels.append(
+      h("div", {
+        role: "tabpanel",
+        id: `panel-${view.id}`,
+        "aria-labelledby": `tab-${view.id}`,
+        class: "panel",
+        tabindex: "-1",
+        "data-title": view.title,
+      }),
+    );
   });
   state.on(["lane"], () => {
     made.clear();
@@ -87,11 +126,14 @@ function tabs(state: State): { root: HTMLElement; open: (id: string) => void } {
     open(current);
   });
   open(state.data.meta.mode === "diff" ? "diff" : "blocks");
-  return { root: h("div", { class: "views" }, list, panels), open: (id) => {
-    if (id !== "timeline") open(id);
-    const target = id === "timeline" ? document.getElementById("timeline-title") : panelOf(id);
-    target?.scrollIntoView({ block: "start" });
-  } };
+  return {
+    root: h("div", { class: "views" }, list, panels),
+    open: (id) => {
+      if (id !== "timeline") open(id);
+      const target = id === "timeline" ? document.getElementById("timeline-title") : panelOf(id);
+      target?.scrollIntoView({ block: "start" });
+    },
+  };
 }
 
 async function start(): Promise<void> {
@@ -99,7 +141,15 @@ async function start(): Promise<void> {
   try {
     await show(app);
   } catch (error) {
-    replace(app, h("main", {}, h("h1", {}, "This page cannot show its data"), absent(error instanceof Error ? error.message : String(error))));
+    replace(
+      app,
+      h(
+        "main",
+        {},
+        h("h1", {}, "This page cannot show its data"),
+        absent(error instanceof Error ? error.message : String(error)),
+      ),
+    );
     console.error(error);
   }
   document.documentElement.setAttribute("data-ready", "true");
@@ -117,15 +167,36 @@ async function show(app: HTMLElement): Promise<void> {
   if (!names) throw new Error("the file holds no names: it was cut short");
   const { meta } = data;
   if (meta.lanes.length === 0) {
-    replace(app, h("main", {}, h("h1", {}, meta.title), h("p", {}, meta.verdict_text), absent("The input holds no event and no block of any device."),
-      ...meta.inputs.map((i) => h("p", { class: "sub" }, `${i.path}: ${i.notes.join(" ")}`))));
+    replace(
+      app,
+      h(
+        "main",
+        {},
+        h("h1", {}, meta.title),
+        h("p", {}, meta.verdict_text),
+        absent("The input holds no event and no block of any device."),
+        ...meta.inputs.map((i) => h("p", { class: "sub" }, `${i.path}: ${i.notes.join(" ")}`)),
+      ),
+    );
     return;
   }
   const all = new Names(names);
   const state = new State(data, all, await Lane.load(data, firstLane(meta), all));
   const view = tabs(state);
-  replace(app, headerView(state), h("main", {}, verdictView(state), tilesView(state), findingsView(state, { openView: view.open }), oomView(state),
-    timelineView(state), view.root));
+  replace(
+    app,
+    headerView(state),
+    h(
+      "main",
+      {},
+      verdictView(state),
+      tilesView(state),
+      findingsView(state, { openView: view.open }),
+      oomView(state),
+      timelineView(state),
+      view.root,
+    ),
+  );
 }
 
 /** Of a comparison the later input; else what the first finding speaks of, or where most happened. */
@@ -138,7 +209,11 @@ function firstLane(meta: PageMeta): number {
 function busiest(lanes: { events: number; live_bytes: number }[]): number {
   let best = 0;
   lanes.forEach((l, i) => {
-    if (l.events > lanes[best]!.events || (l.events === lanes[best]!.events && l.live_bytes > lanes[best]!.live_bytes)) best = i;
+    if (
+      l.events > lanes[best]!.events ||
+      (l.events === lanes[best]!.events && l.live_bytes > lanes[best]!.live_bytes)
+    )
+      best = i;
   });
   return best;
 }

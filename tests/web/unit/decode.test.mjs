@@ -3,7 +3,8 @@ import { test } from "node:test";
 import zlib from "node:zlib";
 import { loadModel } from "../load_model.mjs";
 
-const { decodePlain, decodeDelta, fromBase64, inflate, PageError } = await loadModel("model/decode.ts");
+const { decodePlain, decodeDelta, fromBase64, inflate, PageError } =
+  await loadModel("model/decode.ts");
 const { PageData } = await loadModel("model/data.ts");
 
 function varint(value) {
@@ -33,7 +34,10 @@ test("a column with bytes left over is refused", () => {
 
 test("base64 and deflate undo what C does", async () => {
   const raw = Buffer.from("columns ".repeat(50));
-  assert.deepEqual(Buffer.from(await inflate(fromBase64(zlib.deflateSync(raw).toString("base64")))), raw);
+  assert.deepEqual(
+    Buffer.from(await inflate(fromBase64(zlib.deflateSync(raw).toString("base64")))),
+    raw,
+  );
 });
 
 function page(sections, texts, schema = "stormlog.page/1") {
@@ -41,7 +45,10 @@ function page(sections, texts, schema = "stormlog.page/1") {
 }
 
 test("a section is decoded when asked for; what is missing is empty or null", async () => {
-  const data = page({ "heat-0": { deflate: false, bytes: 2, columns: { max: [0, 2, 2] } } }, { "heat-0": Buffer.from([2, 4]).toString("base64") });
+  const data = page(
+    { "heat-0": { deflate: false, bytes: 2, columns: { max: [0, 2, 2] } } },
+    { "heat-0": Buffer.from([2, 4]).toString("base64") },
+  );
   assert.deepEqual([...(await data.section("heat", 0)).max], [1, 3]);
   assert.equal(await data.section("heat", 1), null);
 });

@@ -19,11 +19,27 @@ export interface AlertMarks {
   place: (u: uPlot, toX: (us: number) => number) => void;
 }
 
-export function alertMarks(alerts: AlertMeta[], choose: (alert: AlertMeta) => void, say: (text: string) => void): AlertMarks {
-  const buttons = alerts.map((alert) => h("button", {
-    type: "button", class: "alert-mark", title: alertSentence(alert), "aria-label": alertSentence(alert),
-    on: { click: (e) => { e.stopPropagation(); choose(alert); }, focus: () => say(alertSentence(alert)), mouseenter: () => say(alertSentence(alert)) },
-  }));
+export function alertMarks(
+  alerts: AlertMeta[],
+  choose: (alert: AlertMeta) => void,
+  say: (text: string) => void,
+): AlertMarks {
+  const buttons = alerts.map((alert) =>
+    h("button", {
+      type: "button",
+      class: "alert-mark",
+      title: alertSentence(alert),
+      "aria-label": alertSentence(alert),
+      on: {
+        click: (e) => {
+          e.stopPropagation();
+          choose(alert);
+        },
+        focus: () => say(alertSentence(alert)),
+        mouseenter: () => say(alertSentence(alert)),
+      },
+    }),
+  );
   const box = h("div", { class: "alert-marks" });
   replace(box, ...buttons);
   return {

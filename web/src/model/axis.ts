@@ -29,7 +29,13 @@ export class Axis {
   private readonly k: number;
   private readonly lastUs: number;
 
-  constructor(kind: AxisKind, binTime: Float64Array, binEvents: number, events: number, lastUs: number) {
+  constructor(
+    kind: AxisKind,
+    binTime: Float64Array,
+    binEvents: number,
+    events: number,
+    lastUs: number,
+  ) {
     this.kind = kind;
     this.time = binTime;
     this.k = binEvents;

@@ -19,7 +19,9 @@ export class PageData {
   constructor(metaText: string, text: (id: string) => string | null) {
     const meta = JSON.parse(metaText) as PageMeta;
     if (meta.schema !== SCHEMA)
-      throw new PageError(`this page reads data of version ${SCHEMA}, but the file holds ${String(meta.schema)}`);
+      throw new PageError(
+        `this page reads data of version ${SCHEMA}, but the file holds ${String(meta.schema)}`,
+      );
     this.meta = meta;
     this.text = text;
   }
@@ -42,7 +44,9 @@ export class PageData {
     let data = fromBase64(text);
     if (meta.deflate) data = await inflate(data);
     if (data.length !== meta.bytes)
-      throw new PageError(`section ${id} should hold ${meta.bytes} bytes and holds ${data.length}: the file is damaged`);
+      throw new PageError(
+        `section ${id} should hold ${meta.bytes} bytes and holds ${data.length}: the file is damaged`,
+      );
     const out: Record<string, Float64Array> = {};
     for (const [column, encoding] of Object.entries(COLUMNS[name])) {
       const [offset, length, cnt] = meta.columns[column] ?? [0, 0, 0];

@@ -12,8 +12,12 @@ export function fromBase64(text: string): Uint8Array {
 
 export async function inflate(data: Uint8Array): Promise<Uint8Array> {
   if (typeof DecompressionStream === "undefined")
-    throw new PageError("this browser has no DecompressionStream; use a version from 2023 or later");
-  const stream = new Blob([data as BlobPart]).stream().pipeThrough(new DecompressionStream("deflate"));
+    throw new PageError(
+      "this browser has no DecompressionStream; use a version from 2023 or later",
+    );
+  const stream = new Blob([data as BlobPart])
+    .stream()
+    .pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
@@ -32,7 +36,8 @@ export function decodePlain(data: Uint8Array, cnt: number): Float64Array {
     }
     out[i] = value;
   }
-  if (at !== data.length) throw new PageError(`a column ends at byte ${data.length}, its values at ${at}`);
+  if (at !== data.length)
+    throw new PageError(`a column ends at byte ${data.length}, its values at ${at}`);
   return out;
 }
 

@@ -14,7 +14,8 @@ export function groupFindings(findings: FindingMeta[]): FindingGroup[] {
     const key = JSON.stringify([f.kind, f.subkind, f.severity, f.site]);
     const known = groups.get(key);
     if (!known) groups.set(key, [f]);
-    else if (f.lane === null || known.some((k) => k.lane === f.lane)) groups.set(`${key}#${i}`, [f]);
+    else if (f.lane === null || known.some((k) => k.lane === f.lane))
+      groups.set(`${key}#${i}`, [f]);
     else known.push(f);
   });
   return [...groups.values()].map((all) => {

@@ -6,7 +6,9 @@ const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 function fixed(value: number, decimals: number): string {
   const units = value * 10 ** decimals;
   const below = Math.floor(units);
-  return (units - below === 0.5 && below % 2 === 0 ? below / 10 ** decimals : value).toFixed(decimals);
+  return (units - below === 0.5 && below % 2 === 0 ? below / 10 ** decimals : value).toFixed(
+    decimals,
+  );
 }
 
 function scaled(value: number, unit: string): string {
@@ -33,7 +35,9 @@ export function delta(n: number): string {
 }
 
 export function count(n: number): string {
-  return Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+  return Math.round(n)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** "1 block", "2 blocks" */
@@ -64,7 +68,8 @@ export function percent(share: number): string {
 }
 
 export function address(high: number, low: number): string {
-  const digits = high > 0 ? high.toString(16) + low.toString(16).padStart(8, "0") : low.toString(16);
+  const digits =
+    high > 0 ? high.toString(16) + low.toString(16).padStart(8, "0") : low.toString(16);
   return `0x${digits}`;
 }
 

@@ -19,7 +19,12 @@ export class LiveSets {
   private readonly blocks: Blocks;
   private readonly matrix: Columns<"matrix"> | null;
 
-  constructor(blocks: Blocks, matrix: Columns<"matrix"> | null, stackCnt: number, isComplete: boolean) {
+  constructor(
+    blocks: Blocks,
+    matrix: Columns<"matrix"> | null,
+    stackCnt: number,
+    isComplete: boolean,
+  ) {
     this.blocks = blocks;
     this.matrix = matrix;
     this.stackCnt = stackCnt;
@@ -27,7 +32,12 @@ export class LiveSets {
   }
 
   private empty(from: number, to: number): StackSums {
-    return { bytes: new Float64Array(this.stackCnt), blocks: new Float64Array(this.stackCnt), from, to };
+    return {
+      bytes: new Float64Array(this.stackCnt),
+      blocks: new Float64Array(this.stackCnt),
+      from,
+      to,
+    };
   }
 
   /** The checkpoint nearest to an event. */

@@ -114,7 +114,13 @@ export interface FindingMeta {
   title: string;
   explanation: string;
   advice: string | null;
-  evidence: { name: string; value: number | null; unit: string; threshold: number | null; relation: string | null }[];
+  evidence: {
+    name: string;
+    value: number | null;
+    unit: string;
+    threshold: number | null;
+    relation: string | null;
+  }[];
 }
 
 export interface OomMeta {

@@ -34,7 +34,10 @@ export type RowOrder = "named" | "peak" | "apart";
 export function rowOrder(map: HeatMap, order: RowOrder): number[] {
   const rows = [...map.rows.keys()];
   if (order === "named") return rows;
-  const value = order === "peak" ? map.rows.map((row) => row.reduce((a, b) => Math.max(a, b), 0)) : distances(map);
+  const value =
+    order === "peak"
+      ? map.rows.map((row) => row.reduce((a, b) => Math.max(a, b), 0))
+      : distances(map);
   return rows.sort((a, b) => value[b]! - value[a]! || a - b);
 }
 
@@ -43,7 +46,9 @@ function distances(map: HeatMap): number[] {
   const out = map.rows.map(() => 0);
   for (let bin = 0; bin < map.bins; bin++) {
     const middle = median(map.rows.map((row) => row[bin]!));
-    map.rows.forEach((row, r) => { out[r]! += Math.abs(row[bin]! - middle); });
+    map.rows.forEach((row, r) => {
+      out[r]! += Math.abs(row[bin]! - middle);
+    });
   }
   return out;
 }
@@ -72,7 +77,8 @@ export function firstDivergence(map: HeatMap): Divergence | null {
     for (let r = 0; r < map.rows.length; r++) {
       const off = Math.abs(map.rows[r]![bin]! - middle);
       held[r] = off > limit ? held[r]! + 1 : 0;
-      if (held[r] === 3) return { bin: bin - 2, row: r, bytes: map.rows[r]![bin - 2]!, median: middle };
+      if (held[r] === 3)
+        return { bin: bin - 2, row: r, bytes: map.rows[r]![bin - 2]!, median: middle };
     }
   }
   return null;
@@ -97,7 +103,11 @@ export function withoutCommonEnds(names: string[]): string[] {
   while (head < first.length && names.every((n) => n[head] === first[head])) head++;
   let tail = 0;
   const room = Math.min(...names.map((n) => n.length)) - head;
-  while (tail < room && names.every((n) => n[n.length - 1 - tail] === first[first.length - 1 - tail])) tail++;
+  while (
+    tail < room &&
+    names.every((n) => n[n.length - 1 - tail] === first[first.length - 1 - tail])
+  )
+    tail++;
   // Whole words only.
   while (head > 0 && /[A-Za-z0-9]/.test(first[head - 1]!)) head--;
   while (tail > 0 && /[A-Za-z0-9]/.test(first[first.length - tail]!)) tail--;

@@ -5,8 +5,15 @@ import { lineColors, onTheme, packed, shade, theme } from "../draw/colors.ts";
 import { absent, choice, h, replace, search } from "../draw/dom.ts";
 import { makePlot, xText } from "../draw/plot.ts";
 import {
-  CELL_EMPTY, CELL_REST, addressPicture, compactAddresses, describeKept, stackPicture,
-  type AddressMap, type Blocks, type Picture,
+  CELL_EMPTY,
+  CELL_REST,
+  addressPicture,
+  compactAddresses,
+  describeKept,
+  stackPicture,
+  type AddressMap,
+  type Blocks,
+  type Picture,
 } from "../model/blocks.ts";
 import type { Folded } from "../model/curve.ts";
 import * as fmt from "../model/format.ts";
@@ -19,7 +26,8 @@ type Layout = "stacked" | "address";
 /** While the range moves, columns are two pixels wide; this long after the last move they are one. */
 const SETTLE_MS = 150;
 
-const ADDRESS_NOTE = "The address space without the holes between segments: what is empty is free or reserved memory.";
+const ADDRESS_NOTE =
+  "The address space without the holes between segments: what is empty is free or reserved memory.";
 
 export async function blocksView(state: State): Promise<HTMLElement[]> {
   const why = state.lane.meta.absent["timeline"];
@@ -46,8 +54,13 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
   const legend = h("ul", { class: "legend" });
   const showLegend = (): void => {
     const colors = lineColors(lane.meta.groups.line, theme());
-    replace(legend, ...lane.meta.groups.line.filter((g) => g.frame !== null).slice(0, 8)
-      .map((g) => h("li", {}, chip(colors(g.frame!)), state.names.label(g.frame!))));
+    replace(
+      legend,
+      ...lane.meta.groups.line
+        .filter((g) => g.frame !== null)
+        .slice(0, 8)
+        .map((g) => h("li", {}, chip(colors(g.frame!)), state.names.label(g.frame!))),
+    );
   };
   showLegend();
 
@@ -69,7 +82,8 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
     const width = folded.x.length;
     const height = Math.max(1, Math.round(u.bbox.height / devicePixelRatio));
     const spec = { width, height, top: top(), at: folded.at, total: folded.max };
-    picture = layout === "stacked" ? stackPicture(blocks, ends, spec) : addressPicture(blocks, map!, spec);
+    picture =
+      layout === "stacked" ? stackPicture(blocks, ends, spec) : addressPicture(blocks, map!, spec);
     colors ??= blockColors(blocks, state, found, pinned);
     putPicture(u, picture, colors);
   };
@@ -79,21 +93,40 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
     const [a, b] = state.span();
     const column = Math.floor(((x - a) / (b - a)) * picture.width);
     const row = picture.height - 1 - Math.floor((y / top()) * picture.height);
-    if (column < 0 || column >= picture.width || row < 0 || row >= picture.height) return CELL_EMPTY;
+    if (column < 0 || column >= picture.width || row < 0 || row >= picture.height)
+      return CELL_EMPTY;
     return picture.cells[row * picture.width + column]!;
   };
 
   const show = (): void => {
     const block = hovered >= 0 ? hovered : pinned;
     if (block >= 0) replace(detail, ...blockDetail(state, blocks, block, block === pinned));
-    else if (hovered === CELL_REST) replace(detail, h("p", {}, `Blocks that are not drawn one by one. ${kept}`));
-    else replace(detail, h("p", { class: "sub" }, "Point at a block to see its size, life and stack; a click keeps it here."));
+    else if (hovered === CELL_REST)
+      replace(detail, h("p", {}, `Blocks that are not drawn one by one. ${kept}`));
+    else
+      replace(
+        detail,
+        h(
+          "p",
+          { class: "sub" },
+          "Point at a block to see its size, life and stack; a click keeps it here.",
+        ),
+      );
   };
 
-  const kept = describeKept(lane.meta.blocks_kept, lane.meta.blocks_total, lane.meta.largest_left_bytes);
+  const kept = describeKept(
+    lane.meta.blocks_kept,
+    lane.meta.blocks_total,
+    lane.meta.largest_left_bytes,
+  );
   const plot = makePlot(state, {
-    label: "Blocks over time, one area for each block. The table of lines holds the same figures as text.",
-    height: 420, series: () => [{ points: { show: false } }], data, top, under: paint,
+    label:
+      "Blocks over time, one area for each block. The table of lines holds the same figures as text.",
+    height: 420,
+    series: () => [{ points: { show: false } }],
+    data,
+    top,
+    under: paint,
     hover: (x, y) => {
       const now = x === null || y === null ? CELL_EMPTY : at(x, y);
       if (now === hovered) return;
@@ -117,7 +150,11 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
     hits.textContent = found ? `${fmt.count(cnt)} blocks match` : "";
     plot.redraw();
   };
-  const field = search("Find blocks", `file, function, ${lane.meta.groups.tag.length > 0 ? "tag, " : ""}0x7f…, 512, >20m`, find);
+  const field = search(
+    "Find blocks",
+    `file, function, ${lane.meta.groups.tag.length > 0 ? "tag, " : ""}0x7f…, 512, >20m`,
+    find,
+  );
   const takeHighlight = (): void => {
     field.querySelector("input")!.value = state.highlight;
     find(state.highlight);
@@ -142,23 +179,45 @@ export async function blocksView(state: State): Promise<HTMLElement[]> {
   show();
 
   return [
-    h("div", { class: "tools" },
-      choice("Layout", [{ value: "stacked", label: "Stacked by age" }, { value: "address", label: "By address" }], layout, (v) => {
-        layout = v;
-        note.textContent = v === "stacked" ? "" : ADDRESS_NOTE;
-        plot.redraw();
-      }),
-      field, hits),
+    h(
+      "div",
+      { class: "tools" },
+      choice(
+        "Layout",
+        [
+          { value: "stacked", label: "Stacked by age" },
+          { value: "address", label: "By address" },
+        ],
+        layout,
+        (v) => {
+          layout = v;
+          note.textContent = v === "stacked" ? "" : ADDRESS_NOTE;
+          plot.redraw();
+        },
+      ),
+      field,
+      hits,
+    ),
     legend,
     plot.root,
-    h("p", { class: "sub" }, kept, " Each pixel column shows the moment within it at which most was live."),
+    h(
+      "p",
+      { class: "sub" },
+      kept,
+      " Each pixel column shows the moment within it at which most was live.",
+    ),
     note,
     detail,
   ];
 }
 
 /** Colours by user line, one block a shade off the next so that neighbours stay apart. */
-function blockColors(blocks: Blocks, state: State, found: Uint8Array | null, pinned: number): Uint32Array {
+function blockColors(
+  blocks: Blocks,
+  state: State,
+  found: Uint8Array | null,
+  pinned: number,
+): Uint32Array {
   const t = theme();
   const dim = packed(t.free);
   const lineColor = lineColors(state.lane.meta.groups.line, t);
@@ -167,7 +226,8 @@ function blockColors(blocks: Blocks, state: State, found: Uint8Array | null, pin
     return [packed(base), packed(shade(base, 0.12))];
   });
   const out = new Uint32Array(blocks.cnt);
-  for (let b = 0; b < blocks.cnt; b++) out[b] = found && found[b] === 0 ? dim : pairs[blocks.stack[b]!]![b & 1]!;
+  for (let b = 0; b < blocks.cnt; b++)
+    out[b] = found && found[b] === 0 ? dim : pairs[blocks.stack[b]!]![b & 1]!;
   if (pinned >= 0) out[pinned] = packed(t.ink);
   return out;
 }
@@ -200,19 +260,42 @@ function scratch(width: number, height: number): HTMLCanvasElement {
   return scratchCanvas;
 }
 
-function blockDetail(state: State, blocks: Blocks, index: number, isPinned: boolean): HTMLElement[] {
+function blockDetail(
+  state: State,
+  blocks: Blocks,
+  index: number,
+  isPinned: boolean,
+): HTMLElement[] {
   const b = blocks.info(index);
   const axis = state.axis;
-  const begin = b.beforeTrace ? "before the trace" : `${xText(state, axis.x(b.begin))}, event ${fmt.count(b.begin)}`;
-  const end = b.neverFreed ? "never freed" : `${fmt.duration(b.lifeUs)}, ${fmt.count(b.end - b.begin)} events`;
-  const row = (name: string, text: string): HTMLElement => h("div", {}, h("dt", {}, name), h("dd", {}, text));
+  const begin = b.beforeTrace
+    ? "before the trace"
+    : `${xText(state, axis.x(b.begin))}, event ${fmt.count(b.begin)}`;
+  const end = b.neverFreed
+    ? "never freed"
+    : `${fmt.duration(b.lifeUs)}, ${fmt.count(b.end - b.begin)} events`;
+  const row = (name: string, text: string): HTMLElement =>
+    h("div", {}, h("dt", {}, name), h("dd", {}, text));
   const module = state.names.moduleOf(b.stack);
   return [
-    h("h3", {}, state.names.label(state.names.siteOf(b.stack)), isPinned ? h("span", { class: "severity" }, "kept here") : null),
-    h("dl", { class: "figures" }, row("Size", `${fmt.bytes(b.size)} (${fmt.exactBytes(b.size)})`), row("Address", b.address),
-      state.lane.meta.groups.tag.length > 0 ? row("For", state.data.meta.tag_names[blocks.tag(index)] ?? "not known") : null,
+    h(
+      "h3",
+      {},
+      state.names.label(state.names.siteOf(b.stack)),
+      isPinned ? h("span", { class: "severity" }, "kept here") : null,
+    ),
+    h(
+      "dl",
+      { class: "figures" },
+      row("Size", `${fmt.bytes(b.size)} (${fmt.exactBytes(b.size)})`),
+      row("Address", b.address),
+      state.lane.meta.groups.tag.length > 0
+        ? row("For", state.data.meta.tag_names[blocks.tag(index)] ?? "not known")
+        : null,
       module === null ? null : row("Module", module),
-      row("Allocated", begin), row("Life", end)),
+      row("Allocated", begin),
+      row("Life", end),
+    ),
     stackList(state.names, b.stack),
   ];
 }

@@ -2,7 +2,16 @@
 import { onTheme, packed, shade, theme } from "../draw/colors.ts";
 import { absent, button, choice, h, onWidth, perFrame, replace } from "../draw/dom.ts";
 import * as fmt from "../model/format.ts";
-import { firstDivergence, firstGap, heatMap, rowOrder, skew, withoutCommonEnds, type HeatMap, type RowOrder } from "../model/ranks.ts";
+import {
+  firstDivergence,
+  firstGap,
+  heatMap,
+  rowOrder,
+  skew,
+  withoutCommonEnds,
+  type HeatMap,
+  type RowOrder,
+} from "../model/ranks.ts";
 import type { State } from "../state.ts";
 import { laneName } from "./top.ts";
 
@@ -19,14 +28,40 @@ const TABLE_SHOWN = 40;
 export async function ranksView(state: State): Promise<HTMLElement[]> {
   const { meta } = state.data;
   const heat = meta.heat;
-  if (!heat) return [absent("There is one device in one input, so there is nothing to compare. Name several inputs to see ranks beside each other.")];
-  const map = heatMap(await Promise.all(meta.lanes.map((_, i) => state.data.section("heat", i))), heat.bins);
+  if (!heat)
+    return [
+      absent(
+        "There is one device in one input, so there is nothing to compare. Name several inputs to see ranks beside each other.",
+      ),
+    ];
+  const map = heatMap(
+    await Promise.all(meta.lanes.map((_, i) => state.data.section("heat", i))),
+    heat.bins,
+  );
   const cnt = map.rows.length;
-  const row = Math.max(1, Math.min(Math.max(ROW_MIN, Math.min(ROW_MAX, Math.floor(ROOM / cnt))), Math.floor(CANVAS_MAX / devicePixelRatio / cnt)));
-  const canvas = h("canvas", { class: "heat", role: "img", "aria-label": "Heat map of live bytes, one row for each rank; the table below holds the peaks." });
-  const holder = h("div", { class: "map", tabindex: "0", role: "region", "aria-label": "Heat map" }, canvas);
+  const row = Math.max(
+    1,
+    Math.min(
+      Math.max(ROW_MIN, Math.min(ROW_MAX, Math.floor(ROOM / cnt))),
+      Math.floor(CANVAS_MAX / devicePixelRatio / cnt),
+    ),
+  );
+  const canvas = h("canvas", {
+    class: "heat",
+    role: "img",
+    "aria-label": "Heat map of live bytes, one row for each rank; the table below holds the peaks.",
+  });
+  const holder = h(
+    "div",
+    { class: "map", tabindex: "0", role: "region", "aria-label": "Heat map" },
+    canvas,
+  );
   const scale = h("div", { class: "heat-axis", "aria-hidden": "true" });
-  const status = h("p", { class: "readout", role: "status" }, "Point at the map for figures; a click shows that row in every view.");
+  const status = h(
+    "p",
+    { class: "readout", role: "status" },
+    "Point at the map for figures; a click shows that row in every view.",
+  );
   const labels = withoutCommonEnds(meta.lanes.map((_, i) => laneName(meta, i)));
   let order = rowOrder(map, "named");
   let width = 0;
@@ -34,7 +69,14 @@ export async function ranksView(state: State): Promise<HTMLElement[]> {
 
   const draw = perFrame(() => {
     if (width === 0) return;
-    drawHeat(canvas, map, { width, row, left: left(), order, label: (i) => labels[i]!, chosen: state.lane.index });
+    drawHeat(canvas, map, {
+      width,
+      row,
+      left: left(),
+      order,
+      label: (i) => labels[i]!,
+      chosen: state.lane.index,
+    });
     scale.style.paddingLeft = `${left()}px`;
   });
   onWidth(holder, (w) => {
@@ -44,14 +86,20 @@ export async function ranksView(state: State): Promise<HTMLElement[]> {
   onTheme(draw);
   state.follow(canvas, ["lane"], draw);
   const binTime = (bin: number): string => {
-    return heat.clock === "common" ? fmt.duration((heat.span_us * bin) / heat.bins) : `${fmt.percent(bin / heat.bins)} of the events`;
+    return heat.clock === "common"
+      ? fmt.duration((heat.span_us * bin) / heat.bins)
+      : `${fmt.percent(bin / heat.bins)} of the events`;
   };
   replace(scale, ...[0, heat.bins / 2, heat.bins].map((bin) => h("span", {}, binTime(bin))));
   const rowAt = (y: number): number | undefined => order[Math.floor(y / row)];
   canvas.addEventListener("mousemove", (e) => {
     const r = rowAt(e.offsetY);
-    const bin = Math.min(map.bins - 1, Math.max(0, Math.floor(((e.offsetX - left()) / (width - left())) * map.bins)));
-    if (r !== undefined) status.textContent = `${laneName(meta, r)}, ${binTime(bin)} to ${binTime(bin + 1)}: at most ${fmt.bytes(map.rows[r]![bin]!)} live`;
+    const bin = Math.min(
+      map.bins - 1,
+      Math.max(0, Math.floor(((e.offsetX - left()) / (width - left())) * map.bins)),
+    );
+    if (r !== undefined)
+      status.textContent = `${laneName(meta, r)}, ${binTime(bin)} to ${binTime(bin + 1)}: at most ${fmt.bytes(map.rows[r]![bin]!)} live`;
   });
   canvas.addEventListener("click", (e) => {
     const r = rowAt(e.offsetY);
@@ -65,16 +113,45 @@ export async function ranksView(state: State): Promise<HTMLElement[]> {
     draw();
   };
   table.show(order);
-  const clock = heat.clock === "common" ? "All rows share one clock."
-    : "The inputs did not run at the same time, or have no clock: a row goes from its first event to its last.";
+  const clock =
+    heat.clock === "common"
+      ? "All rows share one clock."
+      : "The inputs did not run at the same time, or have no clock: a row goes from its first event to its last.";
   const said = describeDivergence(map, (i) => laneName(meta, i), binTime);
   return [
     h("p", {}, said),
-    h("p", { class: "sub" }, `${fmt.count(cnt)} rows. Skew of the peaks: ${fmt.percent(skew(map))} (highest less lowest, of the highest). ${clock}`),
-    h("div", { class: "tools" },
-      cnt > 2 ? choice("Order", [{ value: "named", label: "As named" }, { value: "peak", label: "Highest peak first" }, { value: "apart", label: "Farthest from the median first" }], "named", setOrder) : null,
-      h("span", { class: "ramp" }, fmt.bytes(map.min), h("span", { class: "ramp-bar", "aria-hidden": "true" }), fmt.bytes(map.max))),
-    holder, scale, status, table.root,
+    h(
+      "p",
+      { class: "sub" },
+      `${fmt.count(cnt)} rows. Skew of the peaks: ${fmt.percent(skew(map))} (highest less lowest, of the highest). ${clock}`,
+    ),
+    h(
+      "div",
+      { class: "tools" },
+      cnt > 2
+        ? choice(
+            "Order",
+            [
+              { value: "named", label: "As named" },
+              { value: "peak", label: "Highest peak first" },
+              { value: "apart", label: "Farthest from the median first" },
+            ],
+            "named",
+            setOrder,
+          )
+        : null,
+      h(
+        "span",
+        { class: "ramp" },
+        fmt.bytes(map.min),
+        h("span", { class: "ramp-bar", "aria-hidden": "true" }),
+        fmt.bytes(map.max),
+      ),
+    ),
+    holder,
+    scale,
+    status,
+    table.root,
   ];
 }
 
@@ -85,20 +162,55 @@ function peaksTable(state: State): { root: HTMLElement; show: (order: number[]) 
   const more = h("div", { class: "buttons" });
   const rowOf = (i: number): HTMLElement => {
     const l = meta.lanes[i]!;
-    return h("tr", {},
-      h("th", { scope: "row", class: "text" }, button(laneName(meta, i), () => void state.setLane(i), { class: "link" })),
+    return h(
+      "tr",
+      {},
+      h(
+        "th",
+        { scope: "row", class: "text" },
+        button(laneName(meta, i), () => void state.setLane(i), { class: "link" }),
+      ),
       h("td", { class: "number", "data-value": l.peak_bytes }, fmt.bytes(l.peak_bytes)),
       h("td", { class: "number", "data-value": l.live_bytes }, fmt.bytes(l.live_bytes)),
-      h("td", { class: "number" }, fmt.count(l.events)));
+      h("td", { class: "number" }, fmt.count(l.events)),
+    );
   };
   const show = (order: number[], cnt = TABLE_SHOWN): void => {
     replace(body, ...order.slice(0, cnt).map(rowOf));
-    replace(more, order.length > cnt ? button(`Show all ${fmt.count(order.length)}`, () => show(order, order.length)) : null);
+    replace(
+      more,
+      order.length > cnt
+        ? button(`Show all ${fmt.count(order.length)}`, () => show(order, order.length))
+        : null,
+    );
   };
-  const root = h("div", {}, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Peaks by rank" },
-    h("table", {}, h("caption", {}, "Peaks"),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Rank"), ...["Peak", "Live at the end", "Events"].map((n) => h("th", { scope: "col", class: "number" }, n)))),
-      body)), more);
+  const root = h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Peaks by rank" },
+      h(
+        "table",
+        {},
+        h("caption", {}, "Peaks"),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", { scope: "col", class: "text" }, "Rank"),
+            ...["Peak", "Live at the end", "Events"].map((n) =>
+              h("th", { scope: "col", class: "number" }, n),
+            ),
+          ),
+        ),
+        body,
+      ),
+    ),
+    more,
+  );
   return { root, show: (order) => show(order) };
 }
 
@@ -132,10 +244,17 @@ function drawHeat(canvas: HTMLCanvasElement, map: HeatMap, at: HeatLayout): void
   canvas.style.height = `${map.rows.length * at.row}px`;
   const ctx = canvas.getContext("2d")!;
   ctx.imageSmoothingEnabled = false;
-  ctx.drawImage(picture(map, at.order), Math.round(at.left * r), 0, canvas.width - Math.round(at.left * r), canvas.height);
+  ctx.drawImage(
+    picture(map, at.order),
+    Math.round(at.left * r),
+    0,
+    canvas.width - Math.round(at.left * r),
+    canvas.height,
+  );
   ctx.fillStyle = t.paper;
   if (at.row >= GAP_FROM)
-    for (let y = 1; y <= map.rows.length; y++) ctx.fillRect(0, Math.round(y * at.row * r) - Math.round(r), canvas.width, Math.round(r));
+    for (let y = 1; y <= map.rows.length; y++)
+      ctx.fillRect(0, Math.round(y * at.row * r) - Math.round(r), canvas.width, Math.round(r));
   ctx.font = `${12 * r}px ${getComputedStyle(document.body).fontFamily}`;
   ctx.textBaseline = "middle";
   const every = Math.ceil(LABEL_STEP / at.row);
@@ -148,7 +267,8 @@ function drawHeat(canvas: HTMLCanvasElement, map: HeatMap, at: HeatLayout): void
     if (y % every !== 0) return;
     ctx.fillStyle = isChosen ? t.ink : t.muted;
     let text = at.label(index);
-    while (text.length > 4 && ctx.measureText(text).width > (at.left - 12) * r) text = `…${text.slice(2)}`;
+    while (text.length > 4 && ctx.measureText(text).width > (at.left - 12) * r)
+      text = `…${text.slice(2)}`;
     // A label of several rows stands beside the first of them.
     ctx.fillText(text, 0, (y * at.row + (every > 1 ? LABEL_STEP : at.row) / 2) * r);
   });
@@ -163,7 +283,8 @@ function picture(map: HeatMap, order: number[]): HTMLCanvasElement {
   order.forEach((index, y) => {
     const values = map.rows[index]!;
     for (let bin = 0; bin < map.bins; bin++)
-      pixels[y * map.bins + bin] = shades[Math.round(((values[bin]! - map.min) / span) * (SHADES - 1))]!;
+      pixels[y * map.bins + bin] =
+        shades[Math.round(((values[bin]! - map.min) / span) * (SHADES - 1))]!;
   });
   const canvas = document.createElement("canvas");
   canvas.width = map.bins;
@@ -172,7 +293,11 @@ function picture(map: HeatMap, order: number[]): HTMLCanvasElement {
   return canvas;
 }
 
-function describeDivergence(map: HeatMap, name: (row: number) => string, binTime: (bin: number) => string): string {
+function describeDivergence(
+  map: HeatMap,
+  name: (row: number) => string,
+  binTime: (bin: number) => string,
+): string {
   if (map.rows.length === 2) {
     const bin = firstGap(map);
     if (bin === null) return "The two rows stay within a tenth of the highest point of each other.";

@@ -3,7 +3,14 @@ import { lineColors, onTheme, theme } from "../draw/colors.ts";
 import { absent, button, h, onWidth, perFrame, replace } from "../draw/dom.ts";
 import { momentText } from "../draw/plot.ts";
 import * as fmt from "../model/format.ts";
-import { POOL_UNKNOWN, segmentsAt, segmentsAtEnd, totals, type Piece, type SegmentRow } from "../model/segments.ts";
+import {
+  POOL_UNKNOWN,
+  segmentsAt,
+  segmentsAtEnd,
+  totals,
+  type Piece,
+  type SegmentRow,
+} from "../model/segments.ts";
 import type { State } from "../state.ts";
 import { chip } from "./timeline.ts";
 
@@ -33,9 +40,21 @@ export async function segmentsView(state: State): Promise<HTMLElement[]> {
 
   const figures = h("dl", { class: "figures" });
   const what = h("p", { class: "sub", id: "segments-what" });
-  const status = h("p", { class: "readout", role: "status" }, "Point at a segment for its figures.");
-  const canvas = h("canvas", { class: "segments", role: "img", "aria-label": "Map of segments; its totals stand above as text." });
-  const holder = h("div", { class: "map", tabindex: "0", role: "region", "aria-label": "Map of segments" }, canvas);
+  const status = h(
+    "p",
+    { class: "readout", role: "status" },
+    "Point at a segment for its figures.",
+  );
+  const canvas = h("canvas", {
+    class: "segments",
+    role: "img",
+    "aria-label": "Map of segments; its totals stand above as text.",
+  });
+  const holder = h(
+    "div",
+    { class: "map", tabindex: "0", role: "region", "aria-label": "Map of segments" },
+    canvas,
+  );
 
   const draw = (): void => {
     if (width === 0) return;
@@ -49,9 +68,24 @@ export async function segmentsView(state: State): Promise<HTMLElement[]> {
     rows = atEnd && end ? segmentsAtEnd(end) : over ? segmentsAt(over, blocks, state.instant) : [];
     const sum = totals(rows);
     const row = (name: string, value: number, text = fmt.bytes(value)): HTMLElement =>
-      h("div", {}, h("dt", {}, name), h("dd", { "data-value": value, id: `segments-${name.toLowerCase().replace(/ /g, "-")}` }, text));
-    replace(figures, row("Segments", sum.segments, fmt.count(sum.segments)), row("Reserved", sum.reserved), row("Used", sum.used),
-      row("Free inside", sum.free), row("Largest gap", sum.largestGap));
+      h(
+        "div",
+        {},
+        h("dt", {}, name),
+        h(
+          "dd",
+          { "data-value": value, id: `segments-${name.toLowerCase().replace(/ /g, "-")}` },
+          text,
+        ),
+      );
+    replace(
+      figures,
+      row("Segments", sum.segments, fmt.count(sum.segments)),
+      row("Reserved", sum.reserved),
+      row("Used", sum.used),
+      row("Free inside", sum.free),
+      row("Largest gap", sum.largestGap),
+    );
     what.textContent = describe(state, atEnd);
     redraw();
   };
@@ -59,7 +93,11 @@ export async function segmentsView(state: State): Promise<HTMLElement[]> {
     const hit = placed.find((p) => e.offsetY >= p.y && e.offsetY < p.y + BAR);
     if (!hit) return;
     const offset = (e.offsetX - LABEL) / scale;
-    status.textContent = describeAt(state, hit.row, hit.row.pieces.find((p) => offset >= p.offset && offset < p.offset + p.size));
+    status.textContent = describeAt(
+      state,
+      hit.row,
+      hit.row.pieces.find((p) => offset >= p.offset && offset < p.offset + p.size),
+    );
   });
   onWidth(holder, (w) => {
     width = w;
@@ -74,28 +112,68 @@ export async function segmentsView(state: State): Promise<HTMLElement[]> {
 
   const t = theme();
   return [
-    h("div", { class: "tools" }, h("div", { class: "buttons" },
-      over && lane.meta.events > 0 ? button("At the peak", () => { atEnd = false; state.setInstant(lane.meta.peak_event); compute(); }) : null,
-      over && lane.meta.events > 0 ? button("At the chosen moment", () => { atEnd = false; compute(); }) : null,
-      end ? button("At the end, as recorded", () => { atEnd = true; compute(); }) : null)),
-    what, figures,
-    h("ul", { class: "legend" }, h("li", {}, chip(t.series[0]!), "used, coloured by line"), h("li", {}, chip(t.bad), "dropped, waits for a stream"),
-      h("li", {}, chip(t.free), "free inside the segment")),
-    status, holder,
+    h(
+      "div",
+      { class: "tools" },
+      h(
+        "div",
+        { class: "buttons" },
+        over && lane.meta.events > 0
+          ? button("At the peak", () => {
+              atEnd = false;
+              state.setInstant(lane.meta.peak_event);
+              compute();
+            })
+          : null,
+        over && lane.meta.events > 0
+          ? button("At the chosen moment", () => {
+              atEnd = false;
+              compute();
+            })
+          : null,
+        end
+          ? button("At the end, as recorded", () => {
+              atEnd = true;
+              compute();
+            })
+          : null,
+      ),
+    ),
+    what,
+    figures,
+    h(
+      "ul",
+      { class: "legend" },
+      h("li", {}, chip(t.series[0]!), "used, coloured by line"),
+      h("li", {}, chip(t.bad), "dropped, waits for a stream"),
+      h("li", {}, chip(t.free), "free inside the segment"),
+    ),
+    status,
+    holder,
   ];
 }
 
 function describe(state: State, atEnd: boolean): string {
   const lane = state.lane;
   if (atEnd) return "The end state as the input recorded it, in the allocator's rounded bytes.";
-  const rest = lane.meta.blocks_kept < lane.meta.blocks_total
-    ? ` Only blocks kept one by one are drawn; smaller ones look free here (none above ${fmt.bytes(lane.meta.largest_left_bytes)}).` : "";
+  const rest =
+    lane.meta.blocks_kept < lane.meta.blocks_total
+      ? ` Only blocks kept one by one are drawn; smaller ones look free here (none above ${fmt.bytes(lane.meta.largest_left_bytes)}).`
+      : "";
   return `After ${momentText(state, Math.max(0, state.instant))}, replayed from the events.${rest}`;
 }
 
 function poolName(row: SegmentRow): string {
-  const pool = row.pool === POOL_UNKNOWN ? "" : row.pool === 0 ? "default pool" : `private pool ${row.pool}`;
-  return [pool, `stream ${row.stream}`, row.isLarge ? "large" : "small", row.isExpandable ? "expandable" : ""].filter((s) => s !== "").join(", ");
+  const pool =
+    row.pool === POOL_UNKNOWN ? "" : row.pool === 0 ? "default pool" : `private pool ${row.pool}`;
+  return [
+    pool,
+    `stream ${row.stream}`,
+    row.isLarge ? "large" : "small",
+    row.isExpandable ? "expandable" : "",
+  ]
+    .filter((s) => s !== "")
+    .join(", ");
 }
 
 function describeAt(state: State, row: SegmentRow, piece: Piece | undefined): string {
@@ -120,10 +198,21 @@ function place(rows: SegmentRow[], width: number): Layout {
     byGroup.set(name, [...(byGroup.get(name) ?? []), row]);
   }
   const longest = rows.reduce((m, r) => Math.max(m, r.size), 1);
-  const out: Layout = { groups: [], placed: [], scale: (width - LABEL - 2) / longest, height: 0, left: 0 };
+  const out: Layout = {
+    groups: [],
+    placed: [],
+    scale: (width - LABEL - 2) / longest,
+    height: 0,
+    left: 0,
+  };
   let y = 0;
   for (const [name, list] of [...byGroup].sort((a, b) => sum(b[1]) - sum(a[1]))) {
-    out.groups.push({ name: `${name}: ${fmt.plural(list.length, "segment")}`, y, total: sum(list), used: list.reduce((s, r) => s + r.used, 0) });
+    out.groups.push({
+      name: `${name}: ${fmt.plural(list.length, "segment")}`,
+      y,
+      total: sum(list),
+      used: list.reduce((s, r) => s + r.used, 0),
+    });
     y += width < NARROW ? HEAD + 14 : HEAD;
     for (const row of list.sort((a, b) => b.size - a.size || a.base - b.base)) {
       if (out.placed.length >= ROWS_MAX) {
@@ -176,11 +265,20 @@ function drawRows(canvas: HTMLCanvasElement, layout: Layout, width: number, stat
     for (const piece of row.pieces) {
       ctx.fillStyle = piece.state === "waiting" ? t.bad : color(state.names.siteOf(piece.stack));
       const w = piece.size * layout.scale;
-      ctx.fillRect(LABEL + piece.offset * layout.scale, y, Math.max(0.5, w - (w > 3 ? 0.75 : 0)), BAR);
+      ctx.fillRect(
+        LABEL + piece.offset * layout.scale,
+        y,
+        Math.max(0.5, w - (w > 3 ? 0.75 : 0)),
+        BAR,
+      );
     }
   }
   if (layout.left > 0) {
     ctx.fillStyle = t.muted;
-    ctx.fillText(`${fmt.count(layout.left)} smaller segments are not drawn; the totals above count them.`, 0, layout.height - HEAD / 2);
+    ctx.fillText(
+      `${fmt.count(layout.left)} smaller segments are not drawn; the totals above count them.`,
+      0,
+      layout.height - HEAD / 2,
+    );
   }
 }

@@ -7,7 +7,14 @@ import { KEYS, makePlot, xText } from "../draw/plot.ts";
 import type { Folded } from "../model/curve.ts";
 import { USED_ON_DEVICE, readingsOf, type Readings } from "../model/readings.ts";
 import * as fmt from "../model/format.ts";
-import { groupsOfBlocks, isExact, rowsFromBlocks, rowsFromColumns, type GroupKind, type GroupRows } from "../model/groups.ts";
+import {
+  groupsOfBlocks,
+  isExact,
+  rowsFromBlocks,
+  rowsFromColumns,
+  type GroupKind,
+  type GroupRows,
+} from "../model/groups.ts";
 import type { Blocks } from "../model/blocks.ts";
 import type { Columns } from "../model/data.ts";
 import type { GroupMeta } from "../model/meta.ts";
@@ -19,8 +26,11 @@ type Stacking = "none" | GroupKind;
 const PARTS_SHOWN = 5;
 
 export function timelineView(state: State): HTMLElement {
-  const box = h("section", { class: "panel", "aria-labelledby": "timeline-title" },
-    h("h2", { id: "timeline-title" }, "Timeline"));
+  const box = h(
+    "section",
+    { class: "panel", "aria-labelledby": "timeline-title" },
+    h("h2", { id: "timeline-title" }, "Timeline"),
+  );
   const body = h("div", {});
   box.append(body);
   const fill = (): void => {
@@ -48,12 +58,22 @@ function timelineBody(state: State): (HTMLElement | null)[] {
   const legend = h("ul", { class: "legend" });
   const lane = state.lane;
 
-  const alerts = alertMarks(lane.meta.alerts, (a) => state.setInstant(lane.axis("time").eventAtTime(a.time_us)), (text) => { readout.textContent = text; });
+  const alerts = alertMarks(
+    lane.meta.alerts,
+    (a) => state.setInstant(lane.axis("time").eventAtTime(a.time_us)),
+    (text) => {
+      readout.textContent = text;
+    },
+  );
 
   const groupRows = (at: Float64Array, kind: GroupKind): GroupRows => {
     const groups = lane.meta.groups[kind].length;
     if (blocks && ends && kind !== "stream" && isExact(lane.meta, kind)) {
-      if (grouped?.kind !== kind) grouped = { kind, of: groupsOfBlocks(blocks, lane.meta, state.names, state.data.meta.tag_names, kind) };
+      if (grouped?.kind !== kind)
+        grouped = {
+          kind,
+          of: groupsOfBlocks(blocks, lane.meta, state.names, state.data.meta.tag_names, kind),
+        };
       return rowsFromBlocks(blocks, ends, grouped.of, groups, at);
     }
     return columns ? rowsFromColumns(columns, kind, groups, at) : [];
@@ -61,7 +81,12 @@ function timelineBody(state: State): (HTMLElement | null)[] {
 
   const series = (): uPlot.Series[] => {
     const t = theme();
-    const line = (stroke: string, dash?: number[]): uPlot.Series => ({ stroke, width: 1.25, points: { show: false }, ...(dash ? { dash } : {}) });
+    const line = (stroke: string, dash?: number[]): uPlot.Series => ({
+      stroke,
+      width: 1.25,
+      points: { show: false },
+      ...(dash ? { dash } : {}),
+    });
     return [line(t.reserved), line(t.used), line(t.limit, [6, 4])];
   };
 
@@ -71,23 +96,48 @@ function timelineBody(state: State): (HTMLElement | null)[] {
     const capacity = lane.meta.capacity_bytes ?? NaN;
     const half = (to - from) / width / 2;
     const axis = state.axis;
-    used = folded.x.map((x) => (usedReadings ? usedReadings.highest(axis.kind === "time" ? x * 1e6 : axis.timeOf(x), axis.kind === "time" ? (x + 2 * half) * 1e6 : axis.timeOf(x + 2 * half)) : NaN));
-    return [folded.x.map((v) => v + half), folded.reserved ?? folded.x.map(() => NaN), used, folded.x.map(() => capacity)];
+    used = folded.x.map((x) =>
+      usedReadings
+        ? usedReadings.highest(
+            axis.kind === "time" ? x * 1e6 : axis.timeOf(x),
+            axis.kind === "time" ? (x + 2 * half) * 1e6 : axis.timeOf(x + 2 * half),
+          )
+        : NaN,
+    );
+    return [
+      folded.x.map((v) => v + half),
+      folded.reserved ?? folded.x.map(() => NaN),
+      used,
+      folded.x.map(() => capacity),
+    ];
   };
 
   /** What a pixel column is stacked of. */
   const parts = (x: number | null): string => {
     if (x === null || stacking === "none" || !folded) return "";
     const [a, b] = state.span();
-    const column = Math.min(folded.x.length - 1, Math.max(0, Math.floor(((x - a) / (b - a)) * folded.x.length)));
-    const named = rows.map((row, g) => ({ bytes: row[column]!, name: groupLabel(state, lane.meta.groups[stacking as GroupKind][g]!) }));
-    return ` — ${named.filter((p) => p.bytes > 0).sort((p, q) => q.bytes - p.bytes).slice(0, PARTS_SHOWN).map((p) => `${p.name} ${fmt.bytes(p.bytes)}`).join(", ")}`;
+    const column = Math.min(
+      folded.x.length - 1,
+      Math.max(0, Math.floor(((x - a) / (b - a)) * folded.x.length)),
+    );
+    const named = rows.map((row, g) => ({
+      bytes: row[column]!,
+      name: groupLabel(state, lane.meta.groups[stacking as GroupKind][g]!),
+    }));
+    return ` — ${named
+      .filter((p) => p.bytes > 0)
+      .sort((p, q) => q.bytes - p.bytes)
+      .slice(0, PARTS_SHOWN)
+      .map((p) => `${p.name} ${fmt.bytes(p.bytes)}`)
+      .join(", ")}`;
   };
 
   const plot = makePlot(state, {
-    label: "Memory over the run. Arrow keys pan, plus and minus zoom, zero shows the whole run, comma and full stop step by one event.",
+    label:
+      "Memory over the run. Arrow keys pan, plus and minus zoom, zero shows the whole run, comma and full stop step by one event.",
     height: 300,
-    series, data,
+    series,
+    data,
     top: () => yTop(folded, used, lane.meta.capacity_bytes),
     under: (u) => drawColumns(u, folded!, rows, groupColors(state, stacking)),
     over: (u) => {
@@ -95,7 +145,13 @@ function timelineBody(state: State): (HTMLElement | null)[] {
       alerts.place(u, (us) => (state.axis.kind === "time" ? us / 1e6 : state.axis.eventAtTime(us)));
     },
     hover: (x) => {
-      readout.textContent = describe(state, x === null ? state.instant : state.axis.event(x), x !== null, usedReadings) + parts(x);
+      readout.textContent =
+        describe(
+          state,
+          x === null ? state.instant : state.axis.event(x),
+          x !== null,
+          usedReadings,
+        ) + parts(x);
     },
     click: (x) => state.setInstant(state.axis.event(x)),
   });
@@ -147,20 +203,53 @@ function timelineBody(state: State): (HTMLElement | null)[] {
   if (lane.meta.groups.tag.length > 0) stackings.push({ value: "tag", label: "By tag" });
   if (lane.meta.groups.module.length > 0) stackings.push({ value: "module", label: "By module" });
   if (lane.meta.groups.stream.length > 1) stackings.push({ value: "stream", label: "By stream" });
-  const tools = h("div", { class: "tools" },
+  const tools = h(
+    "div",
+    { class: "tools" },
     choice("Show", stackings, stacking, (v) => void setStacking(v)),
-    lane.hasTime ? select("Axis", [{ value: "time", label: "time" }, { value: "event", label: "events" }], state.axisKind, (v) => state.setAxis(v)) : null,
-    h("div", { class: "buttons" },
+    lane.hasTime
+      ? select(
+          "Axis",
+          [
+            { value: "time", label: "time" },
+            { value: "event", label: "events" },
+          ],
+          state.axisKind,
+          (v) => state.setAxis(v),
+        )
+      : null,
+    h(
+      "div",
+      { class: "buttons" },
       button("←", () => state.pan(-0.25), { "aria-label": "Pan left" }),
       button("→", () => state.pan(0.25), { "aria-label": "Pan right" }),
       button("+", () => state.zoom(0.5), { "aria-label": "Zoom in" }),
       button("−", () => state.zoom(2), { "aria-label": "Zoom out" }),
-      button("Whole run", () => state.resetRange())));
+      button("Whole run", () => state.resetRange()),
+    ),
+  );
   const missing = missingSplits(lane);
-  const help = h("p", { class: "hint" },
-    `Drag to select a range, it drives every view below; Shift-drag pans, Ctrl-wheel zooms, a click fixes the moment. Keys: ${KEYS.filter((k) => k.text).map((k) => k.text).join(" · ")}.`);
+  const help = h(
+    "p",
+    { class: "hint" },
+    `Drag to select a range, it drives every view below; Shift-drag pans, Ctrl-wheel zooms, a click fixes the moment. Keys: ${KEYS.filter(
+      (k) => k.text,
+    )
+      .map((k) => k.text)
+      .join(" · ")}.`,
+  );
   const odd = contradiction(lane);
-  return [odd === null ? null : h("p", { class: "remark" }, odd), tools, legend, plot.root, readout, h("p", { class: "sub" }, rangeText, " ", detailNote(state)), markList(state), missing === null ? null : h("p", { class: "sub" }, missing), help];
+  return [
+    odd === null ? null : h("p", { class: "remark" }, odd),
+    tools,
+    legend,
+    plot.root,
+    readout,
+    h("p", { class: "sub" }, rangeText, " ", detailNote(state)),
+    markList(state),
+    missing === null ? null : h("p", { class: "sub" }, missing),
+    help,
+  ];
 }
 
 /**
@@ -221,13 +310,17 @@ function describe(state: State, event: number, isHover: boolean, used: Readings 
   const point = lane.curve.pointAt(event);
   const when = lane.hasTime ? `${fmt.duration(state.axis.timeOf(event))} after the start` : "";
   const word = lane.meta.is_sampled ? "sample" : "event";
-  const which = point.from === point.to ? `${word} ${fmt.count(event)}` : `${word}s ${fmt.count(point.from)} to ${fmt.count(point.to)}`;
+  const which =
+    point.from === point.to
+      ? `${word} ${fmt.count(event)}`
+      : `${word}s ${fmt.count(point.from)} to ${fmt.count(point.to)}`;
   const isPeak = event === lane.meta.peak_event && lane.meta.peak_bytes !== null;
   // Blocks whose free is missing end with the last event: there the peak is not what the event leaves behind.
   if (isPeak && lane.meta.bin_events === 1) point.min = point.max = lane.meta.peak_bytes!;
-  const live = point.min === point.max
-    ? `live ${fmt.bytes(point.max)} (${fmt.exactBytes(point.max)})`
-    : `live ${fmt.bytes(point.min)} to ${fmt.bytes(point.max)} (at most ${fmt.exactBytes(point.max)})`;
+  const live =
+    point.min === point.max
+      ? `live ${fmt.bytes(point.max)} (${fmt.exactBytes(point.max)})`
+      : `live ${fmt.bytes(point.min)} to ${fmt.bytes(point.max)} (at most ${fmt.exactBytes(point.max)})`;
   const reserved = point.reserved === null ? "" : `, reserved ${fmt.bytes(point.reserved)}`;
   const onDevice = used?.at(state.axis.timeOf(event)) ?? null;
   const inUse = onDevice === null ? "" : `, ${USED_ON_DEVICE} ${fmt.bytes(onDevice)}`;
@@ -258,7 +351,8 @@ function groupColors(state: State, stacking: Stacking): string[] {
   if (stacking === "none") return [];
   const t = theme();
   const { tag_names } = state.data.meta;
-  const rank = (label: string, i: number): number => (stacking === "tag" ? tag_names.indexOf(label) - 1 : i); // "unknown" has none
+  const rank = (label: string, i: number): number =>
+    stacking === "tag" ? tag_names.indexOf(label) - 1 : i; // "unknown" has none
   return state.lane.meta.groups[stacking].map((g, i) => t.series[rank(g.label, i)] ?? t.rest);
 }
 
@@ -271,24 +365,30 @@ function contradiction(lane: Lane): string | null {
 
 /** Why the run cannot be split in a way that others can. */
 function missingSplits(lane: Lane): string | null {
-  const why = [lane.meta.absent["tags"], lane.meta.absent["modules"]].filter((t) => t !== undefined);
+  const why = [lane.meta.absent["tags"], lane.meta.absent["modules"]].filter(
+    (t) => t !== undefined,
+  );
   return why.length === 0 ? null : why.join(" ");
 }
 
 function legendItems(state: State, stacking: Stacking): HTMLElement[] {
   const t = theme();
   const lane = state.lane;
-  const item = (color: string, text: string, kind = ""): HTMLElement => h("li", { class: kind }, chip(color), text);
+  const item = (color: string, text: string, kind = ""): HTMLElement =>
+    h("li", { class: kind }, chip(color), text);
   const out: HTMLElement[] = [];
   if (stacking === "none") out.push(item(t.live, "live (highest and lowest in each pixel)"));
   else
     lane.meta.groups[stacking].forEach((g, i) =>
-      out.push(item(groupColors(state, stacking)[i]!, groupLabel(state, g))));
+      out.push(item(groupColors(state, stacking)[i]!, groupLabel(state, g))),
+    );
   if (lane.curve.hasReserved) out.push(item(t.reserved, "reserved by the allocator", "line"));
   if (lane.meta.counters.includes(USED_ON_DEVICE)) out.push(item(t.used, USED_ON_DEVICE, "line"));
-  if (lane.meta.capacity_bytes !== null) out.push(item(t.limit, `limit ${fmt.bytes(lane.meta.capacity_bytes)}`, "line"));
+  if (lane.meta.capacity_bytes !== null)
+    out.push(item(t.limit, `limit ${fmt.bytes(lane.meta.capacity_bytes)}`, "line"));
   if (lane.meta.oom_events.length > 0) out.push(item(t.bad, "out of memory", "line"));
-  if (lane.meta.alerts.length > 0) out.push(item(t.warn, fmt.plural(lane.meta.alerts.length, "alert")));
+  if (lane.meta.alerts.length > 0)
+    out.push(item(t.warn, fmt.plural(lane.meta.alerts.length, "alert")));
   return out;
 }
 
@@ -297,9 +397,14 @@ function markList(state: State): HTMLElement | null {
   const { steps, ranges, points } = state.lane.marks;
   const parts: string[] = [];
   if (steps.length > 0) parts.push(`${fmt.count(steps.length)} steps`);
-  if (ranges.length > 0) parts.push(`${fmt.count(ranges.length)} named ranges (${[...new Set(ranges.map((r) => r.name))].slice(0, 5).join(", ")})`);
+  if (ranges.length > 0)
+    parts.push(
+      `${fmt.count(ranges.length)} named ranges (${[...new Set(ranges.map((r) => r.name))].slice(0, 5).join(", ")})`,
+    );
   if (points.length > 0) parts.push(`${fmt.count(points.length)} named points`);
-  return parts.length === 0 ? null : h("p", { class: "sub" }, `Marked in the input: ${parts.join("; ")}.`);
+  return parts.length === 0
+    ? null
+    : h("p", { class: "sub" }, `Marked in the input: ${parts.join("; ")}.`);
 }
 
 const STRIP = 9;
@@ -311,7 +416,8 @@ function drawMarks(u: uPlot, state: State): void {
   const r = devicePixelRatio;
   const { left, top, width, height } = u.bbox;
   const axis = state.axis;
-  const toX = (us: number): number => u.valToPos(axis.kind === "time" ? us / 1e6 : axis.eventAtTime(us), "x", true);
+  const toX = (us: number): number =>
+    u.valToPos(axis.kind === "time" ? us / 1e6 : axis.eventAtTime(us), "x", true);
   const visible = (x: number): boolean => x >= left && x <= left + width;
   ctx.save();
   ctx.beginPath();
@@ -326,16 +432,38 @@ function drawMarks(u: uPlot, state: State): void {
     if (b <= a) continue;
     ctx.globalAlpha = 0.55;
     ctx.fillStyle = t.series[hash(range.name) % 11]!;
-    ctx.fillRect(a, top + height - (range.depth + 1) * STRIP * r, Math.max(b - a, 1), (STRIP - 2) * r);
+    ctx.fillRect(
+      a,
+      top + height - (range.depth + 1) * STRIP * r,
+      Math.max(b - a, 1),
+      (STRIP - 2) * r,
+    );
     ctx.globalAlpha = 1;
-    if (b - a > 70 * r) label(ctx, range.name, a + 4 * r, top + height - (range.depth + 1) * STRIP * r - 3 * r, t.ink, r, b - a);
+    if (b - a > 70 * r)
+      label(
+        ctx,
+        range.name,
+        a + 4 * r,
+        top + height - (range.depth + 1) * STRIP * r - 3 * r,
+        t.ink,
+        r,
+        b - a,
+      );
   }
   for (const point of points) vertical(ctx, toX(point.us), t.accent, top, height, r, [2, 3]);
   for (const oom of state.lane.meta.oom_events) {
     const x = u.valToPos(axis.x(oom.event), "x", true);
     if (!visible(x)) continue;
     vertical(ctx, x, t.bad, top, height, r, []);
-    label(ctx, `out of memory: ${fmt.bytes(oom.bytes)}`, Math.min(x + 5 * r, left + width - 190 * r), top + 14 * r, t.bad, r, 400 * r);
+    label(
+      ctx,
+      `out of memory: ${fmt.bytes(oom.bytes)}`,
+      Math.min(x + 5 * r, left + width - 190 * r),
+      top + 14 * r,
+      t.bad,
+      r,
+      400 * r,
+    );
   }
   const x = u.valToPos(axis.x(Math.max(0, state.instant)), "x", true);
   if (visible(x)) vertical(ctx, x, t.accent, top, height, r, [4, 3]);
@@ -349,7 +477,15 @@ function hash(text: string): number {
 }
 
 /** Steps as lines while they are apart, as ticks at the top when they are many. */
-function drawLines(ctx: CanvasRenderingContext2D, xs: number[], color: string, top: number, height: number, width: number, r: number): void {
+function drawLines(
+  ctx: CanvasRenderingContext2D,
+  xs: number[],
+  color: string,
+  top: number,
+  height: number,
+  width: number,
+  r: number,
+): void {
   const many = xs.length > width / r / 14;
   ctx.strokeStyle = color;
   ctx.globalAlpha = many ? 0.5 : 0.28;
@@ -366,7 +502,15 @@ function drawLines(ctx: CanvasRenderingContext2D, xs: number[], color: string, t
   ctx.globalAlpha = 1;
 }
 
-function vertical(ctx: CanvasRenderingContext2D, x: number, color: string, top: number, height: number, r: number, dash: number[]): void {
+function vertical(
+  ctx: CanvasRenderingContext2D,
+  x: number,
+  color: string,
+  top: number,
+  height: number,
+  r: number,
+  dash: number[],
+): void {
   ctx.strokeStyle = color;
   ctx.lineWidth = 1.5 * r;
   ctx.setLineDash(dash.map((d) => d * r));
@@ -377,12 +521,21 @@ function vertical(ctx: CanvasRenderingContext2D, x: number, color: string, top: 
   ctx.setLineDash([]);
 }
 
-function label(ctx: CanvasRenderingContext2D, text: string, x: number, y: number, color: string, r: number, room: number): void {
+function label(
+  ctx: CanvasRenderingContext2D,
+  text: string,
+  x: number,
+  y: number,
+  color: string,
+  r: number,
+  room: number,
+): void {
   ctx.font = `${11 * r}px ${getComputedStyle(document.body).fontFamily}`;
   ctx.fillStyle = color;
   ctx.textAlign = "left";
   ctx.textBaseline = "alphabetic";
   let shown = text;
-  while (shown.length > 3 && ctx.measureText(shown).width > room - 8 * r) shown = `${shown.slice(0, -2)}…`;
+  while (shown.length > 3 && ctx.measureText(shown).width > room - 8 * r)
+    shown = `${shown.slice(0, -2)}…`;
   ctx.fillText(shown, x, y);
 }
