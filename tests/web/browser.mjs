@@ -47,8 +47,8 @@ export async function openBrowser(options = {}) {
   };
 }
 
-/** A page, its file opened, with everything it complained about or asked for. */
-export async function openPage(context, file) {
+/** A page, its file opened, with everything it complained about or asked for. `before` runs in it first. */
+export async function openPage(context, file, before = null) {
   const page = await context.newPage();
   const url = pathToFileURL(file).href;
   const troubles = [];
@@ -59,8 +59,11 @@ export async function openPage(context, file) {
   page.on("request", (r) => {
     if (r.url() !== url && !r.url().startsWith("data:,")) troubles.push(`request: ${r.url()}`);
   });
-  await page.goto(url);
-  await page.waitForSelector("html[data-ready]", { timeout: 60000 }); // a busy machine takes its time
+  if (before) await page.addInitScript(before);
+  await page.goto(url, { timeout: 60000 }); // a busy machine takes its time
+  // A page is drawn when it is loaded: nothing waits for a frame or a later task.
+  if ((await page.locator("html[data-ready]").count()) === 0)
+    throw new Error(`${file} is loaded but not drawn`);
   return { page, troubles };
 }
 

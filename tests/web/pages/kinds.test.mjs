@@ -22,7 +22,6 @@ async function walk(name, inputs) {
   const { page, troubles } = await openPage(browser.context, file);
   for (const tab of TABS) {
     await page.click(`#tab-${tab}`);
-    await page.waitForSelector(`#panel-${tab} > *`);
     const text = await page.locator(`#panel-${tab}`).innerText();
     assert.ok(text.trim().length > 20, `${tab} is blank`);
     assert.doesNotMatch(text, /could not be drawn|NaN|undefined|Infinity/, tab);
@@ -75,7 +74,6 @@ test("two ranks of telemetry stand beside each other", async () => {
     telemetryOf("s4_fixed"),
   ]);
   await page.click("#tab-ranks");
-  await page.waitForSelector("#panel-ranks table");
   assert.equal(await page.locator("#panel-ranks tbody tr").count(), 2);
   await page.close();
 });
@@ -100,7 +98,6 @@ test("two inputs can be compared without being asked for a comparison", async ()
     ["s4_fixed", "s2_retention"].map((n) => data("h200", `${n}.pickle.gz`)),
   );
   await page.click("#tab-diff");
-  await page.waitForSelector("#panel-diff tbody tr");
   assert.match(
     await page.locator("#panel-diff tbody tr").first().innerText(),
     /s2_retention\.py:5/,

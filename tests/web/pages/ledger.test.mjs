@@ -39,7 +39,6 @@ async function openLedger(name, context = browser.context) {
   const { file } = makeReport(`ledger-${name}`, [recordings[name]]);
   const { page, troubles } = await openPage(context, file);
   await page.click("#tab-ledger");
-  await page.waitForSelector("#panel-ledger table.ledger");
   return {
     page,
     done: async () => {

@@ -94,7 +94,6 @@ test("growth of a selected range is live at its end less live at its start", asy
   assert.match(await at(0.5), /live [\d.]+ MiB \([\d,]+ B\), reserved/);
   await drag(page, TIMELINE, 0.3, 0.6);
   await page.click("#tab-sites");
-  await page.waitForSelector("#panel-sites tbody tr");
   const sum = await page.evaluate(() =>
     [...document.querySelectorAll("#panel-sites tbody tr[data-frame]")].reduce(
       (s, tr) => s + Number(tr.children[3].getAttribute("data-value")),
@@ -243,7 +242,6 @@ test("several inputs: ranks, and every lane by the selector", async () => {
   );
   const { page, done } = await open(file);
   await page.click("#tab-ranks");
-  await page.waitForSelector("#panel-ranks table");
   assert.equal(await page.locator("#panel-ranks tbody tr").count(), 3);
   assert.match(
     await page.locator("#panel-ranks").innerText(),
@@ -262,7 +260,6 @@ test("several inputs: ranks, and every lane by the selector", async () => {
 test("two inputs as a difference", async () => {
   const { file } = makeReport("use-diff", [data("h200", "s4_fixed.pickle.gz"), LEAK], "--diff");
   const { page, done } = await open(file);
-  await page.waitForSelector("#panel-diff tbody tr");
   assert.match(
     await page.locator("#panel-diff tbody tr").first().innerText(),
     /s2_retention\.py:5[\s\S]*not there[\s\S]*\+400 MiB/,
@@ -300,8 +297,6 @@ for (const [scheme, width] of [
       const { page, troubles } = await openPage(own.context, makeReport("use-oom", [OOM]).file);
       for (const tab of TABS) {
         await page.click(`#tab-${tab}`);
-        await page.waitForSelector(`#panel-${tab} > *`);
-        await page.waitForTimeout(150);
         await page.screenshot({
           path: path.join(OUT, `use-${tab}-${scheme}-${width}.png`),
           fullPage: true,

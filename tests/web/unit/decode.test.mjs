@@ -32,12 +32,12 @@ test("a column with bytes left over is refused", () => {
   assert.throws(() => decodePlain(Uint8Array.from([1, 2]), 1), PageError);
 });
 
-test("base64 and deflate undo what C does", async () => {
+test("base64 and deflate undo what C does; a flipped bit is noticed", () => {
   const raw = Buffer.from("columns ".repeat(50));
-  assert.deepEqual(
-    Buffer.from(await inflate(fromBase64(zlib.deflateSync(raw).toString("base64")))),
-    raw,
-  );
+  const packed = fromBase64(zlib.deflateSync(raw).toString("base64"));
+  assert.deepEqual(Buffer.from(inflate(packed, raw.length)), raw);
+  packed[packed.length - 1] ^= 1;
+  assert.throws(() => inflate(packed, raw.length), /checksum/);
 });
 
 function page(sections, texts, schema = "stormlog.page/1") {
@@ -55,7 +55,10 @@ test("a section is decoded when asked for; what is missing is empty or null", as
 
 test("a section that was cut short says so", async () => {
   const data = page({ "heat-0": { deflate: false, bytes: 9, columns: {} } }, { "heat-0": "AAAA" });
-  await assert.rejects(data.section("heat", 0), /heat-0 should hold 9 bytes and holds 3/);
+  await assert.rejects(
+    data.section("heat", 0),
+    /section heat-0 is damaged: it should hold 9 bytes and holds 3/,
+  );
 });
 
 test("data of another version is refused with both names", () => {

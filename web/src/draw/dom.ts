@@ -42,6 +42,10 @@ export function absent(text: string): HTMLElement {
   return h("p", { class: "absent" }, text);
 }
 
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 export function button(label: string, onClick: () => void, attrs: Attrs = {}): HTMLButtonElement {
   return h("button", { type: "button", ...attrs, on: { click: onClick } }, label);
 }
@@ -105,34 +109,4 @@ export function search(label: string, hint: string, onInput: (text: string) => v
     on: { input: () => onInput(box.value) },
   });
   return h("label", { class: "field" }, h("span", {}, label), box);
-}
-
-/** Runs at most once a frame, however often it is asked. */
-export function perFrame(work: () => void): () => void {
-  let pending = false;
-  return () => {
-    if (pending) return;
-    pending = true;
-    requestAnimationFrame(() => {
-      pending = false;
-      work();
-    });
-  };
-}
-
-/** Calls back with the width of an element now and whenever it changes. */
-export function onWidth(el: Element, work: (width: number) => void): void {
-  let last = -1;
-  let next = -1;
-  // On the next frame: work that changes sizes while they are being reported is an error of its own.
-  const apply = perFrame(() => {
-    if (next === last) return;
-    last = next;
-    if (last > 0) work(last);
-  });
-  const observer = new ResizeObserver((entries) => {
-    next = Math.floor(entries[0]!.contentRect.width);
-    apply();
-  });
-  observer.observe(el);
 }

@@ -5,7 +5,8 @@ import type { Axis } from "../model/axis.ts";
 import * as fmt from "../model/format.ts";
 import type { State } from "../state.ts";
 import { theme } from "./colors.ts";
-import { h, onWidth, perFrame } from "./dom.ts";
+import { h } from "./dom.ts";
+import { onWidth, perFrame } from "./size.ts";
 
 export interface PlotSpec {
   label: string;

@@ -1,7 +1,7 @@
 // Sections by name, decoded when first asked for. No DOM: the text of a section comes from a callback.
 import { COLUMNS, SCHEMA, type SectionName } from "../schema.ts";
 import { PageError, decodeColumn, fromBase64, inflate } from "./decode.ts";
-import type { FailureMeta, PageMeta } from "./meta.ts";
+import type { FailureMeta, PageMeta, SectionMeta } from "./meta.ts";
 
 export type Columns<S extends SectionName> = Record<keyof (typeof COLUMNS)[S], Float64Array>;
 
@@ -41,17 +41,24 @@ export class PageData {
     const meta = this.meta.sections[id];
     const text = meta ? this.text(id) : null;
     if (!meta || text === null) return null;
-    let data = fromBase64(text);
-    if (meta.deflate) data = await inflate(data);
-    if (data.length !== meta.bytes)
-      throw new PageError(
-        `section ${id} should hold ${meta.bytes} bytes and holds ${data.length}: the file is damaged`,
-      );
+    const data = unpack(id, meta, text);
     const out: Record<string, Float64Array> = {};
     for (const [column, encoding] of Object.entries(COLUMNS[name])) {
       const [offset, length, cnt] = meta.columns[column] ?? [0, 0, 0];
       out[column] = decodeColumn(encoding, data.subarray(offset, offset + length), cnt);
     }
     return out as Columns<S>;
+  }
+}
+
+function unpack(id: string, meta: SectionMeta, text: string): Uint8Array {
+  try {
+    const packed = fromBase64(text);
+    const data = meta.deflate ? inflate(packed, meta.bytes) : packed;
+    if (data.length === meta.bytes) return data;
+    throw new PageError(`it should hold ${meta.bytes} bytes and holds ${data.length}`);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new PageError(`section ${id} is damaged: ${why}`);
   }
 }

@@ -1,6 +1,7 @@
 // The tree of calls that holds the bytes, as an icicle: width is bytes.
 import { inkOn, lineColors, onTheme, shade, theme } from "../draw/colors.ts";
-import { button, choice, h, onWidth, perFrame, replace, search } from "../draw/dom.ts";
+import { button, choice, h, replace, search } from "../draw/dom.ts";
+import { drawToWidth } from "../draw/size.ts";
 import { momentText } from "../draw/plot.ts";
 import * as fmt from "../model/format.ts";
 import type { LiveSets, StackSums } from "../model/live.ts";
@@ -32,7 +33,6 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
   let focus = root;
   let selected = root;
   let boxes: Box[] = [];
-  let width = 0;
   let found: Set<number> | null = null;
 
   const canvas = h("canvas", {
@@ -57,8 +57,7 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
     return `${label(node)}: ${fmt.bytes(node.bytes)} (${fmt.exactBytes(node.bytes)}) in ${fmt.count(node.blocks)} blocks, ${share}${place}`;
   };
 
-  const draw = (): void => {
-    if (width === 0) return;
+  const draw = (width: number): void => {
     const layout = layoutTree(focus, width, 0.6);
     boxes = layout.boxes;
     drawBoxes(
@@ -72,7 +71,7 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
     );
     holder.setAttribute("data-hidden", String(layout.hidden));
   };
-  const redraw = perFrame(draw);
+  const redraw = drawToWidth(holder, draw);
 
   const sayHits = (): void => {
     const bytes = found ? bytesThrough(root, found) : 0;
@@ -127,10 +126,6 @@ export async function flameView(state: State): Promise<HTMLElement[]> {
       redraw();
     } else return;
     e.preventDefault();
-  });
-  onWidth(holder, (w) => {
-    width = w;
-    redraw();
   });
   state.follow(canvas, ["instant"], () => {
     if (measure === "live") compute();

@@ -1,6 +1,7 @@
 // Several devices or inputs beside each other as a heat map: hundreds of rows still fit, in a box that scrolls.
 import { onTheme, packed, shade, theme } from "../draw/colors.ts";
-import { absent, button, choice, h, onWidth, perFrame, replace } from "../draw/dom.ts";
+import { absent, button, choice, h, replace } from "../draw/dom.ts";
+import { drawToWidth } from "../draw/size.ts";
 import * as fmt from "../model/format.ts";
 import {
   firstDivergence,
@@ -67,8 +68,8 @@ export async function ranksView(state: State): Promise<HTMLElement[]> {
   let width = 0;
   const left = (): number => (width < 500 ? LABEL_NARROW : LABEL);
 
-  const draw = perFrame(() => {
-    if (width === 0) return;
+  const draw = drawToWidth(holder, (now) => {
+    width = now;
     drawHeat(canvas, map, {
       width,
       row,
@@ -78,10 +79,6 @@ export async function ranksView(state: State): Promise<HTMLElement[]> {
       chosen: state.lane.index,
     });
     scale.style.paddingLeft = `${left()}px`;
-  });
-  onWidth(holder, (w) => {
-    width = w;
-    draw();
   });
   onTheme(draw);
   state.follow(canvas, ["lane"], draw);

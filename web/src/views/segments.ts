@@ -1,6 +1,7 @@
 // The allocator's segments at a moment: what is used, what waits, what is free between.
 import { lineColors, onTheme, theme } from "../draw/colors.ts";
-import { absent, button, h, onWidth, perFrame, replace } from "../draw/dom.ts";
+import { absent, button, h, replace } from "../draw/dom.ts";
+import { drawToWidth } from "../draw/size.ts";
 import { momentText } from "../draw/plot.ts";
 import * as fmt from "../model/format.ts";
 import {
@@ -35,7 +36,6 @@ export async function segmentsView(state: State): Promise<HTMLElement[]> {
   let atEnd = !over || lane.meta.events === 0;
   let rows: SegmentRow[] = [];
   let placed: Placed[] = [];
-  let width = 0;
   let scale = 1;
 
   const figures = h("dl", { class: "figures" });
@@ -56,14 +56,13 @@ export async function segmentsView(state: State): Promise<HTMLElement[]> {
     canvas,
   );
 
-  const draw = (): void => {
-    if (width === 0) return;
+  const draw = (width: number): void => {
     const layout = place(rows, width);
     placed = layout.placed;
     scale = layout.scale;
     drawRows(canvas, layout, width, state);
   };
-  const redraw = perFrame(draw);
+  const redraw = drawToWidth(holder, draw);
   const compute = (): void => {
     rows = atEnd && end ? segmentsAtEnd(end) : over ? segmentsAt(over, blocks, state.instant) : [];
     const sum = totals(rows);
@@ -98,10 +97,6 @@ export async function segmentsView(state: State): Promise<HTMLElement[]> {
       hit.row,
       hit.row.pieces.find((p) => offset >= p.offset && offset < p.offset + p.size),
     );
-  });
-  onWidth(holder, (w) => {
-    width = w;
-    redraw();
   });
   state.follow(canvas, ["instant"], () => {
     atEnd = !over;

@@ -1,5 +1,6 @@
 // The table of user lines.
-import { button, h, perFrame, replace, search, select } from "../draw/dom.ts";
+import { button, h, replace, search, select } from "../draw/dom.ts";
+import { perFrame } from "../draw/size.ts";
 import * as fmt from "../model/format.ts";
 import {
   asMarkdown,

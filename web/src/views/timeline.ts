@@ -3,6 +3,7 @@ import uPlot from "uplot";
 import { alertMarks } from "../draw/alert_marks.ts";
 import { onTheme, theme } from "../draw/colors.ts";
 import { absent, button, choice, h, replace, select } from "../draw/dom.ts";
+import { showFirst } from "../draw/size.ts";
 import { KEYS, makePlot, xText } from "../draw/plot.ts";
 import type { Folded } from "../model/curve.ts";
 import { USED_ON_DEVICE, readingsOf, type Readings } from "../model/readings.ts";
@@ -37,6 +38,7 @@ export function timelineView(state: State): HTMLElement {
     const why = state.lane.meta.absent["timeline"];
     if (why) replace(body, absent(why));
     else replace(body, ...timelineBody(state));
+    showFirst();
   };
   fill();
   state.on(["lane"], fill);

@@ -39,7 +39,7 @@ export function kindText(input: InputMeta): string {
 }
 
 export interface Navigation {
-  openView: (id: string) => void;
+  openView: (id: string) => Promise<void>;
 }
 
 export function headerView(state: State): HTMLElement {
@@ -298,7 +298,7 @@ async function goTo(state: State, f: FindingMeta, nav: Navigation, view: string)
     state.setHighlight(
       frame.file === "" ? frame.function : `${fmt.baseName(frame.file)}:${frame.line}`,
     );
-  nav.openView(view);
+  await nav.openView(view);
 }
 
 export function tilesView(state: State): HTMLElement {
