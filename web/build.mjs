@@ -40,7 +40,14 @@ function assemble({ script, style }) {
   if (/<\/script|<!--/i.test(script))
     throw new Error("the script holds text that would end its own element");
   // img-src data: is for the empty icon, without which browsers ask for /favicon.ico.
-  const csp = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data:; base-uri 'none'; form-action 'none'`;
+  const csp = [
+    "default-src 'none'",
+    `script-src ${hash(script)}`,
+    `style-src ${hash(style)}`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
   const fill = { CSP: csp, STYLE: style, SCRIPT: script };
   return readFileSync(at("src/index.html"), "utf8").replace(
     /%(CSP|STYLE|SCRIPT)%/g,

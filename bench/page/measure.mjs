@@ -17,8 +17,10 @@ function median(values) {
   return sorted[Math.floor(sorted.length / 2)];
 }
 
-const spread = (values, unit) =>
-  `${median(values).toFixed(0)} ${unit} (${Math.min(...values).toFixed(0)} to ${Math.max(...values).toFixed(0)})`;
+function spread(values, unit) {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return `${median(values).toFixed(0)} ${unit} (${least.toFixed(0)} to ${most.toFixed(0)})`;
+}
 
 /** When the browser first painted, and when timeline and tabs stood. */
 async function paint(context, file) {
@@ -83,7 +85,8 @@ for (const file of process.argv.slice(2)) {
     )} (limit 1000)`,
   );
   console.log(
-    `  pan: timeline ${spread(timeline, "frames/s")}, timeline and blocks ${spread(blocks, "frames/s")} (limit 30)`,
+    `  pan: timeline ${spread(timeline, "frames/s")}, ` +
+      `timeline and blocks ${spread(blocks, "frames/s")} (limit 30)`,
   );
 }
 await browser.close();

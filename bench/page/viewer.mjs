@@ -1,7 +1,8 @@
-// The page beside PyTorch's own viewer on the same snapshots: viewer.mjs STORMLOG D3_FOLDER SNAPSHOT...
-// STORMLOG_VIEWER names a MemoryViz.js; its imports of d3 are answered from D3_FOLDER (node_modules of npm's d3@7), so
-// nothing is loaded from the network. One line for each program and snapshot: bytes that are opened, seconds until the
-// view is drawn, highest memory of the page's process, frames a second while panning.
+// The page beside PyTorch's own viewer on the same snapshots: viewer.mjs STORMLOG D3_FOLDER
+// SNAPSHOT... STORMLOG_VIEWER names a MemoryViz.js; its imports of d3 are answered from D3_FOLDER
+// (node_modules of npm's d3@7), so nothing is loaded from the network. One line for each program
+// and snapshot: bytes that are opened, seconds until the view is drawn, highest memory of the
+// page's process, frames a second while panning.
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -116,7 +117,8 @@ async function servePages(context, d3) {
     [
       `${SITE}/`,
       "text/html",
-      "<!doctype html><meta charset=utf-8><title>viewer</title><body><script type=module src=/MemoryViz.js></script>",
+      "<!doctype html><meta charset=utf-8><title>viewer</title><body>" +
+        "<script type=module src=/MemoryViz.js></script>",
     ],
     [`${SITE}/MemoryViz.js`, "text/javascript", readFileSync(process.env.STORMLOG_VIEWER)],
     ["https://cdn.jsdelivr.net/npm/d3", "text/javascript", bundle.outputFiles[0].text],
@@ -240,14 +242,17 @@ async function measurePage(stormlog, snapshot) {
   });
 }
 
+function timesOf(r) {
+  if (r.death !== undefined) return `no view: ${r.death}`;
+  const made = r.made === undefined ? "" : ` (made in ${r.made.toFixed(2)} s)`;
+  const drawn = r.drawn ? ` [${r.drawn}]` : "";
+  return `drawn after ${r.seconds.toFixed(2)} s${made}, pan ${r.fps.toFixed(0)} frames/s${drawn}`;
+}
+
 function say(name, snapshot, r) {
   const size = r.bytes === undefined ? "" : `${(r.bytes / 1e6).toFixed(2)} MB opened, `;
   const memory = r.peak === undefined ? "" : `, page's process at most ${r.peak.toFixed(0)} MiB`;
-  const figures =
-    r.death !== undefined
-      ? `no view: ${r.death}`
-      : `drawn after ${r.seconds.toFixed(2)} s${r.made === undefined ? "" : ` (made in ${r.made.toFixed(2)} s)`}, pan ${r.fps.toFixed(0)} frames/s${r.drawn ? ` [${r.drawn}]` : ""}`;
-  console.log(`${path.basename(snapshot)} ${name}: ${size}${figures}${memory}`);
+  console.log(`${path.basename(snapshot)} ${name}: ${size}${timesOf(r)}${memory}`);
 }
 
 const reason = whyNot();

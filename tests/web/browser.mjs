@@ -47,7 +47,10 @@ export async function openBrowser(options = {}) {
   };
 }
 
-/** A page, its file opened, with everything it complained about or asked for. `before` runs in it first. */
+/**
+ * A page, its file opened, with everything it complained about or asked for. `before` runs in it
+ * first.
+ */
 export async function openPage(context, file, before = null) {
   const page = await context.newPage();
   const url = pathToFileURL(file).href;

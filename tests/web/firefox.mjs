@@ -1,5 +1,6 @@
-// The pages of tests/data/h200 in Debian's Firefox, driven over WebDriver BiDi: main figures, every view, selecting and
-// hovering, no complaint, no request. Run by `make check-firefox`; starting Firefox alone takes longer than most tests.
+// The pages of tests/data/h200 in Debian's Firefox, driven over WebDriver BiDi: main figures, every
+// view, selecting and hovering, no complaint, no request. Run by `make check-firefox`; starting
+// Firefox alone takes longer than most tests.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -57,7 +58,8 @@ async function openPage(file, options = {}) {
   });
   await page.goto(url);
   await page.waitForSelector("html[data-ready]", { timeout: 30000 });
-  // The picture comes last: to take it, the driver adds a style of its own, which the page's policy refuses.
+  // The picture comes last: to take it, the driver adds a style of its own, which the page's policy
+  // refuses.
   const complaints = async (picture) => {
     const inside = await page.evaluate(() => [
       ...window.troubles,
@@ -79,7 +81,8 @@ test("Firefox tells us of complaints and of requests", { skip: reason }, async (
   const file = path.join(SHOTS, "complaints.html");
   writeFileSync(
     file,
-    '<!doctype html><html data-ready><script>console.error("one"); setTimeout(() => { throw new Error("two"); });</script><img src="missing.png">',
+    '<!doctype html><html data-ready><script>console.error("one"); ' +
+      'setTimeout(() => { throw new Error("two"); });</script><img src="missing.png">',
   );
   const { page, complaints } = await openPage(file);
   await page.waitForTimeout(500);

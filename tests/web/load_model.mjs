@@ -1,4 +1,5 @@
-// Bundles a module of the page's sources in memory and imports it: Node of Debian 12 reads no TypeScript.
+// Bundles a module of the page's sources in memory and imports it: Node of Debian 12 reads no
+// TypeScript.
 import { createRequire } from "node:module";
 import path from "node:path";
 import { ROOT } from "./browser.mjs";

@@ -9,20 +9,14 @@ import { Tabs, type View } from "./tabs.ts";
 import { aboutView } from "./views/about.ts";
 import { blocksView } from "./views/blocks.ts";
 import { diffView } from "./views/diff.ts";
+import { findingsView } from "./views/findings.ts";
 import { flameView } from "./views/flame.ts";
 import { ledgerView } from "./views/ledger.ts";
 import { ranksView } from "./views/ranks.ts";
 import { segmentsView } from "./views/segments.ts";
 import { sitesView } from "./views/sites.ts";
 import { timelineView } from "./views/timeline.ts";
-import {
-  failureView,
-  findingsView,
-  headerView,
-  oomView,
-  tilesView,
-  verdictView,
-} from "./views/top.ts";
+import { failureView, headerView, oomView, tilesView, verdictView } from "./views/top.ts";
 
 const always = (): boolean => true;
 
@@ -112,7 +106,9 @@ async function showLanes(app: HTMLElement, data: PageData, names: Names): Promis
   await tabs.open(data.meta.mode === "diff" ? "diff" : "blocks");
 }
 
-/** Of a comparison the later input; else what the first finding speaks of, or where most happened. */
+/**
+ * Of a comparison the later input; else what the first finding speaks of, or where most happened.
+ */
 function firstLane(meta: PageMeta): number {
   const after = meta.lanes.findIndex((l) => l.input === 1);
   if (meta.mode === "diff" && after >= 0) return after;

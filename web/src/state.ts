@@ -3,6 +3,7 @@ import { Axis, type AxisKind, type Range } from "./model/axis.ts";
 import { Blocks, endsInOrder } from "./model/blocks.ts";
 import { Curve } from "./model/curve.ts";
 import type { Columns, PageData } from "./model/data.ts";
+import * as fmt from "./model/format.ts";
 import { Ledger } from "./model/ledger.ts";
 import { LiveSets } from "./model/live.ts";
 import { readMarks, type Marks } from "./model/marks.ts";
@@ -48,6 +49,18 @@ export class Lane {
 
   get hasTime(): boolean {
     return this.data.meta.inputs[this.meta.input]!.has_time;
+  }
+
+  /** "1.25 s (event 40)", or the event alone where there is no clock. */
+  momentText(event: number): string {
+    const number = `event ${fmt.count(event)}`;
+    return this.hasTime ? `${fmt.duration(this.axis("time").timeOf(event))} (${number})` : number;
+  }
+
+  /** "3.10 ms, 12 events", or the events alone. */
+  lifeText(us: number, events: number): string {
+    const number = fmt.plural(events, "event");
+    return this.hasTime ? `${fmt.duration(us)}, ${number}` : number;
   }
 
   axis(kind: AxisKind): Axis {

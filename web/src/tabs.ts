@@ -1,5 +1,5 @@
-// The views below the timeline, one tab each, as the ARIA practices describe tabs: arrows move between them. A panel is
-// made when it is first shown, and again when another lane is chosen.
+// The views below the timeline, one tab each, as the ARIA practices describe tabs: arrows move
+// between them. A panel is made when it is first shown, and again when another lane is chosen.
 import { absent, errorText, h, replace } from "./draw/dom.ts";
 import { showFirst } from "./draw/size.ts";
 import type { State } from "./state.ts";

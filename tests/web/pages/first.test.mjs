@@ -1,5 +1,5 @@
-// The first drawing of every picture happens at once, in the task that shows it: on a busy machine the next frame may come
-// late, and a screenshot may be taken before it.
+// The first drawing of every picture happens at once, in the task that shows it: on a busy machine
+// the next frame may come late, and a screenshot may be taken before it.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -51,11 +51,12 @@ test("without a single frame or report of a size, every canvas is drawn", async 
   const timeline = await pixels("section .plot canvas");
   assert.ok(timeline > 20_000, `timeline: ${timeline} pixels`);
   for (const [tab, selector] of Object.entries(CANVASES)) {
-    // The click's own task, and what it resolves, must be enough: the next message asks for the pixels.
+    // The click's own task, and what it resolves, must be enough: the next message asks for the
+    // pixels.
     const drawn = await page.evaluate(
       async ([id, canvas]) => {
         document.getElementById(`tab-${id}`).click();
-        for (let i = 0; i < 100; i++) await null; // microtasks only: no other task can run in between
+        for (let i = 0; i < 100; i++) await null; // microtasks: no other task comes between
         return window.drawnPixels(canvas);
       },
       [tab, selector],

@@ -1,4 +1,5 @@
-// What fills the card, of recordings made on a GPU: the page's figures against the report's, the alerts, and how it looks.
+// What fills the card, of recordings made on a GPU: the page's figures against the report's, the
+// alerts, and how it looks.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -27,7 +28,8 @@ function unpack(name) {
   const to = path.join(folder, `${name}.slog`);
   const code =
     "import lzma, sys\nwith lzma.open(sys.argv[1]) as source, open(sys.argv[2], 'wb') as to:\n" +
-    " while piece := source.read(1 << 20):\n  to.write(piece) if piece.strip(b'\\0') else to.seek(len(piece), 1)\n to.truncate()\n";
+    " while piece := source.read(1 << 20):\n" +
+    "  to.write(piece) if piece.strip(b'\\0') else to.seek(len(piece), 1)\n to.truncate()\n";
   const run = spawnSync("/usr/bin/python3", ["-c", code, data("slog", `${name}.slog.xz`), to], {
     encoding: "utf8",
   });
@@ -64,7 +66,7 @@ async function shownRows(page) {
 const reported = (ledger) => Object.fromEntries(ledger.rows.map((r) => [r.name, r.bytes]));
 
 for (const name of ["oom", "nccl", "jax"])
-  test(`${name}: the table shows the fullest moment, then the last one, as the report has them`, async () => {
+  test(`${name}: the fullest moment, then the last one, as the report has them`, async () => {
     const { page, done } = await openLedger(name);
     const device = analyze(recordings[name]).devices.find((d) => d.device === 0);
     assert.deepEqual(await shownRows(page), reported(device.ledger_fullest));
@@ -84,7 +86,7 @@ for (const name of ["oom", "nccl", "jax"])
     await done();
   });
 
-test("a click and the range of the timeline drive it; the scale reaches to the card's top", async () => {
+test("a click and the timeline's range drive it; the scale reaches the card's top", async () => {
   const { page, done } = await openLedger("jax");
   const plot = page.locator("#panel-ledger .plot").first();
   await plot.scrollIntoViewIfNeeded();
@@ -110,7 +112,7 @@ test("a click and the range of the timeline drive it; the scale reaches to the c
   await done();
 });
 
-test("the timeline has the card's line, and its alert in words for mouse, keyboard and list", async () => {
+test("the timeline has the card's line, and its alert in words", async () => {
   const { page, done } = await openLedger("oom");
   assert.match(
     await page.locator(".legend").first().innerText(),

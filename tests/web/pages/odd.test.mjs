@@ -24,7 +24,10 @@ after(async () => {
 
 const TABS = ["blocks", "flame", "sites", "segments", "ledger", "about"];
 
-/** Opens the page, goes through every view; none may be blank or complain. Returns the text of it all. */
+/**
+ * Opens the page, goes through every view; none may be blank or complain. Returns the text of it
+ * all.
+ */
 async function walk(name, ...options) {
   const { file } = makeReport(`odd-${name}`, [odd(name)], ...options);
   const { page, troubles } = await openPage(browser.context, file);

@@ -1,4 +1,5 @@
-// Runs that no file of the test data holds: with tags and modules, of ten million events, of hundreds of ranks.
+// Runs that no file of the test data holds: with tags and modules, of ten million events, of
+// hundreds of ranks.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
@@ -138,7 +139,7 @@ for (const [scheme, width] of [
   ["light", 1280],
   ["dark", 390],
 ])
-  test(`stacked views, ranks and differences are accessible: ${scheme}, ${width} pixels`, async () => {
+  test(`stacked views, ranks, differences are accessible: ${scheme}, ${width}`, async () => {
     const own = await openBrowser({
       viewport: { width, height: 900 },
       colorScheme: scheme,
@@ -184,7 +185,7 @@ for (const [scheme, width] of [
     }
   });
 
-test("512 ranks: a heat map that scrolls, its rows in three orders, findings together", async () => {
+test("512 ranks: a heat map that scrolls, three orders, findings together", async () => {
   const folder = path.join(OUT, "ranks");
   const made = spawnSync("python3", [path.join(ROOT, "tests/web/make_inputs.py"), folder, "512"], {
     encoding: "utf8",

@@ -42,7 +42,7 @@ test("a moment holds until the next one", () => {
   assert.equal(ledger.mostUsed(), 60);
 });
 
-test("a pixel column shows the fullest moment that it touches, and nothing before the first", () => {
+test("a pixel column shows the fullest moment that it touches", () => {
   assert.deepEqual([...ledger.fold(f(0, 5, 12, 18, 25, 40))], [-1, 0, 0, 1, 1]);
   assert.deepEqual([...ledger.fold(f(31, 35, 40))], [2, 2]);
 });

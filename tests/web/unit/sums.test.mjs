@@ -197,7 +197,7 @@ test("the first rank to leave the others", () => {
   assert.deepEqual(ranks.withoutCommonEnds(["same", "same"]), ["same", "same"]);
 });
 
-test("rows of the heat map in three orders, its colours from the lowest to the highest cell", () => {
+test("rows of the heat map in three orders; colours from lowest to highest", () => {
   const map = ranks.heatMap(
     [{ max: f(5, 5) }, { max: f(9, 1) }, { max: f(5, 6) }, { max: f(5, 5) }],
     2,
@@ -210,7 +210,7 @@ test("rows of the heat map in three orders, its colours from the lowest to the h
   assert.deepEqual([empty.min, empty.max], [0, 0]);
 });
 
-test("the same finding of several ranks is one card, led by the largest; within a rank nothing is merged", () => {
+test("the same finding of several ranks is one card, led by the largest", () => {
   const finding = (lane, site, bytes, kind = "leak") => ({
     kind,
     subkind: null,

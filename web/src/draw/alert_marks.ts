@@ -1,11 +1,13 @@
-// Alerts over a plot: a button at each, which says what was crossed to those who point at it, focus it or listen.
+// Alerts over a plot: a button at each, which says what was crossed to those who point at it, focus
+// it or listen.
 import type uPlot from "uplot";
 import * as fmt from "../model/format.ts";
 import type { AlertMeta } from "../model/meta.ts";
 import { h, replace } from "./dom.ts";
 
 export function alertText(alert: AlertMeta): string {
-  return `${alert.text}: ${fmt.bytes(alert.value_bytes)}, threshold ${fmt.bytes(alert.threshold_bytes)}`;
+  const threshold = fmt.bytes(alert.threshold_bytes);
+  return `${alert.text}: ${fmt.bytes(alert.value_bytes)}, threshold ${threshold}`;
 }
 
 /** "Alert 241 ms after the start, host memory: …" */

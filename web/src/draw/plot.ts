@@ -1,11 +1,12 @@
-// One plot over the shared axis: uPlot draws axes and series; dragging selects, the wheel and the keys
-// zoom and pan. Every plot of the page is made here, so they all behave alike.
+// One plot over the shared axis: uPlot draws axes and series; dragging selects, the wheel and the
+// keys zoom and pan. Every plot of the page is made here, so they all behave alike.
 import uPlot from "uplot";
 import type { Axis } from "../model/axis.ts";
 import * as fmt from "../model/format.ts";
 import type { State } from "../state.ts";
 import { theme } from "./colors.ts";
 import { h } from "./dom.ts";
+import { fontFamily } from "./parts.ts";
 import { onWidth, perFrame } from "./size.ts";
 
 export interface PlotSpec {
@@ -32,7 +33,6 @@ export interface Plot {
   rebuild: () => void;
   /** new data */
   redraw: () => void;
-  uplot: () => uPlot | null;
 }
 
 function clockText(seconds: number): string {
@@ -58,16 +58,6 @@ function tickUnit(span: number): (seconds: number) => string {
   if (span < 1) return (s) => `${(s * 1e3).toFixed(decimals(span * 1e3))} ms`;
   if (span < 300) return (s) => `${s.toFixed(decimals(span))} s`;
   return clockText;
-}
-
-export function xText(state: State, x: number): string {
-  return state.axisKind === "time" ? fmt.duration(x * 1e6) : `event ${fmt.count(x)}`;
-}
-
-/** "1.25 s (event 40)", or the event alone. */
-export function momentText(state: State, event: number): string {
-  if (!state.lane.hasTime) return `event ${fmt.count(event)}`;
-  return `${fmt.duration(state.axis.timeOf(event))} (event ${fmt.count(event)})`;
 }
 
 /** Round in binary units: decimal steps within a unit, powers of two across its end. */
@@ -102,7 +92,7 @@ function axisOf(state: State, spec: PlotSpec): Axis {
 
 function axes(state: State, spec: PlotSpec): uPlot.Axis[] {
   const t = theme();
-  const font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  const font = `12px ${fontFamily()}`;
   const shared = {
     stroke: t.muted,
     font,
@@ -154,50 +144,52 @@ export function makePlot(state: State, spec: PlotSpec): Plot {
       u!.setScale("y", { min: 0, max: spec.top() || 1 });
     });
   };
-
   const build = (): void => {
     if (width === 0) return;
     u?.destroy();
-    const options: uPlot.Options = {
-      width,
-      height: width < 600 ? Math.round(spec.height * 0.8) : spec.height,
-      padding: [10, 26, 0, 0],
-      legend: { show: false },
-      scales: { x: { time: false, auto: false }, y: { auto: false } },
-      axes: axes(state, spec),
-      series: [{}, ...spec.series()],
-      cursor: {
-        y: false,
-        drag: { x: true, y: false, setScale: false, dist: 5 },
-        points: { show: false },
-        // A plain drag selects; with Shift it pans, which is ours.
-        bind: {
-          dblclick: () => () => null,
-          mousedown: (_u, _t, handler) => (e: MouseEvent) => {
-            if (!e.shiftKey && e.button === 0) handler(e);
-            return null;
-          },
-        },
-      },
-      hooks: {
-        drawClear: [(p) => spec.under?.(p)],
-        draw: [(p) => spec.over?.(p)],
-        setSelect: [(p) => takeSelection(state, spec, p)],
-        setCursor: [(p) => hover(p, spec)],
-      },
-    };
-    u = new uPlot(options, [[0], ...spec.series().map(() => [null])] as uPlot.AlignedData, box);
+    const nothing = [[0], ...spec.series().map(() => [null])] as uPlot.AlignedData;
+    u = new uPlot(optionsOf(state, spec, width), nothing, box);
     attachPointer(state, u, spec);
     draw();
   };
 
   attachKeys(state, box, spec);
-  onWidth(box, (w) => {
-    width = w;
+  onWidth(box, (now) => {
+    width = now;
     build();
   });
-  const redraw = perFrame(draw);
-  return { root: box, rebuild: build, redraw, uplot: () => u };
+  return { root: box, rebuild: build, redraw: perFrame(draw) };
+}
+
+function optionsOf(state: State, spec: PlotSpec, width: number): uPlot.Options {
+  return {
+    width,
+    height: width < 600 ? Math.round(spec.height * 0.8) : spec.height,
+    padding: [10, 26, 0, 0],
+    legend: { show: false },
+    scales: { x: { time: false, auto: false }, y: { auto: false } },
+    axes: axes(state, spec),
+    series: [{}, ...spec.series()],
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false, dist: 5 },
+      points: { show: false },
+      // A plain drag selects; with Shift it pans, which is ours.
+      bind: {
+        dblclick: () => () => null,
+        mousedown: (_u, _t, handler) => (e: MouseEvent) => {
+          if (!e.shiftKey && e.button === 0) handler(e);
+          return null;
+        },
+      },
+    },
+    hooks: {
+      drawClear: [(p) => spec.under?.(p)],
+      draw: [(p) => spec.over?.(p)],
+      setSelect: [(p) => takeSelection(state, spec, p)],
+      setCursor: [(p) => hover(p, spec)],
+    },
+  };
 }
 
 function hover(u: uPlot, spec: PlotSpec): void {
@@ -242,7 +234,8 @@ function attachPointer(state: State, u: uPlot, spec: PlotSpec): void {
   over.addEventListener(
     "wheel",
     (e) => {
-      // The page must still scroll: only a wheel with a modifier, or a sideways one, belongs to the plot.
+      // The page must still scroll: only a wheel with a modifier, or a sideways one, belongs to the
+      // plot.
       const sideways = Math.abs(e.deltaX) > Math.abs(e.deltaY);
       if (!e.ctrlKey && !e.shiftKey && !sideways) return;
       e.preventDefault();

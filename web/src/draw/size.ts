@@ -1,5 +1,6 @@
-// When a picture is drawn: the first time at once, in the task that shows it, because a browser that is busy or takes a
-// screenshot may let the next frame come late or never; after that at most once per frame.
+// When a picture is drawn: the first time at once, in the task that shows it, because a browser
+// that is busy or takes a screenshot may let the next frame come late or never; after that at most
+// once per frame.
 
 /** Runs at most once per frame, however often it is asked. */
 export function perFrame(work: () => void): () => void {
@@ -28,11 +29,15 @@ function widthOf(element: Element): number {
   return Math.min(Math.floor(element.getBoundingClientRect().width), element.clientWidth);
 }
 
-/** Draws an element with its width when showFirst() finds it on the page, and after each change of its width. */
+/**
+ * Draws an element with its width when showFirst() finds it on the page, and after each change of
+ * its width.
+ */
 export function onWidth(element: Element, draw: (width: number) => void): void {
   const sized: Sized = { element, width: 0, draw };
   unseen.add(sized);
-  // On the next frame: work that changes sizes while they are being reported is an error of its own.
+  // On the next frame: work that changes sizes while they are being reported is an error of its
+  // own.
   const follow = perFrame(() => drawIfChanged(sized));
   new ResizeObserver(follow).observe(element);
 }
@@ -45,7 +50,9 @@ function drawIfChanged(sized: Sized): void {
   sized.draw(width);
 }
 
-/** To be called after elements were put on the page or unhidden: draws those that were never drawn. */
+/**
+ * To be called after elements were put on the page or unhidden: draws those that were never drawn.
+ */
 export function showFirst(): void {
   for (const sized of unseen) drawIfChanged(sized);
 }

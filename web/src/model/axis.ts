@@ -68,6 +68,14 @@ export class Axis {
     return this.kind === "event" ? event : this.timeOf(event) / 1e6;
   }
 
+  xOfTime(us: number): number {
+    return this.kind === "event" ? this.eventAtTime(us) : us / 1e6;
+  }
+
+  timeOfX(x: number): number {
+    return this.kind === "event" ? this.timeOf(x) : x * 1e6;
+  }
+
   event(x: number): number {
     const event = this.kind === "event" ? Math.floor(x) : this.eventAtTime(x * 1e6);
     return Math.max(0, Math.min(event, this.events - 1));

@@ -74,7 +74,9 @@ export class Blocks {
     return this.size[i]! + this.cols.slack[i]!;
   }
 
-  /** What it is for, a number into the page's tag_names; 0 (unknown) where the input does not say. */
+  /**
+   * What it is for, a number into the page's tag_names; 0 (unknown) where the input does not say.
+   */
   tag(i: number): number {
     return this.cols.tag[i] ?? 0;
   }
@@ -83,7 +85,10 @@ export class Blocks {
     return this.begin[i]! <= event && event < this.end[i]!;
   }
 
-  /** Blocks whose stack, tag, address or size answers the words; null when there is nothing to look for. */
+  /**
+   * Blocks whose stack, tag, address or size answers the words; null when there is nothing to look
+   * for.
+   */
   search(query: string, names: Names, tagNames: string[]): Uint8Array | null {
     const words = query
       .trim()
@@ -154,9 +159,10 @@ export function endsInOrder(blocks: Blocks): Uint32Array {
 }
 
 /**
- * Live blocks stacked in the order of their allocation, as torch's viewer does; what was not kept lies on
- * top as one band. A column shows the moment at which most was live within it. One pass over the live
- * blocks for each column in which something began or ended; the others repeat their neighbour.
+ * Live blocks stacked in the order of their allocation, as torch's viewer does; what was not kept
+ * lies on top as one band. A column shows the moment at which most was live within it. One pass
+ * over the live blocks for each column in which something began or ended; the others repeat their
+ * neighbour.
  */
 export function stackPicture(blocks: Blocks, ends: Uint32Array, spec: PictureSpec): Picture {
   const { width, height, top, at, total } = spec;
@@ -302,7 +308,8 @@ function firstColumn(at: Float64Array, event: number): number {
 export function describeKept(kept: number, total: number, largestLeft: number): string {
   if (kept === total) return `All ${count(total)} blocks are drawn one by one.`;
   return (
-    `${count(kept)} of ${count(total)} blocks are drawn one by one: the largest, and those that fill the most area. ` +
-    `No block above ${bytes(largestLeft)} is left out. The grey band is all the others together, exact in sum.`
+    `${count(kept)} of ${count(total)} blocks are drawn one by one: the largest, and those that ` +
+    `fill the most area. No block above ${bytes(largestLeft)} is left out. ` +
+    "The grey band is all the others together, exact in sum."
   );
 }

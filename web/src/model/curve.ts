@@ -1,5 +1,5 @@
-// The curve of live and reserved bytes, folded to any number of pixel columns. Each column keeps the
-// true lowest and highest value of everything that touches it.
+// The curve of live and reserved bytes, folded to any number of pixel columns. Each column keeps
+// the true lowest and highest value of everything that touches it.
 import { Axis, lowerBound } from "./axis.ts";
 import type { Columns } from "./data.ts";
 

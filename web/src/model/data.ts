@@ -1,4 +1,5 @@
-// Sections by name, decoded when first asked for. No DOM: the text of a section comes from a callback.
+// Sections by name, decoded when first asked for. No DOM: the text of a section comes from a
+// callback.
 import { COLUMNS, SCHEMA, type SectionName } from "../schema.ts";
 import { PageError, decodeColumn, fromBase64, inflate } from "./decode.ts";
 import type { FailureMeta, PageMeta, SectionMeta } from "./meta.ts";

@@ -31,8 +31,9 @@ function adler32(data: Uint8Array): number {
 }
 
 /**
- * Undoes zlib's deflate; `size` is what comes out. Not by the browser's DecompressionStream, which answers in a later
- * task: the page would be loaded, and a screenshot taken, before anything is drawn.
+ * Undoes zlib's deflate; `size` is what comes out. Not by the browser's DecompressionStream, which
+ * answers in a later task: the page would be loaded, and a screenshot taken, before anything is
+ * drawn.
  */
 export function inflate(data: Uint8Array, size: number): Uint8Array {
   const out = unzlibSync(data, { out: new Uint8Array(size) });

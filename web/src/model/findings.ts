@@ -1,4 +1,5 @@
-// Findings that say the same of several ranks are one card: a page of 512 ranks must not begin with 512 cards.
+// Findings that say the same of several ranks are one card: a page of 512 ranks must not begin with
+// 512 cards.
 import type { FindingMeta } from "./meta.ts";
 
 export interface FindingGroup {

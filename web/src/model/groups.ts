@@ -1,5 +1,5 @@
-// Live bytes by group along the visible columns: from the blocks where all were kept, which is exact at
-// every zoom, else from the columns that C computed.
+// Live bytes by group along the visible columns: from the blocks where all were kept, which is
+// exact at every zoom, else from the columns that C computed.
 import { lowerBound } from "./axis.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Columns } from "./data.ts";
@@ -31,8 +31,10 @@ const KEY_OF_STACK: Record<
 /** As src/page/page_groups.c calls what ran in no module. */
 const OUTSIDE_MODULES = "outside any module";
 
-/** Whether the blocks of the page alone tell how the bytes split: exact at every event. Streams are not kept with
- * blocks, and a stack that was folded to its line has lost its module. */
+/**
+ * Whether the blocks of the page alone tell how the bytes split: exact at every event.
+ * Streams are not kept with blocks, and a stack that was folded to its line has lost its module.
+ */
 export function isExact(lane: LaneMeta, kind: GroupKind): boolean {
   if (kind === "stream" || lane.blocks_kept !== lane.blocks_total) return false;
   return kind !== "module" || lane.stacks_kept === lane.stacks_total;

@@ -1,5 +1,5 @@
-// Bytes by stack: live after an event, grown or allocated within a range. Exact at any event when every
-// block was kept; otherwise at checkpoints whose figures C computed exactly.
+// Bytes by stack: live after an event, grown or allocated within a range. Exact at any event when
+// every block was kept; otherwise at checkpoints whose figures C computed exactly.
 import type { Range } from "./axis.ts";
 import { lowerBound } from "./axis.ts";
 import type { Blocks } from "./blocks.ts";

@@ -139,6 +139,13 @@ export interface OomMeta {
   count: number;
 }
 
+export interface HeatMeta {
+  bins: number;
+  span_us: number;
+  /** common: a bin is a share of the time; own: of each row's events */
+  clock: "common" | "own";
+}
+
 /** A page of an input that could not be read: nothing else is in it. */
 export interface FailureMeta {
   title: string;
@@ -159,6 +166,6 @@ export interface PageMeta {
   lanes: LaneMeta[];
   findings: FindingMeta[];
   oom: OomMeta | null;
-  heat: { bins: number; span_us: number; clock: "common" | "own" } | null;
+  heat: HeatMeta | null;
   sections: Record<string, SectionMeta>;
 }

@@ -30,7 +30,10 @@ export function heatMap(sections: (Columns<"heat"> | null)[], bins: number): Hea
 
 export type RowOrder = "named" | "peak" | "apart";
 
-/** Rows in the order they are drawn: as named, the highest peak first, or the farthest from the median of all first. */
+/**
+ * Rows in the order they are drawn: as named, the highest peak first, or the farthest from the
+ * median of all first.
+ */
 export function rowOrder(map: HeatMap, order: RowOrder): number[] {
   const rows = [...map.rows.keys()];
   if (order === "named") return rows;
@@ -66,8 +69,10 @@ export function skew(map: HeatMap): number {
   return top > 0 ? (top - Math.min(...peaks)) / top : 0;
 }
 
-/** A tenth of the highest point apart from the median of all, for three bins in a row. Needs three rows:
- * of two, neither is the odd one. */
+/**
+ * A tenth of the highest point apart from the median of all, for three bins in a row.
+ * Needs three rows: of two, neither is the odd one.
+ */
 export function firstDivergence(map: HeatMap): Divergence | null {
   if (map.rows.length < 3) return null;
   const limit = map.max / 10;
@@ -95,7 +100,10 @@ export function firstGap(map: HeatMap): number | null {
   return null;
 }
 
-/** Names without what all of them begin and end with: "a/rank0.slog", "a/rank1.slog" become "rank0", "rank1". */
+/**
+ * Names without what all of them begin and end with: "a/rank0.slog", "a/rank1.slog" become "rank0",
+ * "rank1".
+ */
 export function withoutCommonEnds(names: string[]): string[] {
   const [first] = names;
   if (first === undefined || names.length < 2) return names;

@@ -54,7 +54,10 @@ export function segmentsAt(cols: Columns<"segments">, blocks: Blocks, event: num
   return rows;
 }
 
-/** The end state as the input recorded it: whole segments, rounded sizes, blocks that wait for a stream. */
+/**
+ * The end state as the input recorded it: whole segments, rounded sizes, blocks that wait for a
+ * stream.
+ */
 export function segmentsAtEnd(end: Columns<"end">): SegmentRow[] {
   let next = 0;
   const rows = Array.from(end.seg_size, (size, i) => {

@@ -1,4 +1,5 @@
-// The table of user lines: whole-run figures from C, figures of the selected range from the live sets.
+// The table of user lines: whole-run figures from C, figures of the selected range from the live
+// sets.
 import type { Range } from "./axis.ts";
 import type { Columns } from "./data.ts";
 import * as fmt from "./format.ts";
@@ -42,7 +43,9 @@ export function siteRows(cols: Columns<"sites">, names: Names, tagNames: string[
   }));
 }
 
-/** The same rows with live, blocks, growth and allocs of the range; peak and life stay of the run. */
+/**
+ * The same rows with live, blocks, growth and allocs of the range; peak and life stay of the run.
+ */
 export function rowsInRange(
   rows: SiteRow[],
   live: LiveSets,
@@ -147,14 +150,21 @@ const ALL_COLUMNS: SiteColumn[] = [
     key: "medianLifeUs",
     title: "Median life",
     help: "of the freed blocks, in the whole run",
-    show: (r) => (r.medianLifeUs === null ? "none freed" : fmt.duration(r.medianLifeUs)),
+    show: (r) => lifeText(r.medianLifeUs, true),
   },
 ];
 
-/** The columns that these rows can fill. */
-export function siteColumns(rows: SiteRow[]): SiteColumn[] {
+/** The columns that these rows can fill. Without a clock, a life is counted in events. */
+export function siteColumns(rows: SiteRow[], hasTime: boolean): SiteColumn[] {
   const hasTags = rows.some((r) => r.tag !== null);
-  return ALL_COLUMNS.filter((c) => hasTags || c.key !== "tag");
+  const columns = ALL_COLUMNS.filter((c) => hasTags || c.key !== "tag");
+  return columns.map((c) =>
+    c.key === "medianLifeUs" ? { ...c, show: (r) => lifeText(r.medianLifeUs, hasTime) } : c,
+  );
+}
+
+function lifeText(us: number | null, hasTime: boolean): string {
+  return us === null ? "none freed" : fmt.span(us, hasTime);
 }
 
 /** "activation", "activation, gradient", "activation and 2 more" */
@@ -190,10 +200,9 @@ export function filterRows(rows: SiteRow[], query: string, names: Names, tag = "
   });
 }
 
-export function asMarkdown(rows: SiteRow[]): string {
+export function asMarkdown(rows: SiteRow[], columns = siteColumns(rows, true)): string {
   const cell = (text: string): string =>
     text.replace(/([\\|`*_<>[\]])/g, "\\$1").replace(/\s+/g, " ");
-  const columns = siteColumns(rows);
   const lines = [
     `| ${columns.map((c) => c.title).join(" | ")} |`,
     `| ${columns.map((c) => (c.isText ? "---" : "---:")).join(" | ")} |`,

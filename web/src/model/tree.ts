@@ -72,7 +72,9 @@ export function largestFirst(node: TreeNode): TreeNode[] {
   return [...node.children.values()].sort((a, b) => b.bytes - a.bytes || a.frame - b.frame);
 }
 
-/** Frames whose file, line or function answers all words; null when there is nothing to look for. */
+/**
+ * Frames whose file, line or function answers all words; null when there is nothing to look for.
+ */
 export function findFrames(query: string, names: Names): Set<number> | null {
   const words = query
     .trim()
@@ -104,7 +106,9 @@ export interface Box {
   depth: number;
 }
 
-/** Boxes below `focus`, its ancestors above it at full width. Narrower than minWidth is left out. */
+/**
+ * Boxes below `focus`, its ancestors above it at full width. Narrower than minWidth is left out.
+ */
 export function layoutTree(
   focus: TreeNode,
   width: number,
