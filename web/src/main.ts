@@ -2,6 +2,7 @@
 import { absent, errorText, h, replace } from "./draw/dom.ts";
 import { showFirst } from "./draw/size.ts";
 import { PageData, failureOf } from "./model/data.ts";
+import { firstLane } from "./model/first_lane.ts";
 import type { PageMeta } from "./model/meta.ts";
 import { Names } from "./model/names.ts";
 import { Lane, State } from "./state.ts";
@@ -104,27 +105,6 @@ async function showLanes(app: HTMLElement, data: PageData, names: Names): Promis
   );
   showFirst();
   await tabs.open(data.meta.mode === "diff" ? "diff" : "blocks");
-}
-
-/**
- * Of a comparison the later input; else what the first finding speaks of, or where most happened.
- */
-function firstLane(meta: PageMeta): number {
-  const after = meta.lanes.findIndex((l) => l.input === 1);
-  if (meta.mode === "diff" && after >= 0) return after;
-  return meta.findings.find((f) => f.lane !== null)?.lane ?? busiest(meta.lanes);
-}
-
-function busiest(lanes: { events: number; live_bytes: number }[]): number {
-  let best = 0;
-  lanes.forEach((l, i) => {
-    if (
-      l.events > lanes[best]!.events ||
-      (l.events === lanes[best]!.events && l.live_bytes > lanes[best]!.live_bytes)
-    )
-      best = i;
-  });
-  return best;
 }
 
 void start();

@@ -125,21 +125,25 @@ async function checkOthers(page) {
   }
 }
 
-function busiest(report) {
-  return report.devices.reduce((a, b) =>
-    b.events > a.events ||
-    (b.events === a.events && b.live_requested_bytes > a.live_requested_bytes)
-      ? b
-      : a,
-  );
+/** The device that the page opens with: the verdict's, else the one with the highest peak. */
+function shownDevice({ devices, findings, oom, verdict }) {
+  const severe = ["critical", "warning"].flatMap((s) => findings.filter((f) => f.severity === s));
+  const blamed = [
+    verdict === "oom" ? oom : null,
+    ...severe.filter((f) => f.kind === verdict),
+    ...findings.filter((f) => f.kind === verdict),
+    ...severe,
+  ].filter((f) => typeof f?.device === "number");
+  const found = devices.find((d) => d.device === blamed[0]?.device);
+  const peak = (d) => d.peak_requested_bytes ?? d.live_requested_bytes;
+  return found ?? devices.reduce((a, b) => (peak(b) > peak(a) ? b : a));
 }
 
 async function checkPage(name, input, ...options) {
   const report = analyze(input);
   const { file } = makeReport(name, [input], ...options);
   const { page, troubles } = await openPage(browser.context, file);
-  const shown = report.findings.find((f) => f.device !== null)?.device;
-  const device = report.devices.find((d) => d.device === shown) ?? busiest(report);
+  const device = shownDevice(report);
   const verdict = (await page.locator(".verdict p").innerText()).toLowerCase();
   const headline = report.headline.toLowerCase();
   assert.ok(

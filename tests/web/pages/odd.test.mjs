@@ -94,6 +94,29 @@ test("times that go backwards are sorted, and the page says so", async () => {
   assert.match(text, /out of order|sorted|backwards/i);
 });
 
+test("without a clock, moments and lives are counted in events", async () => {
+  const { page, text } = await walk("without_clock");
+  assert.match(await page.locator("#tile-peak + .note").innerText(), /^at event 1\d,\d{3}$/);
+  assert.match(await page.locator("#timeline-readout").innerText(), /^Peak: event 1\d,\d{3}: live/);
+  assert.equal(await page.locator("section .tools select").count(), 0, "a choice of axes");
+  await page.click("#tab-sites");
+  assert.match(await page.locator("#panel-sites tbody").innerText(), /\t2 events/);
+  await page.click("#tab-blocks");
+  const { width, height } = await page.locator("#panel-blocks .plot .u-over").boundingBox();
+  const position = { x: width / 2, y: height - 4 };
+  await page.locator("#panel-blocks .plot .u-over").click({ position });
+  const detail = await page.locator("#panel-blocks .detail").innerText();
+  assert.match(detail, /Allocated\s+event \d,\d{3}\s+Life\s+2 events/);
+  assert.doesNotMatch(text + detail, /\d (µs|ms|s|min|h)\b/);
+});
+
+test("the page opens with the device that the verdict is about", async () => {
+  const { page } = await walk("leak_on_second_device");
+  assert.match(await page.locator(".verdict").innerText(), /leak[\s\S]*train\.py:77/i);
+  assert.equal(await page.locator("header select option:checked").innerText(), "device 1");
+  assert.equal(await page.locator("#tile-peak").innerText(), "102 MiB");
+});
+
 test("a block larger than any card", async () => {
   const { text } = await walk("larger_than_card");
   assert.match(text, /32\.0 TiB/);
