@@ -82,8 +82,9 @@ export class LiveSets {
     return out;
   }
 
+  /** Live after the range less live before its first event. */
   growth(range: Range): StackSums {
-    const before = this.liveAt(range.from);
+    const before = this.liveAt(range.from - 1);
     const after = this.liveAt(range.to);
     for (let s = 0; s < this.stackCnt; s++) {
       after.bytes[s]! -= before.bytes[s]!;
@@ -108,7 +109,7 @@ export class LiveSets {
 
   private churnFromMatrix(range: Range): StackSums {
     const m = this.matrix!;
-    const a = this.checkpoint(range.from);
+    const a = this.checkpoint(range.from - 1);
     const b = this.checkpoint(range.to);
     const out = this.empty(m.event[a]!, m.event[b]!);
     const n = m.event.length;
