@@ -104,7 +104,7 @@ async function showLanes(app: HTMLElement, data: PageData, names: Names): Promis
     ),
   );
   showFirst();
-  await tabs.open(data.meta.mode === "diff" ? "diff" : "blocks");
+  await tabs.open(data.meta.mode === "diff" ? "diff" : tabs.firstFilled());
 }
 
 void start();

@@ -39,6 +39,13 @@ export class Tabs {
     state.on(["lane"], () => void this.show(this.current));
   }
 
+  /** The first view that this lane can fill. */
+  firstFilled(): string {
+    const { absent } = this.state.lane.meta;
+    const isFilled = ({ needs }: View): boolean => needs === undefined || !(needs in absent);
+    return (this.tabs.find((tab) => isFilled(tab.view)) ?? this.current).view.id;
+  }
+
   /** Settles when the view is drawn. */
   open(id: string): Promise<void> {
     return this.show(this.tabs.find((tab) => tab.view.id === id)!);

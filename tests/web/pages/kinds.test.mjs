@@ -68,6 +68,15 @@ test("telemetry: the curve of the samples, a ledger, no single blocks", async ()
   await page.close();
 });
 
+test("telemetry opens with a view that it can fill, and links to no other", async () => {
+  const { file } = makeReport("kind-leaky", [data("peer", "leaky/events.json")]);
+  const { page, troubles } = await openPage(browser.context, file);
+  assert.equal(await page.locator('[role="tab"][aria-selected="true"]').innerText(), "Ledger");
+  assert.deepEqual(await page.locator(".card .buttons button").allInnerTexts(), ["Show when"]);
+  await page.close();
+  assert.deepEqual(troubles, []);
+});
+
 test("two ranks of telemetry stand beside each other", async () => {
   const page = await walk("telemetry-ranks", [
     telemetryOf("s2_retention"),

@@ -81,7 +81,7 @@ test("tags and modules: stacked, in the table, in the hover, in the flame graph"
   assert.match(await page.locator(".legend").first().innerText(), /everything else/);
 
   await page.click("#tab-sites");
-  assert.match(await page.locator("#panel-sites thead").innerText(), /Line\s+For\s+Live/);
+  assert.match(await page.locator("#panel-sites thead").innerText(), /Line\s+Tag\s+Live/);
   assert.doesNotMatch(
     await page.locator("#panel-sites tbody").innerText(),
     /<module>|module encoder/,
@@ -103,7 +103,7 @@ test("tags and modules: stacked, in the table, in the hover, in the flame graph"
   const box = await page.locator("#panel-blocks .plot .u-over").boundingBox();
   await page.mouse.move(box.x + box.width * 0.5, box.y + box.height * 0.8);
   await page.waitForFunction(() =>
-    /For\s*parameter[\s\S]*Module\s*encoder\.layers\.\d+/.test(
+    /Tag\s*parameter[\s\S]*Module\s*encoder\.layers\.\d+/.test(
       document.querySelector(".detail").innerText,
     ),
   );
@@ -202,10 +202,7 @@ test("512 ranks: a heat map that scrolls, three orders, findings together", asyn
   const cards = await page.locator(".card").count();
   assert.ok(cards >= 1 && cards <= 12, `${cards} cards`);
   await page.click("#tab-ranks");
-  assert.match(
-    await page.locator("#panel-ranks").innerText(),
-    /First to leave the others: .*rank137/,
-  );
+  assert.match(await page.locator("#panel-ranks").innerText(), /First rank to diverge: .*rank137/);
   const map = await page.evaluate(() => {
     const box = document.querySelector("#panel-ranks .map");
     return {

@@ -246,7 +246,7 @@ test("several inputs: ranks, and every lane by the selector", async () => {
   assert.equal(await page.locator("#panel-ranks tbody tr").count(), 3);
   assert.match(
     await page.locator("#panel-ranks").innerText(),
-    /First to leave the others: .*s2_retention/,
+    /First rank to diverge: .*s2_retention/,
   );
   const before = await page.locator("#tile-peak").innerText();
   await page.locator("header select").selectOption("2");

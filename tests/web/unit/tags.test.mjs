@@ -134,7 +134,7 @@ test("lines know what they are for, where the input says it", () => {
     sites.sortRows(tagged, "tag", true).map((r) => r.tag),
     ["parameter", "gradient"],
   );
-  assert.match(sites.asMarkdown(tagged), /^\| Line \| For \| Live[\s\S]*\| gradient and 2 more \|/);
+  assert.match(sites.asMarkdown(tagged), /^\| Line \| Tag \| Live[\s\S]*\| gradient and 2 more \|/);
   const plain = sites.siteRows({ ...cols, tag: f(), tags: f() }, makeNames(), TAGS);
   assert.deepEqual([plain[0].tag, plain[0].tags], [null, []]);
   assert.match(sites.asMarkdown(plain), /^\| Line \| Live/);

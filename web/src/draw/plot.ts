@@ -184,7 +184,7 @@ function optionsOf(state: State, spec: PlotSpec, width: number): uPlot.Options {
       },
     },
     hooks: {
-      drawClear: [(p) => spec.under?.(p)],
+      drawAxes: [(p) => spec.under?.(p)],
       draw: [(p) => spec.over?.(p)],
       setSelect: [(p) => takeSelection(state, spec, p)],
       setCursor: [(p) => hover(p, spec)],
@@ -249,16 +249,16 @@ function attachPointer(state: State, u: uPlot, spec: PlotSpec): void {
 
 /** One table of keys, shown in the help too. */
 export const KEYS: { keys: string[]; text: string; act: (state: State) => void }[] = [
-  { keys: ["ArrowLeft", "a"], text: "← → or a d pan", act: (s) => s.pan(-0.1) },
+  { keys: ["ArrowLeft", "a"], text: "← → or a d: pan", act: (s) => s.pan(-0.1) },
   { keys: ["ArrowRight", "d"], text: "", act: (s) => s.pan(0.1) },
-  { keys: ["+", "=", "ArrowUp", "w"], text: "+ − or w s zoom", act: (s) => s.zoom(0.7) },
+  { keys: ["+", "=", "ArrowUp", "w"], text: "+ − or w s: zoom", act: (s) => s.zoom(0.7) },
   { keys: ["-", "ArrowDown", "s"], text: "", act: (s) => s.zoom(1 / 0.7) },
-  { keys: ["0", "Escape", "Home"], text: "0 whole run", act: (s) => s.resetRange() },
-  { keys: [","], text: ", . one event back or on", act: (s) => s.setInstant(s.instant - 1) },
+  { keys: ["0", "Escape", "Home"], text: "0: whole run", act: (s) => s.resetRange() },
+  { keys: [","], text: ", and . step by one event", act: (s) => s.setInstant(s.instant - 1) },
   { keys: ["."], text: "", act: (s) => s.setInstant(s.instant + 1) },
   {
     keys: ["p"],
-    text: "p highest point in view",
+    text: "p: highest point in view",
     act: (s) => s.setInstant(s.lane.curve.peak(s.range.from, s.range.to).event),
   },
 ];

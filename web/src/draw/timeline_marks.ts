@@ -113,20 +113,38 @@ export function drawMarks(u: uPlot, state: State): void {
   c.ctx.beginPath();
   c.ctx.rect(c.left, c.top, c.width, c.height);
   c.ctx.clip();
-  drawSteps(c, t, steps.map((s) => timeToX(s.us)).filter(isVisible));
+  const visible = (marks: { us: number }[]): number[] =>
+    marks.map((m) => timeToX(m.us)).filter(isVisible);
+  drawSteps(c, t, visible(steps));
   for (const range of ranges) drawRange(c, t, range, timeToX(range.from), timeToX(range.to));
-  for (const point of points) drawVertical(c, timeToX(point.us), t.accent, [2, 3]);
+  drawPoints(c, t, visible(points));
   for (const oom of lane.meta.oom_events) drawFailure(c, t, toX(axis.x(oom.event)), oom.bytes);
   drawVertical(c, toX(axis.x(Math.max(0, state.instant))), t.accent, [4, 3]);
   c.ctx.restore();
 }
 
+/** More marks than this would cover the curve with their lines. */
+function areMany(c: Canvas, xs: number[]): boolean {
+  return xs.length > c.width / c.r / 14;
+}
+
 /** Steps as lines while they are apart, as ticks at the top when they are many. */
 function drawSteps(c: Canvas, t: Theme, xs: number[]): void {
+  const isMany = areMany(c, xs);
+  drawUpright(c, xs, t.muted, isMany ? 0.5 : 0.28, isMany ? 6 * c.r : c.height);
+}
+
+/** The same for named points, whose lines are dashed. */
+function drawPoints(c: Canvas, t: Theme, xs: number[]): void {
+  if (areMany(c, xs)) drawUpright(c, xs, t.accent, 0.6, 6 * c.r);
+  else for (const x of xs) drawVertical(c, x, t.accent, [2, 3]);
+}
+
+/** Thin lines from the top down, at most one per pixel. */
+function drawUpright(c: Canvas, xs: number[], color: string, alpha: number, length: number): void {
   const { ctx, r } = c;
-  const isMany = xs.length > c.width / r / 14;
-  ctx.strokeStyle = t.muted;
-  ctx.globalAlpha = isMany ? 0.5 : 0.28;
+  ctx.strokeStyle = color;
+  ctx.globalAlpha = alpha;
   ctx.lineWidth = r;
   ctx.beginPath();
   let last = -Infinity;
@@ -134,7 +152,7 @@ function drawSteps(c: Canvas, t: Theme, xs: number[]): void {
     if (x - last < r) continue;
     last = x;
     ctx.moveTo(x, c.top);
-    ctx.lineTo(x, isMany ? c.top + 6 * r : c.bottom);
+    ctx.lineTo(x, c.top + length);
   }
   ctx.stroke();
   ctx.globalAlpha = 1;

@@ -105,7 +105,7 @@ const ALL_COLUMNS: SiteColumn[] = [
   },
   {
     key: "tag",
-    title: "For",
+    title: "Tag",
     help: "what most of its bytes are for, in the whole run",
     show: tagText,
     isText: true,

@@ -15,7 +15,7 @@ export function aboutView(state: State): Promise<HTMLElement[]> {
   const alerts = alertList(lane.alerts);
   return Promise.resolve([
     ...(alerts ? [h("h3", {}, "Alerts of the recorder"), alerts] : []),
-    h("h3", {}, "What this page holds of the shown device"),
+    h("h3", {}, "What this page shows of this device"),
     h("ul", {}, ...detail.map((d) => h("li", {}, d))),
     ...meta.inputs.map(inputPart),
     h(
@@ -36,7 +36,7 @@ function inputPart(input: InputMeta): HTMLElement {
       figure("Kind", kindText(input)),
       identity === null ? null : figure("What ran", identity),
       figure("Events", fmt.count(input.events)),
-      figure("Lost before it was read", dropped === null ? "not known" : fmt.count(dropped)),
+      figure("Events lost", dropped === null ? "not known" : fmt.count(dropped)),
       figure("Clock", input.has_time ? "microseconds" : "none: events are numbered"),
       figure("Stacks", input.has_stacks ? "recorded with the events" : "not recorded"),
       figure(

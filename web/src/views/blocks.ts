@@ -88,8 +88,8 @@ class BlocksView {
     this.segments = segments;
     const { blocks_kept, blocks_total, largest_left_bytes, groups } = this.lane.meta;
     this.kept = describeKept(blocks_kept, blocks_total, largest_left_bytes);
-    const tag = groups.tag.length > 0 ? "tag, " : "";
-    this.field = search("Find blocks", `file, function, ${tag}0x7f…, 512, >20m`, (words) =>
+    const what = groups.tag.length > 0 ? "tag" : "function";
+    this.field = search("Find blocks", `file, ${what}, 0x7f…, 512, >20m`, (words) =>
       this.find(words),
     );
     this.plot = this.makePlot();
@@ -320,7 +320,7 @@ function blockDetail(
     figures(
       figure("Size", `${fmt.bytes(b.size)} (${fmt.exactBytes(b.size)})`),
       figure("Address", b.address),
-      hasTags ? figure("For", state.data.meta.tag_names[blocks.tag(index)] ?? "not known") : null,
+      hasTags ? figure("Tag", state.data.meta.tag_names[blocks.tag(index)] ?? "not known") : null,
       module === null ? null : figure("Module", module),
       figure("Allocated", b.beforeTrace ? "before the trace" : lane.momentText(b.begin)),
       figure("Life", b.neverFreed ? "never freed" : lane.lifeText(b.lifeUs, b.end - b.begin)),

@@ -69,7 +69,7 @@ function card(state: State, group: FindingGroup, nav: Navigation): HTMLElement {
     place(state, f),
     figures(...numbers(f)),
     f.explanation ? h("p", {}, f.explanation) : null,
-    f.advice ? h("p", { class: "advice" }, h("strong", {}, "What to do: "), f.advice) : null,
+    f.advice ? h("p", { class: "advice" }, h("strong", {}, "Fix: "), f.advice) : null,
     evidence(f),
     others(state, group, nav),
     links(state, f, nav),
@@ -79,7 +79,7 @@ function card(state: State, group: FindingGroup, nav: Navigation): HTMLElement {
 function place(state: State, f: FindingMeta): HTMLElement | null {
   const frame = f.site === null ? null : state.names.frame(f.site);
   if (!frame) return null;
-  if (frame.file === "") return h("p", { class: "place" }, h("code", {}, frame.function));
+  if (frame.file === "") return h("p", { class: "sub" }, frame.function);
   const line = frame.line > 0 ? `:${frame.line}` : "";
   const inside = frame.function === "" ? null : ` in ${frame.function}`;
   return h("p", { class: "place" }, h("code", {}, `${frame.file}${line}`), inside);
@@ -130,12 +130,14 @@ function others(state: State, group: FindingGroup, nav: Navigation): HTMLElement
 function links(state: State, f: FindingMeta, nav: Navigation): HTMLElement {
   const link = (label: string, view: string): Child =>
     button(label, () => void goTo(state, f, nav, view));
+  const { absent } = state.data.meta.lanes[f.lane ?? state.lane.index]!;
+  const hasBlocks = f.site !== null && absent["blocks"] === undefined;
   return h(
     "div",
     { class: "buttons" },
     link("Show when", "timeline"),
-    f.site === null ? null : link("Show its blocks", "blocks"),
-    f.site === null ? null : link("Show its line", "sites"),
+    hasBlocks ? link("Show its blocks", "blocks") : null,
+    hasBlocks ? link("Show its line", "sites") : null,
   );
 }
 

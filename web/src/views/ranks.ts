@@ -188,7 +188,7 @@ class RanksView {
     const apart = firstDivergence(map);
     if (!apart) return "No row stays more than a tenth of the highest point away from the median.";
     return (
-      `First to leave the others: ${this.name(apart.row)}. At ${this.binText(apart.bin)} ` +
+      `First rank to diverge: ${this.name(apart.row)}. At ${this.binText(apart.bin)} ` +
       `it holds ${fmt.bytes(apart.bytes)} where the median is ${fmt.bytes(apart.median)}.`
     );
   }

@@ -59,7 +59,7 @@ class SegmentsView {
   private readonly canvas = h("canvas", {
     class: "segments",
     role: "img",
-    "aria-label": "Map of segments; its totals stand above as text.",
+    "aria-label": "Map of segments; the totals are in the text above.",
   });
   private readonly holder = h(
     "div",
@@ -91,7 +91,7 @@ class SegmentsView {
       "ul",
       { class: "legend" },
       legendItem(t.series[0]!, "used, coloured by line"),
-      legendItem(t.bad, "dropped, waits for a stream"),
+      legendItem(t.bad, "freed, waiting for a stream"),
       legendItem(t.free, "free inside the segment"),
     );
     const tools = h("div", { class: "tools" }, this.moments());

@@ -79,7 +79,7 @@ class SitesView {
     const tags = this.state.data.meta.tag_names.filter(isUsed);
     if (tags.length === 0) return null;
     const choices = tags.map((name) => ({ value: name, label: name }));
-    return select("For", [{ value: "", label: "anything" }, ...choices], this.tag, (v) => {
+    return select("Tag", [{ value: "", label: "any" }, ...choices], this.tag, (v) => {
       this.tag = v;
       this.render();
     });
@@ -120,7 +120,10 @@ class SitesView {
     const exact = this.live.isExact
       ? ""
       : " Live, growth and counts are exact at the checkpoints nearest to the range's ends.";
-    return `${fmt.count(cnt)} of ${fmt.plural(this.rows.length, "line")}${range}${exact}`;
+    const all = this.rows.length;
+    const lines =
+      cnt === all ? fmt.plural(cnt, "line") : `${fmt.count(cnt)} of ${fmt.plural(all, "line")}`;
+    return `${lines}${range}${exact}`;
   }
 
   private showMore(): void {

@@ -99,8 +99,8 @@ class TimelineView {
   elements(): (HTMLElement | null)[] {
     const keys = KEYS.filter((k) => k.text !== "").map((k) => k.text);
     const help =
-      "Drag to select a range, it drives every view below; Shift-drag pans, Ctrl-wheel zooms, " +
-      `a click fixes the moment. Keys: ${keys.join(" · ")}.`;
+      "Drag to select a range for all views below. Shift-drag pans, Ctrl-wheel zooms, " +
+      `a click chooses the moment. Keys: ${keys.join(" · ")}.`;
     return [
       words.sub(words.contradiction(this.lane), "remark"),
       this.tools(),
@@ -124,7 +124,9 @@ class TimelineView {
     return h(
       "div",
       { class: "tools" },
-      choice("Show", stackings, this.stacking, (v) => void this.setStacking(v)),
+      split.length === 0
+        ? null
+        : choice("Show", stackings, this.stacking, (v) => void this.setStacking(v)),
       lane.hasTime ? select("Axis", AXES, state.axisKind, (v) => state.setAxis(v)) : null,
       h(
         "div",

@@ -173,7 +173,7 @@ function peakNote({ hasTime, meta }: Lane): string {
 
 function eventsTile(m: LaneMeta): Tile {
   const note = m.is_sampled
-    ? "between two of them nothing is known"
+    ? "nothing is known in between"
     : `${fmt.plural(m.allocs, "allocation")}, ${fmt.plural(m.frees, "free")}`;
   const name = m.is_sampled ? "Samples" : "Events";
   return { id: "events", name, value: m.events, text: fmt.count(m.events), note };
