@@ -89,8 +89,9 @@ web: setup  ## rebuild the page's template (web/dist/report.html) from its sourc
 	@$(PYTHON) web/gen_schema.py
 	@cd web && node node_modules/typescript/bin/tsc && node build.mjs
 
-format:  ## rewrite the C sources with clang-format
+format:  ## rewrite the C sources with clang-format, the page's with prettier
 	@$(PYTHON) tools/check_format.py --fix
+	@$(PYTHON) tools/check_typescript.py --fix
 
 install: build  ## install below PREFIX (DESTDIR is put in front)
 	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))

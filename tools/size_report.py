@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from source_tree import ROOT, c_files
+from source_tree import ROOT, c_files, script_files
 
 LONG_FUNCTION_LINES = 60
 LONG_FILE_LINES = 600
@@ -22,6 +22,11 @@ PRODUCTS = ["stormlog", "libstormlog.so", "libstormlog.a", "libstormlog_record.s
 # after a ")"; that makes a C parser unnecessary.
 FUNCTION_END = re.compile(r"^}")
 FUNCTION_OPEN = re.compile(r"\)\s*\{$")
+
+# prettier puts a function's closing brace under the start of its first line. A line that opens one ends in "=> {", "} {"
+# or "): type {" and does not begin with a statement's word.
+SCRIPT_OPEN = re.compile(r"(=>|\)|\):.*) \{$")
+SCRIPT_STATEMENT = re.compile(r"(\} )?(if|else|for|while|switch|do|try|catch|return)\b(?!.*=> \{$)")
 
 
 @dataclass
@@ -45,7 +50,13 @@ class FolderSize:
 def measure_file(path):
     lines = path.read_text().splitlines()
     comment_lines, code_lines = count_comments(lines)
-    return FileSize(path, len(lines), comment_lines, code_lines, list(find_functions(lines)))
+    return FileSize(path, len(lines), comment_lines, code_lines, list(functions_of(path, lines)))
+
+
+def functions_of(path, lines):
+    if path.suffix in (".c", ".h"):
+        return find_functions(lines)
+    return ((name, length) for name, _, length in script_functions(lines))
 
 
 def count_comments(lines):
@@ -90,6 +101,29 @@ def find_functions(lines):
         is_open = start is not None and bool(FUNCTION_OPEN.search(line))
 
 
+def indent_of(line):
+    return len(line) - len(line.lstrip())
+
+
+def script_functions(lines):
+    """(name, number of its first line, lines) of each function, method and callback of several lines, nested ones too."""
+    for number, line in enumerate(lines):
+        text = line.strip()
+        if not SCRIPT_OPEN.search(line) or SCRIPT_STATEMENT.match(text):
+            continue
+        indent = indent_of(line)
+        start = number
+        # A signature of several lines: the function begins where it does.
+        while text[0] in ")}]" and start > 0:
+            start -= 1
+            if lines[start].strip() and indent_of(lines[start]) == indent:
+                break
+        end = number + 1
+        while end < len(lines) and not (lines[end].lstrip().startswith("}") and indent_of(lines[end]) <= indent):
+            end += 1
+        yield function_name(lines[start]), start + 1, end - start + 1
+
+
 def function_name(signature):
     match = re.search(r"(\w+)\(", signature)
     return match[1] if match else signature.strip()
@@ -101,7 +135,7 @@ def percentile(values, share):
 
 def by_folder():
     folders = {}
-    for path in c_files("src", "include", "tests", "bench"):
+    for path in c_files("src", "include", "tests", "bench") + script_files():
         relative = path.relative_to(ROOT)
         name = "/".join(relative.parts[:2]) if len(relative.parts) > 2 else relative.parts[0]
         folders.setdefault(name, FolderSize(name)).files.append(measure_file(path))

@@ -12,3 +12,11 @@ def c_files(*folders, root=ROOT):
     for folder in folders:
         found += [path for path in (root / folder).rglob("*.[ch]") if path.is_file()]
     return sorted(found)
+
+
+def script_files(root=ROOT):
+    """Every TypeScript and JavaScript file that people write, sorted: the page, its tests, its benchmark."""
+    found = list((root / "web").glob("*.mjs"))
+    for folder, ending in [("web/src", "*.ts"), ("tests/web", "*.mjs"), ("bench/page", "*.mjs")]:
+        found += (root / folder).rglob(ending)
+    return sorted(found)

@@ -13,19 +13,46 @@ const LIMIT = 250 * 1024;
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 async function bundle() {
-  const shared = { bundle: true, minify: true, write: false, charset: "ascii", legalComments: "none", logLevel: "warning" };
-  const script = await esbuild.build({ ...shared, entryPoints: [at("src/main.ts")], format: "iife", target: ["chrome100", "firefox113", "safari16.4"] });
+  const shared = {
+    bundle: true,
+    minify: true,
+    write: false,
+    charset: "ascii",
+    legalComments: "none",
+    logLevel: "warning",
+  };
+  const script = await esbuild.build({
+    ...shared,
+    entryPoints: [at("src/main.ts")],
+    format: "iife",
+    target: ["chrome100", "firefox113", "safari16.4"],
+  });
   const uplotCss = readFileSync(at("node_modules/uplot/dist/uPlot.min.css"), "utf8");
-  const style = await esbuild.transform(uplotCss + readFileSync(at("src/style.css"), "utf8"), { loader: "css", minify: true, charset: "ascii" });
+  const style = await esbuild.transform(uplotCss + readFileSync(at("src/style.css"), "utf8"), {
+    loader: "css",
+    minify: true,
+    charset: "ascii",
+  });
   return { script: script.outputFiles[0].text.trim(), style: style.code.trim() };
 }
 
 function assemble({ script, style }) {
-  if (/<\/script|<!--/i.test(script)) throw new Error("the script holds text that would end its own element");
+  if (/<\/script|<!--/i.test(script))
+    throw new Error("the script holds text that would end its own element");
   // img-src data: is for the empty icon, without which browsers ask for /favicon.ico.
-  const csp = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data:; base-uri 'none'; form-action 'none'`;
+  const csp = [
+    "default-src 'none'",
+    `script-src ${hash(script)}`,
+    `style-src ${hash(style)}`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
   const fill = { CSP: csp, STYLE: style, SCRIPT: script };
-  return readFileSync(at("src/index.html"), "utf8").replace(/%(CSP|STYLE|SCRIPT)%/g, (_, name) => fill[name]);
+  return readFileSync(at("src/index.html"), "utf8").replace(
+    /%(CSP|STYLE|SCRIPT)%/g,
+    (_, name) => fill[name],
+  );
 }
 
 const page = assemble(await bundle());

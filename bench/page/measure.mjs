@@ -17,7 +17,10 @@ function median(values) {
   return sorted[Math.floor(sorted.length / 2)];
 }
 
-const spread = (values, unit) => `${median(values).toFixed(0)} ${unit} (${Math.min(...values).toFixed(0)} to ${Math.max(...values).toFixed(0)})`;
+function spread(values, unit) {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return `${median(values).toFixed(0)} ${unit} (${least.toFixed(0)} to ${most.toFixed(0)})`;
+}
 
 /** When the browser first painted, and when timeline and tabs stood. */
 async function paint(context, file) {
@@ -45,7 +48,8 @@ async function pan(context, file, view) {
   await page.waitForTimeout(200);
   const fps = await page.evaluate(async (frames) => {
     const target = document.activeElement;
-    const press = (key) => target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    const press = (key) =>
+      target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
     const started = performance.now();
     for (let i = 0; i < frames; i++) {
       press(i % 20 < 10 ? "ArrowRight" : "ArrowLeft");
@@ -71,7 +75,18 @@ for (const file of process.argv.slice(2)) {
   const timeline = await repeat(() => pan(browser.context, file, "about"));
   const blocks = await repeat(() => pan(browser.context, file, "blocks"));
   console.log(`${file}: ${(statSync(file).size / 1e6).toFixed(2)} MB (limit 8)`);
-  console.log(`  first paint ${spread(times.map((t) => t.first), "ms")}, timeline and first view ready ${spread(times.map((t) => t.ready), "ms")} (limit 1000)`);
-  console.log(`  pan: timeline ${spread(timeline, "frames/s")}, timeline and blocks ${spread(blocks, "frames/s")} (limit 30)`);
+  console.log(
+    `  first paint ${spread(
+      times.map((t) => t.first),
+      "ms",
+    )}, timeline and first view ready ${spread(
+      times.map((t) => t.ready),
+      "ms",
+    )} (limit 1000)`,
+  );
+  console.log(
+    `  pan: timeline ${spread(timeline, "frames/s")}, ` +
+      `timeline and blocks ${spread(blocks, "frames/s")} (limit 30)`,
+  );
 }
 await browser.close();

@@ -41,6 +41,40 @@ def _():
     tap.equal(list(size_report.find_functions(SOURCE.splitlines())), [("twice", 3), ("with_a_long_signature", 7)], "functions")
 
 
+SCRIPT = """\
+export function one(a: number): number {
+  if (a > 1) {
+    return a;
+  }
+  return 1;
+}
+
+class View {
+  private of(
+    first: string,
+    second: string,
+  ): { a: number } | null {
+    return first.map((x) => {
+      call(x);
+    });
+  }
+}
+
+const table: Record<string, number> = {
+  a: 1,
+};
+test("a title", async () => {
+  await done();
+});
+"""
+
+
+@tap.test("functions, methods and callbacks of TypeScript are found; statements, classes and data are not")
+def _():
+    tap.equal(list(size_report.script_functions(SCRIPT.splitlines())),
+              [("one", 1, 6), ("of", 9, 8), ("map", 13, 3), ("test", 22, 3)], "functions")
+
+
 @tap.test("comment lines and code lines")
 def _():
     tap.equal(size_report.count_comments(SOURCE.splitlines()), (4, 17), "(comments, code)")

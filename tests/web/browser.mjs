@@ -9,8 +9,14 @@ export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "
 const require = createRequire(path.join(ROOT, "web/package.json"));
 
 export const FLAGS = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--disable-dev-shm-usage",
 ];
 
 export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -18,7 +24,8 @@ export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 /** Why pages cannot be opened here, or null. */
 export function whyNot() {
   if (!existsSync(CHROMIUM)) return `${CHROMIUM} is not installed`;
-  if (!existsSync(path.join(ROOT, "web/node_modules/playwright-core"))) return "web/node_modules is not there: run npm ci in web/";
+  if (!existsSync(path.join(ROOT, "web/node_modules/playwright-core")))
+    return "web/node_modules is not there: run npm ci in web/";
   return null;
 }
 
@@ -26,7 +33,10 @@ export async function openBrowser(options = {}) {
   const { chromium } = require("playwright-core");
   const profile = mkdtempSync(path.join(tmpdir(), "stormlog-chromium-"));
   const context = await chromium.launchPersistentContext(profile, {
-    executablePath: CHROMIUM, args: FLAGS, viewport: { width: 1280, height: 900 }, ...options,
+    executablePath: CHROMIUM,
+    args: FLAGS,
+    viewport: { width: 1280, height: 900 },
+    ...options,
   });
   return {
     context,
@@ -37,16 +47,26 @@ export async function openBrowser(options = {}) {
   };
 }
 
-/** A page, its file opened, with everything it complained about or asked for. */
-export async function openPage(context, file) {
+/**
+ * A page, its file opened, with everything it complained about or asked for. `before` runs in it
+ * first.
+ */
+export async function openPage(context, file, before = null) {
   const page = await context.newPage();
   const url = pathToFileURL(file).href;
   const troubles = [];
-  page.on("console", (m) => { if (["error", "warning"].includes(m.type())) troubles.push(`console: ${m.text()}`); });
+  page.on("console", (m) => {
+    if (["error", "warning"].includes(m.type())) troubles.push(`console: ${m.text()}`);
+  });
   page.on("pageerror", (e) => troubles.push(`exception: ${e.message}`));
-  page.on("request", (r) => { if (r.url() !== url && !r.url().startsWith("data:,")) troubles.push(`request: ${r.url()}`); });
-  await page.goto(url);
-  await page.waitForSelector("html[data-ready]", { timeout: 60000 }); // a busy machine takes its time
+  page.on("request", (r) => {
+    if (r.url() !== url && !r.url().startsWith("data:,")) troubles.push(`request: ${r.url()}`);
+  });
+  if (before) await page.addInitScript(before);
+  await page.goto(url, { timeout: 60000 }); // a busy machine takes its time
+  // A page is drawn when it is loaded: nothing waits for a frame or a later task.
+  if ((await page.locator("html[data-ready]").count()) === 0)
+    throw new Error(`${file} is loaded but not drawn`);
   return { page, troubles };
 }
 

@@ -62,6 +62,35 @@ def backwards():
     return snapshot([event("alloc", BASE + i * MIB, MIB, t, [frame("f", "/u/a.py", 1)]) for i, t in enumerate(times)])
 
 
+def without_clock():
+    """Blocks that come and go, a large one late, and no time_us, as PyTorch before 2.2 wrote it."""
+    events = []
+    for i in range(4000):
+        events.append(event("alloc", BASE, MIB, 0, [frame("f", "/u/a.py", 1)]))
+        events += freed(BASE, MIB, 0)
+        if i == 3500:
+            events.append(event("alloc", BASE + 64 * MIB, 8 * MIB, 0, [frame("g", "/u/b.py", 2)]))
+            events += freed(BASE + 64 * MIB, 8 * MIB, 0)
+    for e in events:
+        del e["time_us"]
+    return snapshot(events)
+
+
+def leak_on_second_device():
+    """Device 0 is busy and holds most; device 1 keeps a block in each of its steps."""
+    busy = [event("alloc", BASE, 512 * MIB, 0, [frame("build", "/u/model.py", 10)])]
+    for i in range(3000):
+        busy.append(event("alloc", BASE + 1024 * MIB, MIB, 10 * i, [frame("forward", "/u/model.py", 20)]))
+        busy += freed(BASE + 1024 * MIB, MIB, 10 * i + 5)
+    kept = []
+    for step in range(100):
+        now = 300 * step
+        kept.append(event("alloc", BASE + step * MIB, MIB, now, [frame("log", "/u/train.py", 77)]))
+        kept.append(event("alloc", BASE + 500 * MIB, 2 * MIB, now + 100, [frame("forward", "/u/model.py", 20)]))
+        kept += freed(BASE + 500 * MIB, 2 * MIB, now + 200)
+    return {**snapshot([]), "device_traces": [busy, kept]}
+
+
 ODD_RANK = 137
 
 
@@ -90,6 +119,8 @@ INPUTS = {
     "backwards": backwards,
     "larger_than_card": lambda: snapshot([event("alloc", BASE, 1 << 45, 1, [frame("f", "/u/a.py", 1)])] + freed(BASE, 1 << 45, 2)),
     "high_addresses": lambda: snapshot([event("alloc", (1 << 64) - MIB * (i + 1), MIB, i, [frame("f", "/u/a.py", 1)]) for i in range(3)]),
+    "without_clock": without_clock,
+    "leak_on_second_device": leak_on_second_device,
     "many_stacks": lambda: many_stacks(100_000),
 }
 

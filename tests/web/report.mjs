@@ -6,7 +6,9 @@ import { ROOT } from "./browser.mjs";
 
 export const STORMLOG = path.resolve(process.env.STORMLOG ?? path.join(ROOT, "build/stormlog"));
 /** Pages and screenshots stay there, to be looked at. */
-export const OUT = path.resolve(process.env.STORMLOG_WEB_OUT ?? path.join(path.dirname(STORMLOG), "web-pages"));
+export const OUT = path.resolve(
+  process.env.STORMLOG_WEB_OUT ?? path.join(path.dirname(STORMLOG), "web-pages"),
+);
 mkdirSync(OUT, { recursive: true });
 
 export function stormlog(...args) {
@@ -16,7 +18,8 @@ export function stormlog(...args) {
 export function makeReport(name, inputs, ...options) {
   const file = path.join(OUT, `${name}.html`);
   const run = stormlog("report", ...inputs, "-o", file, ...options);
-  if (run.status !== 0) throw new Error(`report of ${inputs.join(" ")} ended with ${run.status}: ${run.stderr}`);
+  if (run.status !== 0)
+    throw new Error(`report of ${inputs.join(" ")} ended with ${run.status}: ${run.stderr}`);
   return { file, said: run.stdout };
 }
 

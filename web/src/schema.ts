@@ -196,13 +196,13 @@ export type SectionName = keyof typeof COLUMNS;
 
 /** Kinds of findings, and how the page calls them. */
 export const FINDING_TITLES: Record<string, string> = {
-  "oom": "Out of memory",
-  "leak": "Leak",
-  "fragmentation": "Fragmentation",
-  "spike": "Spike",
-  "gap": "Gap",
+  oom: "Out of memory",
+  leak: "Leak",
+  fragmentation: "Fragmentation",
+  spike: "Spike",
+  gap: "Gap",
   "pending-free": "Waiting to be freed",
-  "inefficient": "Inefficient",
-  "retry": "Retry",
-  "history": "Missing history",
+  inefficient: "Inefficient",
+  retry: "Retry",
+  history: "Missing history",
 };

@@ -3,6 +3,7 @@ import { Axis, type AxisKind, type Range } from "./model/axis.ts";
 import { Blocks, endsInOrder } from "./model/blocks.ts";
 import { Curve } from "./model/curve.ts";
 import type { Columns, PageData } from "./model/data.ts";
+import * as fmt from "./model/format.ts";
 import { Ledger } from "./model/ledger.ts";
 import { LiveSets } from "./model/live.ts";
 import { readMarks, type Marks } from "./model/marks.ts";
@@ -34,7 +35,11 @@ export class Lane {
     const meta = data.meta.lanes[index]!;
     const cols = (await data.section("curve", index)) ?? emptyCurve();
     const curve = new Curve(cols, meta.bin_events, meta.base_bytes, meta.events);
-    const marks = readMarks(await data.section("marks", index), names, meta.last_us - meta.first_us);
+    const marks = readMarks(
+      await data.section("marks", index),
+      names,
+      meta.last_us - meta.first_us,
+    );
     return new Lane(data, index, names, curve, marks);
   }
 
@@ -46,12 +51,32 @@ export class Lane {
     return this.data.meta.inputs[this.meta.input]!.has_time;
   }
 
+  /** "1.25 s (event 40)", or the event alone where there is no clock. */
+  momentText(event: number): string {
+    const number = `event ${fmt.count(event)}`;
+    return this.hasTime ? `${fmt.duration(this.axis("time").timeOf(event))} (${number})` : number;
+  }
+
+  /** "3.10 ms, 12 events", or the events alone. */
+  lifeText(us: number, events: number): string {
+    const number = fmt.plural(events, "event");
+    return this.hasTime ? `${fmt.duration(us)}, ${number}` : number;
+  }
+
   axis(kind: AxisKind): Axis {
-    return new Axis(kind, this.curve.cols.time, this.curve.k, Math.max(1, this.meta.events), this.meta.last_us - this.meta.first_us);
+    return new Axis(
+      kind,
+      this.curve.cols.time,
+      this.curve.k,
+      Math.max(1, this.meta.events),
+      this.meta.last_us - this.meta.first_us,
+    );
   }
 
   blocks(): Promise<Blocks> {
-    this.blocksPromise ??= this.data.section("blocks", this.index).then((cols) => new Blocks(cols ?? emptyBlocks()));
+    this.blocksPromise ??= this.data
+      .section("blocks", this.index)
+      .then((cols) => new Blocks(cols ?? emptyBlocks()));
     return this.blocksPromise;
   }
 
@@ -63,7 +88,12 @@ export class Lane {
 
   async live(): Promise<LiveSets> {
     const complete = this.meta.blocks_kept === this.meta.blocks_total;
-    return new LiveSets(await this.blocks(), await this.data.section("matrix", this.index), this.names.stackCnt, complete);
+    return new LiveSets(
+      await this.blocks(),
+      await this.data.section("matrix", this.index),
+      this.names.stackCnt,
+      complete,
+    );
   }
 
   async sites(): Promise<SiteRow[]> {
@@ -85,7 +115,9 @@ export class Lane {
 
   async ledger(): Promise<Ledger | null> {
     const cols = await this.data.section("ledger", this.index);
-    return cols && this.meta.ledger && cols.time.length > 0 ? new Ledger(this.meta.ledger, cols) : null;
+    return cols && this.meta.ledger && cols.time.length > 0
+      ? new Ledger(this.meta.ledger, cols)
+      : null;
   }
 
   counters(): Promise<Columns<"counters"> | null> {
@@ -96,13 +128,30 @@ export class Lane {
 const NONE = new Float64Array(0);
 
 function emptyCurve(): Columns<"curve"> {
-  return { time: NONE, max: NONE, min: NONE, last: NONE, at: NONE, reserved_max: NONE, reserved_last: NONE };
+  return {
+    time: NONE,
+    max: NONE,
+    min: NONE,
+    last: NONE,
+    at: NONE,
+    reserved_max: NONE,
+    reserved_last: NONE,
+  };
 }
 
 function emptyBlocks(): Columns<"blocks"> {
   return {
-    begin: NONE, time: NONE, life: NONE, life_us: NONE, size: NONE, slack: NONE,
-    addr_high: NONE, addr_low: NONE, stack: NONE, flags: NONE, tag: NONE,
+    begin: NONE,
+    time: NONE,
+    life: NONE,
+    life_us: NONE,
+    size: NONE,
+    slack: NONE,
+    addr_high: NONE,
+    addr_low: NONE,
+    stack: NONE,
+    flags: NONE,
+    tag: NONE,
   };
 }
 
@@ -223,7 +272,9 @@ export class State {
   span(axis = this.axis): [number, number] {
     const a = axis.x(this.range.from);
     const b = this.range.to >= this.lane.lastEvent ? axis.max : axis.x(this.range.to + 1);
-    return this.range.from === 0 ? [axis.min, Math.max(b, axis.min + 1e-9)] : [a, Math.max(b, a + 1e-9)];
+    return this.range.from === 0
+      ? [axis.min, Math.max(b, axis.min + 1e-9)]
+      : [a, Math.max(b, a + 1e-9)];
   }
 
   setSpan(a: number, b: number, axis = this.axis): void {
@@ -261,7 +312,8 @@ function fittingAxis(lane: Lane): AxisKind {
   const length = lane.meta.last_us - lane.meta.first_us;
   if (!lane.hasTime || length <= 0) return "event";
   const cnt = new Float64Array(SHARES);
-  for (const us of lane.curve.cols.time) cnt[Math.min(SHARES - 1, Math.floor((us / length) * SHARES))]! += 1;
+  for (const us of lane.curve.cols.time)
+    cnt[Math.min(SHARES - 1, Math.floor((us / length) * SHARES))]! += 1;
   const busy = cnt.filter((n) => n >= lane.curve.bins / 100).length;
   return busy >= SHARES_MIN ? "time" : "event";
 }

@@ -12,23 +12,29 @@ const odd = (name) => path.join(FOLDER, `${name}.pickle`);
 let browser;
 
 before(async () => {
-  const made = spawnSync("python3", [path.join(ROOT, "tests/web/make_inputs.py"), FOLDER], { encoding: "utf8" });
+  const made = spawnSync("python3", [path.join(ROOT, "tests/web/make_inputs.py"), FOLDER], {
+    encoding: "utf8",
+  });
   assert.equal(made.status, 0, made.stderr);
   browser = await openBrowser();
 });
-after(async () => { await browser.close(); });
+after(async () => {
+  await browser.close();
+});
 
 const TABS = ["blocks", "flame", "sites", "segments", "ledger", "about"];
 
-/** Opens the page, goes through every view; none may be blank or complain. Returns the text of it all. */
+/**
+ * Opens the page, goes through every view; none may be blank or complain. Returns the text of it
+ * all.
+ */
 async function walk(name, ...options) {
   const { file } = makeReport(`odd-${name}`, [odd(name)], ...options);
   const { page, troubles } = await openPage(browser.context, file);
   let text = await page.locator("#app").innerText();
   for (const tab of TABS) {
-    if (await page.locator(`#tab-${tab}`).count() === 0) continue;
+    if ((await page.locator(`#tab-${tab}`).count()) === 0) continue;
     await page.click(`#tab-${tab}`);
-    await page.waitForSelector(`#panel-${tab} > *`);
     const part = await page.locator(`#panel-${tab}`).innerText();
     assert.ok(part.trim() !== "", `${tab} is blank`);
     assert.doesNotMatch(part, /could not be drawn|NaN|undefined|Infinity/, tab);
@@ -40,7 +46,11 @@ async function walk(name, ...options) {
 }
 
 test("markup in names stays text", async () => {
-  const { page, text } = await walk("hostile", "--title", "</title><img src=x onerror=window.hacked=1>");
+  const { page, text } = await walk(
+    "hostile",
+    "--title",
+    "</title><img src=x onerror=window.hacked=1>",
+  );
   assert.equal(await page.evaluate(() => window.hacked), undefined);
   assert.equal(await page.locator("img").count(), 0);
   assert.ok(text.includes("<img src=x onerror=window.hacked=1>.py"), "the name is shown as it is");
@@ -84,6 +94,29 @@ test("times that go backwards are sorted, and the page says so", async () => {
   assert.match(text, /out of order|sorted|backwards/i);
 });
 
+test("without a clock, moments and lives are counted in events", async () => {
+  const { page, text } = await walk("without_clock");
+  assert.match(await page.locator("#tile-peak + .note").innerText(), /^at event 1\d,\d{3}$/);
+  assert.match(await page.locator("#timeline-readout").innerText(), /^Peak: event 1\d,\d{3}: live/);
+  assert.equal(await page.locator("section .tools select").count(), 0, "a choice of axes");
+  await page.click("#tab-sites");
+  assert.match(await page.locator("#panel-sites tbody").innerText(), /\t2 events/);
+  await page.click("#tab-blocks");
+  const { width, height } = await page.locator("#panel-blocks .plot .u-over").boundingBox();
+  const position = { x: width / 2, y: height - 4 };
+  await page.locator("#panel-blocks .plot .u-over").click({ position });
+  const detail = await page.locator("#panel-blocks .detail").innerText();
+  assert.match(detail, /Allocated\s+event \d,\d{3}\s+Life\s+2 events/);
+  assert.doesNotMatch(text + detail, /\d (µs|ms|s|min|h)\b/);
+});
+
+test("the page opens with the device that the verdict is about", async () => {
+  const { page } = await walk("leak_on_second_device");
+  assert.match(await page.locator(".verdict").innerText(), /leak[\s\S]*train\.py:77/i);
+  assert.equal(await page.locator("header select option:checked").innerText(), "device 1");
+  assert.equal(await page.locator("#tile-peak").innerText(), "102 MiB");
+});
+
 test("a block larger than any card", async () => {
   const { text } = await walk("larger_than_card");
   assert.match(text, /32\.0 TiB/);
@@ -99,8 +132,11 @@ test("addresses keep all their digits", async () => {
   const { page } = await walk("high_addresses");
   await page.click("#tab-blocks");
   await page.locator("#panel-blocks input[type=search]").fill("0xfffffffffff00000");
-  await page.waitForFunction(() => document.querySelector("#panel-blocks .tools .sub").textContent === "1 blocks match" ||
-    document.querySelector("#panel-blocks .tools .sub").textContent === "1 block matches");
+  await page.waitForFunction(
+    () =>
+      document.querySelector("#panel-blocks .tools .sub").textContent === "1 blocks match" ||
+      document.querySelector("#panel-blocks .tools .sub").textContent === "1 block matches",
+  );
 });
 
 test("100,000 distinct stacks", async () => {
@@ -129,7 +165,9 @@ test("half a file: the command fails, and the page says why there is none", asyn
 });
 
 test("half a recording: the same", async () => {
-  const whole = spawnSync("xz", ["-dc", path.join(ROOT, "tests/data/slog/jax.slog.xz")], { maxBuffer: 1 << 30 });
+  const whole = spawnSync("xz", ["-dc", path.join(ROOT, "tests/data/slog/jax.slog.xz")], {
+    maxBuffer: 1 << 30,
+  });
   assert.equal(whole.status, 0, String(whole.stderr));
   const file = path.join(FOLDER, "half.slog");
   writeFileSync(file, whole.stdout.subarray(0, whole.stdout.length / 2));
@@ -137,7 +175,13 @@ test("half a recording: the same", async () => {
 });
 
 test("a hostile heading stays text where there is no report", async () => {
-  const page = await failurePage("half-hostile", odd("half"), /ends at byte \d+/, "--title", "</title><script>window.hacked=1</script>");
+  const page = await failurePage(
+    "half-hostile",
+    odd("half"),
+    /ends at byte \d+/,
+    "--title",
+    "</title><script>window.hacked=1</script>",
+  );
   assert.equal(await page.evaluate(() => window.hacked), undefined);
   assert.equal(await page.title(), "</title><script>window.hacked=1</script>");
 });
@@ -151,7 +195,13 @@ test("what is not there, or is no input, leaves no page behind", () => {
 
 test("wrong use is told apart from bad input", () => {
   assert.equal(stormlog("report").status, 2);
-  assert.equal(stormlog("report", odd("one_event"), "--diff", "-o", path.join(OUT, "x.html")).status, 2);
+  assert.equal(
+    stormlog("report", odd("one_event"), "--diff", "-o", path.join(OUT, "x.html")).status,
+    2,
+  );
   assert.equal(stormlog("report", odd("no_such_file")).status, 3);
-  assert.equal(stormlog("report", odd("one_event"), "-o", path.join(OUT, "no", "such", "folder.html")).status, 4);
+  assert.equal(
+    stormlog("report", odd("one_event"), "-o", path.join(OUT, "no", "such", "folder.html")).status,
+    4,
+  );
 });

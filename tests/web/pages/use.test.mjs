@@ -1,4 +1,5 @@
-// What a reader does: select, search, sort, copy, print, use the keyboard; on a wide and a narrow screen, light and dark.
+// What a reader does: select, search, sort, copy, print, use the keyboard; on a wide and a narrow
+// screen, light and dark.
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import path from "node:path";
@@ -16,11 +17,19 @@ before(async () => {
   browser = await openBrowser();
   leak = makeReport("use-leak", [LEAK]).file;
 });
-after(async () => { await browser.close(); });
+after(async () => {
+  await browser.close();
+});
 
 async function open(file = leak) {
   const { page, troubles } = await openPage(browser.context, file);
-  return { page, done: async () => { await page.close(); assert.deepEqual(troubles, []); } };
+  return {
+    page,
+    done: async () => {
+      await page.close();
+      assert.deepEqual(troubles, []);
+    },
+  };
 }
 
 const range = (page) => page.locator(".range").innerText();
@@ -31,7 +40,9 @@ async function drag(page, selector, from, to, modifier) {
   if (modifier) await page.keyboard.down(modifier);
   await page.mouse.move(box.x + box.width * from, box.y + box.height / 2);
   await page.mouse.down();
-  await page.mouse.move(box.x + box.width * ((from + to) / 2), box.y + box.height / 2, { steps: 3 });
+  await page.mouse.move(box.x + box.width * ((from + to) / 2), box.y + box.height / 2, {
+    steps: 3,
+  });
   await page.mouse.move(box.x + box.width * to, box.y + box.height / 2, { steps: 3 });
   await page.mouse.up();
   if (modifier) await page.keyboard.up(modifier);
@@ -42,22 +53,35 @@ const TIMELINE = "section .plot .u-over";
 test("the template stays within its budget and the program says where the page is", () => {
   assert.ok(statSync(path.join(ROOT, "web/dist/report.html")).size <= 250 * 1024);
   const { file, said } = makeReport("use-size", [LEAK]);
-  assert.ok(said.startsWith(`${file}: `) && said.includes(statSync(file).size.toLocaleString("en-US")), said);
+  assert.ok(
+    said.startsWith(`${file}: `) && said.includes(statSync(file).size.toLocaleString("en-US")),
+    said,
+  );
 });
 
-test("dragging selects a range that drives the table; panning moves it; reset brings all back", async () => {
+test("dragging selects a range that drives the table; panning moves it", async () => {
   const { page, done } = await open();
   await page.click("#tab-sites");
   const whole = await page.locator("#panel-sites tbody tr").first().innerText();
   await drag(page, TIMELINE, 0.25, 0.5);
-  await page.waitForFunction(() => document.querySelector(".range").textContent.includes("selected"));
+  await page.waitForFunction(() =>
+    document.querySelector(".range").textContent.includes("selected"),
+  );
   const selected = await range(page);
-  await page.waitForFunction((before) => document.querySelector("#panel-sites tbody tr").innerText !== before, whole);
+  await page.waitForFunction(
+    (before) => document.querySelector("#panel-sites tbody tr").innerText !== before,
+    whole,
+  );
   assert.match(await page.locator("#panel-sites caption").innerText(), /selected range/);
   await drag(page, TIMELINE, 0.5, 0.3, "Shift");
-  await page.waitForFunction((before) => document.querySelector(".range").textContent !== before, selected);
+  await page.waitForFunction(
+    (before) => document.querySelector(".range").textContent !== before,
+    selected,
+  );
   await page.getByRole("button", { name: "Whole run" }).click();
-  await page.waitForFunction(() => document.querySelector(".range").textContent.startsWith("Whole run"));
+  await page.waitForFunction(() =>
+    document.querySelector(".range").textContent.startsWith("Whole run"),
+  );
   await done();
 });
 
@@ -71,9 +95,12 @@ test("growth of a selected range is live at its end less live at its start", asy
   assert.match(await at(0.5), /live [\d.]+ MiB \([\d,]+ B\), reserved/);
   await drag(page, TIMELINE, 0.3, 0.6);
   await page.click("#tab-sites");
-  await page.waitForSelector("#panel-sites tbody tr");
-  const sum = await page.evaluate(() => [...document.querySelectorAll("#panel-sites tbody tr[data-frame]")]
-    .reduce((s, tr) => s + Number(tr.children[3].getAttribute("data-value")), 0));
+  const sum = await page.evaluate(() =>
+    [...document.querySelectorAll("#panel-sites tbody tr[data-frame]")].reduce(
+      (s, tr) => s + Number(tr.children[3].getAttribute("data-value")),
+      0,
+    ),
+  );
   await page.click("#tab-flame");
   await page.getByText("Growth in the range").click();
   const grown = Number(await page.locator("#flame-what").getAttribute("data-value"));
@@ -86,15 +113,23 @@ test("keys zoom, pan and step", async () => {
   const plot = page.locator("section .plot").first();
   await plot.focus();
   await page.keyboard.press("+");
-  await page.waitForFunction(() => document.querySelector(".range").textContent.includes("selected"));
+  await page.waitForFunction(() =>
+    document.querySelector(".range").textContent.includes("selected"),
+  );
   const zoomed = await range(page);
   await page.keyboard.press("ArrowRight");
-  await page.waitForFunction((before) => document.querySelector(".range").textContent !== before, zoomed);
+  await page.waitForFunction(
+    (before) => document.querySelector(".range").textContent !== before,
+    zoomed,
+  );
   await page.keyboard.press("0");
   assert.match(await range(page), /Whole run/);
   const peak = await page.locator("#timeline-readout").innerText();
   await page.keyboard.press(",");
-  await page.waitForFunction((before) => document.querySelector("#timeline-readout").textContent !== before, peak);
+  await page.waitForFunction(
+    (before) => document.querySelector("#timeline-readout").textContent !== before,
+    peak,
+  );
   await page.locator("#tab-blocks").focus();
   await page.keyboard.press("ArrowRight");
   assert.equal(await page.evaluate(() => document.activeElement.id), "tab-flame");
@@ -108,7 +143,9 @@ test("stacking by line and by file", async () => {
     await page.waitForTimeout(60);
   }
   await page.locator("section").getByText("By line", { exact: true }).click();
-  await page.waitForFunction(() => document.querySelector(".legend").textContent.includes("s2_retention.py:5"));
+  await page.waitForFunction(() =>
+    document.querySelector(".legend").textContent.includes("s2_retention.py:5"),
+  );
   await done();
 });
 
@@ -117,15 +154,23 @@ test("blocks: hover, pin, search, both layouts", async () => {
   await page.locator("#panel-blocks .plot .u-over").scrollIntoViewIfNeeded();
   const box = await page.locator("#panel-blocks .plot .u-over").boundingBox();
   await page.mouse.move(box.x + box.width * 0.9, box.y + box.height * 0.6);
-  await page.waitForFunction(() => /0x[0-9a-f]{8}/.test(document.querySelector(".detail").textContent));
+  await page.waitForFunction(() =>
+    /0x[0-9a-f]{8}/.test(document.querySelector(".detail").textContent),
+  );
   await page.mouse.down();
   await page.mouse.up();
   await page.mouse.move(box.x + 2, box.y + 2);
-  await page.waitForFunction(() => document.querySelector(".detail").textContent.includes("kept here"));
+  await page.waitForFunction(() =>
+    document.querySelector(".detail").textContent.includes("kept here"),
+  );
   await page.locator("#panel-blocks input[type=search]").fill("s2_retention.py:5");
-  await page.waitForFunction(() => /^2\d\d blocks match/.test(document.querySelector("#panel-blocks .tools .sub").textContent));
+  await page.waitForFunction(() =>
+    /^2\d\d blocks match/.test(document.querySelector("#panel-blocks .tools .sub").textContent),
+  );
   await page.getByText("By address").click();
-  await page.waitForFunction(() => document.querySelector("#panel-blocks").textContent.includes("without the holes"));
+  await page.waitForFunction(() =>
+    document.querySelector("#panel-blocks").textContent.includes("without the holes"),
+  );
   await done();
 });
 
@@ -133,7 +178,9 @@ test("a finding leads to its range, its blocks and its line", async () => {
   const { page, done } = await open();
   const card = page.locator(".card").first();
   await card.getByText("Show its line").click();
-  await page.waitForFunction(() => document.querySelector("#panel-sites input")?.value === "s2_retention.py:5");
+  await page.waitForFunction(
+    () => document.querySelector("#panel-sites input")?.value === "s2_retention.py:5",
+  );
   assert.match(await page.locator("#panel-sites caption").innerText(), /^1 of/);
   await page.locator("#panel-sites tbody button").first().click();
   assert.match(await page.locator("#panel-sites .stack").first().innerText(), /s2_retention\.py:5/);
@@ -145,11 +192,23 @@ test("the table sorts and copies itself as Markdown", async () => {
   await browser.context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.click("#tab-sites");
   await page.getByRole("button", { name: "Allocs", exact: true }).click();
-  const values = await page.evaluate(() => [...document.querySelectorAll("#panel-sites tbody tr[data-frame]")].map((tr) => Number(tr.children[4].getAttribute("data-value"))));
-  assert.deepEqual(values, values.slice().sort((a, b) => b - a));
+  const values = await page.evaluate(() =>
+    [...document.querySelectorAll("#panel-sites tbody tr[data-frame]")].map((tr) =>
+      Number(tr.children[4].getAttribute("data-value")),
+    ),
+  );
+  assert.deepEqual(
+    values,
+    values.slice().sort((a, b) => b - a),
+  );
   await page.getByText("Copy as Markdown").click();
-  await page.waitForFunction(() => /Copied|below/.test(document.querySelector("#panel-sites [role=status]").textContent));
-  const text = await page.evaluate(async () => document.querySelector("#panel-sites textarea")?.value ?? navigator.clipboard.readText());
+  await page.waitForFunction(() =>
+    /Copied|below/.test(document.querySelector("#panel-sites [role=status]").textContent),
+  );
+  const text = await page.evaluate(
+    async () =>
+      document.querySelector("#panel-sites textarea")?.value ?? navigator.clipboard.readText(),
+  );
   assert.match(text, /^\| Line \| Live \| Peak \|/);
   await done();
 });
@@ -169,20 +228,32 @@ test("flame graph: keyboard walk, focus and orders", async () => {
   await page.getByText("User code", { exact: true }).click();
   assert.match(await status.innerText(), /everything: 2\.78 GiB/);
   await page.locator("#panel-flame input[type=search]").fill("s5_oom.py:9");
-  await page.waitForFunction(() => /^2\.62 GiB run through what was found, 9\d %$/.test(document.querySelector("#panel-flame .tools .sub").textContent));
+  await page.waitForFunction(() =>
+    /^2\.62 GiB run through what was found, 9\d %$/.test(
+      document.querySelector("#panel-flame .tools .sub").textContent,
+    ),
+  );
   await done();
 });
 
 test("several inputs: ranks, and every lane by the selector", async () => {
-  const { file } = makeReport("use-ranks", ["s2_retention", "s3_baseline", "s4_fixed"].map((n) => data("h200", `${n}.pickle.gz`)));
+  const { file } = makeReport(
+    "use-ranks",
+    ["s2_retention", "s3_baseline", "s4_fixed"].map((n) => data("h200", `${n}.pickle.gz`)),
+  );
   const { page, done } = await open(file);
   await page.click("#tab-ranks");
-  await page.waitForSelector("#panel-ranks table");
   assert.equal(await page.locator("#panel-ranks tbody tr").count(), 3);
-  assert.match(await page.locator("#panel-ranks").innerText(), /First to leave the others: .*s2_retention/);
+  assert.match(
+    await page.locator("#panel-ranks").innerText(),
+    /First rank to diverge: .*s2_retention/,
+  );
   const before = await page.locator("#tile-peak").innerText();
   await page.locator("header select").selectOption("2");
-  await page.waitForFunction((text) => document.querySelector("#tile-peak").innerText !== text, before);
+  await page.waitForFunction(
+    (text) => document.querySelector("#tile-peak").innerText !== text,
+    before,
+  );
   await page.screenshot({ path: path.join(OUT, "use-ranks.png"), fullPage: true });
   await done();
 });
@@ -190,30 +261,52 @@ test("several inputs: ranks, and every lane by the selector", async () => {
 test("two inputs as a difference", async () => {
   const { file } = makeReport("use-diff", [data("h200", "s4_fixed.pickle.gz"), LEAK], "--diff");
   const { page, done } = await open(file);
-  await page.waitForSelector("#panel-diff tbody tr");
-  assert.match(await page.locator("#panel-diff tbody tr").first().innerText(), /s2_retention\.py:5[\s\S]*not there[\s\S]*\+400 MiB/);
+  assert.match(
+    await page.locator("#panel-diff tbody tr").first().innerText(),
+    /s2_retention\.py:5[\s\S]*not there[\s\S]*\+400 MiB/,
+  );
   await page.screenshot({ path: path.join(OUT, "use-diff.png"), fullPage: true });
   await done();
 });
 
 async function axeProblems(page) {
   await page.evaluate(axeSource());
-  return page.evaluate(async () => (await window.axe.run(document, { resultTypes: ["violations"] })).violations
-    .map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | ")}`));
+  return page.evaluate(async () =>
+    (await window.axe.run(document, { resultTypes: ["violations"] })).violations.map(
+      (v) =>
+        `${v.id}: ${v.nodes
+          .slice(0, 3)
+          .map((n) => n.html.slice(0, 160))
+          .join(" | ")}`,
+    ),
+  );
 }
 
-for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 390], ["dark", 390]])
+for (const [scheme, width] of [
+  ["light", 1280],
+  ["dark", 1280],
+  ["light", 390],
+  ["dark", 390],
+])
   test(`accessible and without sideways scrolling: ${scheme}, ${width} pixels`, async () => {
-    const own = await openBrowser({ viewport: { width, height: 900 }, colorScheme: scheme, bypassCSP: true });
+    const own = await openBrowser({
+      viewport: { width, height: 900 },
+      colorScheme: scheme,
+      bypassCSP: true,
+    });
     try {
       const { page, troubles } = await openPage(own.context, makeReport("use-oom", [OOM]).file);
       for (const tab of TABS) {
         await page.click(`#tab-${tab}`);
-        await page.waitForSelector(`#panel-${tab} > *`);
-        await page.waitForTimeout(150);
-        await page.screenshot({ path: path.join(OUT, `use-${tab}-${scheme}-${width}.png`), fullPage: true });
+        await page.screenshot({
+          path: path.join(OUT, `use-${tab}-${scheme}-${width}.png`),
+          fullPage: true,
+        });
         assert.deepEqual(await axeProblems(page), [], tab);
-        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${tab} is wider than the screen`);
+        assert.ok(
+          await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+          `${tab} is wider than the screen`,
+        );
       }
       assert.deepEqual(troubles, []);
     } finally {

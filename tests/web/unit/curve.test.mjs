@@ -9,7 +9,15 @@ const f = (...v) => Float64Array.from(v);
 
 /** A curve from values after each event, in bins of k events, as C makes it. */
 function makeCurve(values, times, k, base = 0) {
-  const cols = { time: [], max: [], min: [], last: [], at: [], reserved_max: [], reserved_last: [] };
+  const cols = {
+    time: [],
+    max: [],
+    min: [],
+    last: [],
+    at: [],
+    reserved_max: [],
+    reserved_last: [],
+  };
   for (let first = 0; first < values.length; first += k) {
     const part = values.slice(first, first + k);
     const entry = first > 0 ? values[first - 1] : base;
@@ -56,8 +64,18 @@ test("a peak inside a bin of many events is never lost, at any width", () => {
 });
 
 test("figures at an event are exact with one event a bin and bounds otherwise", () => {
-  assert.deepEqual(pick(makeCurve(values, times, 1).curve.pointAt(7)), { min: 30, max: 30, from: 7, to: 7 });
-  assert.deepEqual(pick(makeCurve(values, times, 4).curve.pointAt(7)), { min: 1, max: 30, from: 4, to: 7 });
+  assert.deepEqual(pick(makeCurve(values, times, 1).curve.pointAt(7)), {
+    min: 30,
+    max: 30,
+    from: 7,
+    to: 7,
+  });
+  assert.deepEqual(pick(makeCurve(values, times, 4).curve.pointAt(7)), {
+    min: 1,
+    max: 30,
+    from: 4,
+    to: 7,
+  });
 });
 
 function pick({ min, max, from, to }) {

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import zlib from "node:zlib";
 import { loadModel } from "../load_model.mjs";
 
-const { decodePlain, decodeDelta, fromBase64, inflate, PageError } = await loadModel("model/decode.ts");
+const { decodePlain, decodeDelta, fromBase64, inflate, PageError } =
+  await loadModel("model/decode.ts");
 const { PageData } = await loadModel("model/data.ts");
 
 function varint(value) {
@@ -31,9 +32,12 @@ test("a column with bytes left over is refused", () => {
   assert.throws(() => decodePlain(Uint8Array.from([1, 2]), 1), PageError);
 });
 
-test("base64 and deflate undo what C does", async () => {
+test("base64 and deflate undo what C does; a flipped bit is noticed", () => {
   const raw = Buffer.from("columns ".repeat(50));
-  assert.deepEqual(Buffer.from(await inflate(fromBase64(zlib.deflateSync(raw).toString("base64")))), raw);
+  const packed = fromBase64(zlib.deflateSync(raw).toString("base64"));
+  assert.deepEqual(Buffer.from(inflate(packed, raw.length)), raw);
+  packed[packed.length - 1] ^= 1;
+  assert.throws(() => inflate(packed, raw.length), /checksum/);
 });
 
 function page(sections, texts, schema = "stormlog.page/1") {
@@ -41,14 +45,20 @@ function page(sections, texts, schema = "stormlog.page/1") {
 }
 
 test("a section is decoded when asked for; what is missing is empty or null", async () => {
-  const data = page({ "heat-0": { deflate: false, bytes: 2, columns: { max: [0, 2, 2] } } }, { "heat-0": Buffer.from([2, 4]).toString("base64") });
+  const data = page(
+    { "heat-0": { deflate: false, bytes: 2, columns: { max: [0, 2, 2] } } },
+    { "heat-0": Buffer.from([2, 4]).toString("base64") },
+  );
   assert.deepEqual([...(await data.section("heat", 0)).max], [1, 3]);
   assert.equal(await data.section("heat", 1), null);
 });
 
 test("a section that was cut short says so", async () => {
   const data = page({ "heat-0": { deflate: false, bytes: 9, columns: {} } }, { "heat-0": "AAAA" });
-  await assert.rejects(data.section("heat", 0), /heat-0 should hold 9 bytes and holds 3/);
+  await assert.rejects(
+    data.section("heat", 0),
+    /section heat-0 is damaged: it should hold 9 bytes and holds 3/,
+  );
 });
 
 test("data of another version is refused with both names", () => {

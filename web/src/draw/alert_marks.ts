@@ -1,11 +1,13 @@
-// Alerts over a plot: a button at each, which says what was crossed to those who point at it, focus it or listen.
+// Alerts over a plot: a button at each, which says what was crossed to those who point at it, focus
+// it or listen.
 import type uPlot from "uplot";
 import * as fmt from "../model/format.ts";
 import type { AlertMeta } from "../model/meta.ts";
 import { h, replace } from "./dom.ts";
 
 export function alertText(alert: AlertMeta): string {
-  return `${alert.text}: ${fmt.bytes(alert.value_bytes)}, threshold ${fmt.bytes(alert.threshold_bytes)}`;
+  const threshold = fmt.bytes(alert.threshold_bytes);
+  return `${alert.text}: ${fmt.bytes(alert.value_bytes)}, threshold ${threshold}`;
 }
 
 /** "Alert 241 ms after the start, host memory: …" */
@@ -19,11 +21,27 @@ export interface AlertMarks {
   place: (u: uPlot, toX: (us: number) => number) => void;
 }
 
-export function alertMarks(alerts: AlertMeta[], choose: (alert: AlertMeta) => void, say: (text: string) => void): AlertMarks {
-  const buttons = alerts.map((alert) => h("button", {
-    type: "button", class: "alert-mark", title: alertSentence(alert), "aria-label": alertSentence(alert),
-    on: { click: (e) => { e.stopPropagation(); choose(alert); }, focus: () => say(alertSentence(alert)), mouseenter: () => say(alertSentence(alert)) },
-  }));
+export function alertMarks(
+  alerts: AlertMeta[],
+  choose: (alert: AlertMeta) => void,
+  say: (text: string) => void,
+): AlertMarks {
+  const buttons = alerts.map((alert) =>
+    h("button", {
+      type: "button",
+      class: "alert-mark",
+      title: alertSentence(alert),
+      "aria-label": alertSentence(alert),
+      on: {
+        click: (e) => {
+          e.stopPropagation();
+          choose(alert);
+        },
+        focus: () => say(alertSentence(alert)),
+        mouseenter: () => say(alertSentence(alert)),
+      },
+    }),
+  );
   const box = h("div", { class: "alert-marks" });
   replace(box, ...buttons);
   return {

@@ -24,9 +24,20 @@ export function theme(): Theme {
   const style = getComputedStyle(document.documentElement);
   const get = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {
-    ink: get("ink"), muted: get("muted"), grid: get("grid"), paper: get("paper"), live: get("live"),
-    reserved: get("reserved"), used: get("used"), limit: get("limit"), bad: get("bad"), warn: get("warn"), rest: get("rest"), accent: get("accent"),
-    free: get("free"), library: get("library"),
+    ink: get("ink"),
+    muted: get("muted"),
+    grid: get("grid"),
+    paper: get("paper"),
+    live: get("live"),
+    reserved: get("reserved"),
+    used: get("used"),
+    limit: get("limit"),
+    bad: get("bad"),
+    warn: get("warn"),
+    rest: get("rest"),
+    accent: get("accent"),
+    free: get("free"),
+    library: get("library"),
     series: Array.from({ length: SERIES_CNT }, (_, i) => get(`s${i}`)),
   };
 }
@@ -37,7 +48,9 @@ export function onTheme(work: () => void): void {
   listeners.push(work);
 }
 
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => listeners.forEach((l) => l()));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
+  listeners.forEach((l) => l()),
+);
 
 /** 0xAABBGGRR as a canvas stores it, from "#rrggbb". */
 export function packed(hex: string, alpha = 255): number {
@@ -57,15 +70,22 @@ export function shade(hex: string, share: number): string {
 /** Black or white, whichever reads better on the colour. */
 export function inkOn(hex: string): string {
   const n = parseInt(hex.slice(1), 16);
-  const linear = (c: number): number => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
-  const light = 0.2126 * linear(n >> 16) + 0.7152 * linear((n >> 8) & 255) + 0.0722 * linear(n & 255);
+  const linear = (c: number): number =>
+    c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4;
+  const light =
+    0.2126 * linear(n >> 16) + 0.7152 * linear((n >> 8) & 255) + 0.0722 * linear(n & 255);
   return light > 0.18 ? "#000000" : "#ffffff";
 }
 
 /** The colour of a line in every view: the lines that held most have a colour each. */
-export function lineColors(groups: { frame: number | null }[], t: Theme): (frame: number) => string {
+export function lineColors(
+  groups: { frame: number | null }[],
+  t: Theme,
+): (frame: number) => string {
   const own = new Map<number, string>();
-  groups.forEach((g, i) => { if (g.frame !== null) own.set(g.frame, t.series[i]!); });
+  groups.forEach((g, i) => {
+    if (g.frame !== null) own.set(g.frame, t.series[i]!);
+  });
   return (frame) => own.get(frame) ?? stable(frame, t);
 }
 

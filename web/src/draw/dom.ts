@@ -9,7 +9,11 @@ export interface Attrs {
   [name: string]: unknown;
 }
 
-export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attrs: Attrs = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attrs: Attrs = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const el = document.createElement(tag);
   for (const [name, value] of Object.entries(attrs)) {
     if (name === "on") {
@@ -38,6 +42,10 @@ export function absent(text: string): HTMLElement {
   return h("p", { class: "absent" }, text);
 }
 
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 export function button(label: string, onClick: () => void, attrs: Attrs = {}): HTMLButtonElement {
   return h("button", { type: "button", ...attrs, on: { click: onClick } }, label);
 }
@@ -49,55 +57,56 @@ export interface Choice<T extends string> {
 
 /** A row of exclusive buttons; works like radio buttons for keyboard and screen readers. */
 export function choice<T extends string>(
-  legend: string, options: Choice<T>[], current: T, onChange: (value: T) => void): HTMLElement {
+  legend: string,
+  options: Choice<T>[],
+  current: T,
+  onChange: (value: T) => void,
+): HTMLElement {
   const name = `choice-${choiceCnt++}`;
-  return h("fieldset", { class: "choice" }, h("legend", {}, legend),
-    ...options.map((o) => h("label", {},
-      h("input", { type: "radio", name, value: o.value, checked: o.value === current, on: { change: () => onChange(o.value) } }),
-      h("span", {}, o.label))));
+  return h(
+    "fieldset",
+    { class: "choice" },
+    h("legend", {}, legend),
+    ...options.map((o) =>
+      h(
+        "label",
+        {},
+        h("input", {
+          type: "radio",
+          name,
+          value: o.value,
+          checked: o.value === current,
+          on: { change: () => onChange(o.value) },
+        }),
+        h("span", {}, o.label),
+      ),
+    ),
+  );
 }
 
 let choiceCnt = 0;
 
 export function select<T extends string>(
-  label: string, options: Choice<T>[], current: T, onChange: (value: T) => void): HTMLElement {
-  const box = h("select", { on: { change: () => onChange(box.value as T) } },
-    ...options.map((o) => h("option", { value: o.value, selected: o.value === current }, o.label)));
+  label: string,
+  options: Choice<T>[],
+  current: T,
+  onChange: (value: T) => void,
+): HTMLElement {
+  const box = h(
+    "select",
+    { on: { change: () => onChange(box.value as T) } },
+    ...options.map((o) => h("option", { value: o.value, selected: o.value === current }, o.label)),
+  );
   return h("label", { class: "field" }, h("span", {}, label), box);
 }
 
 export function search(label: string, hint: string, onInput: (text: string) => void): HTMLElement {
-  const box = h("input", { type: "search", placeholder: hint, autocomplete: "off", spellcheck: "false",
-    on: { input: () => onInput(box.value) } });
+  const box = h("input", {
+    type: "search",
+    placeholder: hint,
+    autocomplete: "off",
+    spellcheck: "false",
+    on: { input: () => onInput(box.value) },
+  });
   return h("label", { class: "field" }, h("span", {}, label), box);
-}
-
-/** Runs at most once a frame, however often it is asked. */
-export function perFrame(work: () => void): () => void {
-  let pending = false;
-  return () => {
-    if (pending) return;
-    pending = true;
-    requestAnimationFrame(() => {
-      pending = false;
-      work();
-    });
-  };
-}
-
-/** Calls back with the width of an element now and whenever it changes. */
-export function onWidth(el: Element, work: (width: number) => void): void {
-  let last = -1;
-  let next = -1;
-  // On the next frame: work that changes sizes while they are being reported is an error of its own.
-  const apply = perFrame(() => {
-    if (next === last) return;
-    last = next;
-    if (last > 0) work(last);
-  });
-  const observer = new ResizeObserver((entries) => {
-    next = Math.floor(entries[0]!.contentRect.width);
-    apply();
-  });
-  observer.observe(el);
 }

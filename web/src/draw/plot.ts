@@ -1,11 +1,13 @@
-// One plot over the shared axis: uPlot draws axes and series; dragging selects, the wheel and the keys
-// zoom and pan. Every plot of the page is made here, so they all behave alike.
+// One plot over the shared axis: uPlot draws axes and series; dragging selects, the wheel and the
+// keys zoom and pan. Every plot of the page is made here, so they all behave alike.
 import uPlot from "uplot";
 import type { Axis } from "../model/axis.ts";
 import * as fmt from "../model/format.ts";
 import type { State } from "../state.ts";
 import { theme } from "./colors.ts";
-import { h, onWidth, perFrame } from "./dom.ts";
+import { h } from "./dom.ts";
+import { fontFamily } from "./parts.ts";
+import { onWidth, perFrame } from "./size.ts";
 
 export interface PlotSpec {
   label: string;
@@ -31,50 +33,56 @@ export interface Plot {
   rebuild: () => void;
   /** new data */
   redraw: () => void;
-  uplot: () => uPlot | null;
 }
 
 function clockText(seconds: number): string {
-  const [d, h, m, s] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, Math.round(seconds % 60)];
-  const parts = [d ? `${d} d` : "", h ? `${h} h` : "", m ? `${m} min` : "", s ? `${s} s` : ""].filter((p) => p !== "");
+  const [d, h, m, s] = [
+    Math.floor(seconds / 86400),
+    Math.floor(seconds / 3600) % 24,
+    Math.floor(seconds / 60) % 60,
+    Math.round(seconds % 60),
+  ];
+  const parts = [
+    d ? `${d} d` : "",
+    h ? `${h} h` : "",
+    m ? `${m} min` : "",
+    s ? `${s} s` : "",
+  ].filter((p) => p !== "");
   return parts.length === 0 ? "0 s" : parts.join(" ");
 }
 
 function tickUnit(span: number): (seconds: number) => string {
-  const decimals = (step: number): number => Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / 10))));
+  const decimals = (step: number): number =>
+    Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / 10))));
   if (span < 1e-3) return (s) => `${(s * 1e6).toFixed(decimals(span * 1e6))} µs`;
   if (span < 1) return (s) => `${(s * 1e3).toFixed(decimals(span * 1e3))} ms`;
   if (span < 300) return (s) => `${s.toFixed(decimals(span))} s`;
   return clockText;
 }
 
-export function xText(state: State, x: number): string {
-  return state.axisKind === "time" ? fmt.duration(x * 1e6) : `event ${fmt.count(x)}`;
-}
-
-/** "1.25 s (event 40)", or the event alone. */
-export function momentText(state: State, event: number): string {
-  if (!state.lane.hasTime) return `event ${fmt.count(event)}`;
-  return `${fmt.duration(state.axis.timeOf(event))} (event ${fmt.count(event)})`;
-}
-
 /** Round in binary units: decimal steps within a unit, powers of two across its end. */
 export function byteTicks(max: number, want: number): number[] {
   const raw = max / Math.max(2, want);
   const unit = 1024 ** Math.max(0, Math.floor(Math.log2(Math.max(raw, 1)) / 10));
-  const steps = max / unit > 1000 ? [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] : [1, 2, 5, 10, 20, 50, 100, 200, 500];
+  const steps =
+    max / unit > 1000
+      ? [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+      : [1, 2, 5, 10, 20, 50, 100, 200, 500];
   const step = unit * (steps.find((s) => s * unit >= raw) ?? 1024);
   const out: number[] = [];
   for (let v = 0; v <= max; v += step) out.push(v);
   return out;
 }
 
-const SECOND_STEPS = [60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 43200, 86400, 172800, 432000, 864000];
+const SECOND_STEPS = [
+  60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 43200, 86400, 172800, 432000, 864000,
+];
 
 /** Distances between ticks: decimal below a minute, then as clocks count. */
 function timeSteps(): number[] {
   const out: number[] = [];
-  for (let power = -7; power < 2; power++) for (const n of [1, 2, 5]) if (n * 10 ** power < 60) out.push(n * 10 ** power);
+  for (let power = -7; power < 2; power++)
+    for (const n of [1, 2, 5]) if (n * 10 ** power < 60) out.push(n * 10 ** power);
   return [...out, ...SECOND_STEPS];
 }
 
@@ -84,23 +92,45 @@ function axisOf(state: State, spec: PlotSpec): Axis {
 
 function axes(state: State, spec: PlotSpec): uPlot.Axis[] {
   const t = theme();
-  const font = `12px ${getComputedStyle(document.body).fontFamily}`;
-  const shared = { stroke: t.muted, font, grid: { stroke: t.grid, width: 1 }, ticks: { show: false } };
+  const font = `12px ${fontFamily()}`;
+  const shared = {
+    stroke: t.muted,
+    font,
+    grid: { stroke: t.grid, width: 1 },
+    ticks: { show: false },
+  };
   return [
-    { ...shared, grid: { show: false }, size: 30, space: 90, ...(axisOf(state, spec).kind === "time" ? { incrs: timeSteps() } : {}),
+    {
+      ...shared,
+      grid: { show: false },
+      size: 30,
+      space: 90,
+      ...(axisOf(state, spec).kind === "time" ? { incrs: timeSteps() } : {}),
       values: (_, splits) => {
-        if (axisOf(state, spec).kind === "event") return splits.map((s) => (Number.isInteger(s) ? fmt.count(s) : ""));
+        if (axisOf(state, spec).kind === "event")
+          return splits.map((s) => (Number.isInteger(s) ? fmt.count(s) : ""));
         const [a, b] = state.span(axisOf(state, spec));
         return splits.map(tickUnit(b - a));
-      } },
-    { ...shared, size: 68, gap: 6, splits: (u, _i, _min, max) => byteTicks(max, u.bbox.height / devicePixelRatio / 48),
-      values: (_, splits) => splits.map((s) => fmt.bytes(s).replace(/\.0+ /, " ")) },
+      },
+    },
+    {
+      ...shared,
+      size: 68,
+      gap: 6,
+      splits: (u, _i, _min, max) => byteTicks(max, u.bbox.height / devicePixelRatio / 48),
+      values: (_, splits) => splits.map((s) => fmt.bytes(s).replace(/\.0+ /, " ")),
+    },
   ];
 }
 
 export function makePlot(state: State, spec: PlotSpec): Plot {
-  const box = h("div", { class: "plot", tabindex: "0", role: "application", "aria-label": spec.label,
-    "aria-roledescription": "chart" });
+  const box = h("div", {
+    class: "plot",
+    tabindex: "0",
+    role: "application",
+    "aria-label": spec.label,
+    "aria-roledescription": "chart",
+  });
   let u: uPlot | null = null;
   let width = 0;
 
@@ -114,42 +144,52 @@ export function makePlot(state: State, spec: PlotSpec): Plot {
       u!.setScale("y", { min: 0, max: spec.top() || 1 });
     });
   };
-
   const build = (): void => {
     if (width === 0) return;
     u?.destroy();
-    const options: uPlot.Options = {
-      width, height: width < 600 ? Math.round(spec.height * 0.8) : spec.height,
-      padding: [10, 26, 0, 0],
-      legend: { show: false },
-      scales: { x: { time: false, auto: false }, y: { auto: false } },
-      axes: axes(state, spec),
-      series: [{}, ...spec.series()],
-      cursor: {
-        y: false, drag: { x: true, y: false, setScale: false, dist: 5 }, points: { show: false },
-        // A plain drag selects; with Shift it pans, which is ours.
-        bind: { dblclick: () => () => null,
-          mousedown: (_u, _t, handler) => (e: MouseEvent) => { if (!e.shiftKey && e.button === 0) handler(e); return null; } },
-      },
-      hooks: {
-        drawClear: [(p) => spec.under?.(p)],
-        draw: [(p) => spec.over?.(p)],
-        setSelect: [(p) => takeSelection(state, spec, p)],
-        setCursor: [(p) => hover(p, spec)],
-      },
-    };
-    u = new uPlot(options, [[0], ...spec.series().map(() => [null])] as uPlot.AlignedData, box);
+    const nothing = [[0], ...spec.series().map(() => [null])] as uPlot.AlignedData;
+    u = new uPlot(optionsOf(state, spec, width), nothing, box);
     attachPointer(state, u, spec);
     draw();
   };
 
   attachKeys(state, box, spec);
-  onWidth(box, (w) => {
-    width = w;
+  onWidth(box, (now) => {
+    width = now;
     build();
   });
-  const redraw = perFrame(draw);
-  return { root: box, rebuild: build, redraw, uplot: () => u };
+  return { root: box, rebuild: build, redraw: perFrame(draw) };
+}
+
+function optionsOf(state: State, spec: PlotSpec, width: number): uPlot.Options {
+  return {
+    width,
+    height: width < 600 ? Math.round(spec.height * 0.8) : spec.height,
+    padding: [10, 26, 0, 0],
+    legend: { show: false },
+    scales: { x: { time: false, auto: false }, y: { auto: false } },
+    axes: axes(state, spec),
+    series: [{}, ...spec.series()],
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false, dist: 5 },
+      points: { show: false },
+      // A plain drag selects; with Shift it pans, which is ours.
+      bind: {
+        dblclick: () => () => null,
+        mousedown: (_u, _t, handler) => (e: MouseEvent) => {
+          if (!e.shiftKey && e.button === 0) handler(e);
+          return null;
+        },
+      },
+    },
+    hooks: {
+      drawAxes: [(p) => spec.under?.(p)],
+      draw: [(p) => spec.over?.(p)],
+      setSelect: [(p) => takeSelection(state, spec, p)],
+      setCursor: [(p) => hover(p, spec)],
+    },
+  };
 }
 
 function hover(u: uPlot, spec: PlotSpec): void {
@@ -191,27 +231,36 @@ function attachPointer(state: State, u: uPlot, spec: PlotSpec): void {
     spec.click(u.posToVal(e.clientX - rect.left, "x"), u.posToVal(e.clientY - rect.top, "y"));
   });
   over.addEventListener("dblclick", () => state.resetRange());
-  over.addEventListener("wheel", (e) => {
-    // The page must still scroll: only a wheel with a modifier, or a sideways one, belongs to the plot.
-    const sideways = Math.abs(e.deltaX) > Math.abs(e.deltaY);
-    if (!e.ctrlKey && !e.shiftKey && !sideways) return;
-    e.preventDefault();
-    const rect = over.getBoundingClientRect();
-    if (e.ctrlKey) state.zoom(Math.exp(e.deltaY / 300), (e.clientX - rect.left) / rect.width);
-    else state.pan((sideways ? e.deltaX : e.deltaY) / rect.width);
-  }, { passive: false });
+  over.addEventListener(
+    "wheel",
+    (e) => {
+      // The page must still scroll: only a wheel with a modifier, or a sideways one, belongs to the
+      // plot.
+      const sideways = Math.abs(e.deltaX) > Math.abs(e.deltaY);
+      if (!e.ctrlKey && !e.shiftKey && !sideways) return;
+      e.preventDefault();
+      const rect = over.getBoundingClientRect();
+      if (e.ctrlKey) state.zoom(Math.exp(e.deltaY / 300), (e.clientX - rect.left) / rect.width);
+      else state.pan((sideways ? e.deltaX : e.deltaY) / rect.width);
+    },
+    { passive: false },
+  );
 }
 
 /** One table of keys, shown in the help too. */
 export const KEYS: { keys: string[]; text: string; act: (state: State) => void }[] = [
-  { keys: ["ArrowLeft", "a"], text: "← → or a d pan", act: (s) => s.pan(-0.1) },
+  { keys: ["ArrowLeft", "a"], text: "← → or a d: pan", act: (s) => s.pan(-0.1) },
   { keys: ["ArrowRight", "d"], text: "", act: (s) => s.pan(0.1) },
-  { keys: ["+", "=", "ArrowUp", "w"], text: "+ − or w s zoom", act: (s) => s.zoom(0.7) },
+  { keys: ["+", "=", "ArrowUp", "w"], text: "+ − or w s: zoom", act: (s) => s.zoom(0.7) },
   { keys: ["-", "ArrowDown", "s"], text: "", act: (s) => s.zoom(1 / 0.7) },
-  { keys: ["0", "Escape", "Home"], text: "0 whole run", act: (s) => s.resetRange() },
-  { keys: [","], text: ", . one event back or on", act: (s) => s.setInstant(s.instant - 1) },
+  { keys: ["0", "Escape", "Home"], text: "0: whole run", act: (s) => s.resetRange() },
+  { keys: [","], text: ", and . step by one event", act: (s) => s.setInstant(s.instant - 1) },
   { keys: ["."], text: "", act: (s) => s.setInstant(s.instant + 1) },
-  { keys: ["p"], text: "p highest point in view", act: (s) => s.setInstant(s.lane.curve.peak(s.range.from, s.range.to).event) },
+  {
+    keys: ["p"],
+    text: "p: highest point in view",
+    act: (s) => s.setInstant(s.lane.curve.peak(s.range.from, s.range.to).event),
+  },
 ];
 
 function attachKeys(state: State, box: HTMLElement, spec: PlotSpec): void {
@@ -221,6 +270,7 @@ function attachKeys(state: State, box: HTMLElement, spec: PlotSpec): void {
     if (!row) return;
     e.preventDefault();
     row.act(state);
-    if (e.key === "," || e.key === "." || e.key === "p") spec.hover(axisOf(state, spec).x(state.instant), null);
+    if (e.key === "," || e.key === "." || e.key === "p")
+      spec.hover(axisOf(state, spec).x(state.instant), null);
   });
 }

@@ -29,7 +29,13 @@ export class Axis {
   private readonly k: number;
   private readonly lastUs: number;
 
-  constructor(kind: AxisKind, binTime: Float64Array, binEvents: number, events: number, lastUs: number) {
+  constructor(
+    kind: AxisKind,
+    binTime: Float64Array,
+    binEvents: number,
+    events: number,
+    lastUs: number,
+  ) {
     this.kind = kind;
     this.time = binTime;
     this.k = binEvents;
@@ -60,6 +66,14 @@ export class Axis {
 
   x(event: number): number {
     return this.kind === "event" ? event : this.timeOf(event) / 1e6;
+  }
+
+  xOfTime(us: number): number {
+    return this.kind === "event" ? this.eventAtTime(us) : us / 1e6;
+  }
+
+  timeOfX(x: number): number {
+    return this.kind === "event" ? this.timeOf(x) : x * 1e6;
   }
 
   event(x: number): number {

@@ -40,7 +40,8 @@ export class Blocks {
     this.size = cols.size;
     this.stack = cols.stack;
     this.end = Float64Array.from(cols.begin, (begin, i) =>
-      cols.flags[i]! & NEVER_FREED ? Infinity : begin + cols.life[i]!);
+      cols.flags[i]! & NEVER_FREED ? Infinity : begin + cols.life[i]!,
+    );
   }
 
   info(i: number): BlockInfo {
@@ -73,7 +74,9 @@ export class Blocks {
     return this.size[i]! + this.cols.slack[i]!;
   }
 
-  /** What it is for, a number into the page's tag_names; 0 (unknown) where the input does not say. */
+  /**
+   * What it is for, a number into the page's tag_names; 0 (unknown) where the input does not say.
+   */
   tag(i: number): number {
     return this.cols.tag[i] ?? 0;
   }
@@ -82,17 +85,27 @@ export class Blocks {
     return this.begin[i]! <= event && event < this.end[i]!;
   }
 
-  /** Blocks whose stack, tag, address or size answers the words; null when there is nothing to look for. */
+  /**
+   * Blocks whose stack, tag, address or size answers the words; null when there is nothing to look
+   * for.
+   */
   search(query: string, names: Names, tagNames: string[]): Uint8Array | null {
-    const words = query.trim().toLowerCase().split(/\s+/).filter((w) => w !== "");
+    const words = query
+      .trim()
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((w) => w !== "");
     if (words.length === 0) return null;
     const stackHits = words.map((word) => stackMatches(word, names));
     const found = new Uint8Array(this.cnt);
     for (let i = 0; i < this.cnt; i++) {
-      const hit = words.every((word, w) =>
-        stackHits[w]![this.stack[i]!] === 1 || sizeMatches(word, this.size[i]!) ||
-        (this.cols.tag.length > 0 && tagNames[this.tag(i)]!.includes(word)) ||
-        (word.startsWith("0x") && this.addressOf(i).startsWith(word)));
+      const hit = words.every(
+        (word, w) =>
+          stackHits[w]![this.stack[i]!] === 1 ||
+          sizeMatches(word, this.size[i]!) ||
+          (this.cols.tag.length > 0 && tagNames[this.tag(i)]!.includes(word)) ||
+          (word.startsWith("0x") && this.addressOf(i).startsWith(word)),
+      );
       if (hit) found[i] = 1;
     }
     return found;
@@ -106,7 +119,8 @@ function stackMatches(word: string, names: Names): Uint8Array {
     if (`${frame.file}:${frame.line} ${frame.function}`.toLowerCase().includes(word)) frames[f] = 1;
   }
   const out = new Uint8Array(names.stackCnt);
-  for (let s = 0; s < names.stackCnt; s++) if (names.stackFrames(s).some((f) => frames[f] === 1)) out[s] = 1;
+  for (let s = 0; s < names.stackCnt; s++)
+    if (names.stackFrames(s).some((f) => frames[f] === 1)) out[s] = 1;
   return out;
 }
 
@@ -145,9 +159,10 @@ export function endsInOrder(blocks: Blocks): Uint32Array {
 }
 
 /**
- * Live blocks stacked in the order of their allocation, as torch's viewer does; what was not kept lies on
- * top as one band. A column shows the moment at which most was live within it. One pass over the live
- * blocks for each column in which something began or ended; the others repeat their neighbour.
+ * Live blocks stacked in the order of their allocation, as torch's viewer does; what was not kept
+ * lies on top as one band. A column shows the moment at which most was live within it. One pass
+ * over the live blocks for each column in which something began or ended; the others repeat their
+ * neighbour.
  */
 export function stackPicture(blocks: Blocks, ends: Uint32Array, spec: PictureSpec): Picture {
   const { width, height, top, at, total } = spec;
@@ -189,7 +204,8 @@ export function stackPicture(blocks: Blocks, ends: Uint32Array, spec: PictureSpe
     }
     cnt = kept;
     const whole = total[x]! * perByte;
-    for (; row + 0.5 < whole && row < height; row++) cells[(height - 1 - row) * width + x] = CELL_REST;
+    for (; row + 0.5 < whole && row < height; row++)
+      cells[(height - 1 - row) * width + x] = CELL_REST;
   }
   return { width, height, cells };
 }
@@ -205,9 +221,13 @@ export interface AddressMap {
 }
 
 export function compactAddresses(blocks: Blocks, segments: Columns<"segments"> | null): AddressMap {
-  const spans = segments && segments.size.length > 0
-    ? Array.from(segments.size, (size, i) => [segments.addr_high[i]! * 4294967296 + segments.addr_low[i]!, size] as const)
-    : Array.from(blocks.size, (size, i) => [blocks.addressNumber(i), size] as const);
+  const spans =
+    segments && segments.size.length > 0
+      ? Array.from(
+          segments.size,
+          (size, i) => [segments.addr_high[i]! * 4294967296 + segments.addr_low[i]!, size] as const,
+        )
+      : Array.from(blocks.size, (size, i) => [blocks.addressNumber(i), size] as const);
   const merged = mergeSpans(spans);
   const offset = new Float64Array(blocks.cnt).fill(-1);
   for (let i = 0; i < blocks.cnt; i++) {
@@ -263,8 +283,12 @@ export function addressPicture(blocks: Blocks, map: AddressMap, spec: PictureSpe
     const right = firstColumn(at, blocks.end[b]!);
     if (left >= right) continue;
     const low = Math.max(0, Math.floor(map.offset[b]! * perByte));
-    const high = Math.min(height, Math.max(low + 1, Math.round((map.offset[b]! + blocks.size[b]!) * perByte)));
-    for (let row = low; row < high; row++) cells.fill(b, (height - 1 - row) * width + left, (height - 1 - row) * width + right);
+    const high = Math.min(
+      height,
+      Math.max(low + 1, Math.round((map.offset[b]! + blocks.size[b]!) * perByte)),
+    );
+    for (let row = low; row < high; row++)
+      cells.fill(b, (height - 1 - row) * width + left, (height - 1 - row) * width + right);
   }
   return { width, height, cells };
 }
@@ -283,6 +307,9 @@ function firstColumn(at: Float64Array, event: number): number {
 
 export function describeKept(kept: number, total: number, largestLeft: number): string {
   if (kept === total) return `All ${count(total)} blocks are drawn one by one.`;
-  return `${count(kept)} of ${count(total)} blocks are drawn one by one: the largest, and those that fill the most area. ` +
-    `No block above ${bytes(largestLeft)} is left out. The grey band is all the others together, exact in sum.`;
+  return (
+    `${count(kept)} of ${count(total)} blocks are drawn one by one: the largest, and those that ` +
+    `fill the most area. No block above ${bytes(largestLeft)} is left out. ` +
+    "The grey band is all the others together, exact in sum."
+  );
 }

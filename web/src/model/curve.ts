@@ -1,5 +1,5 @@
-// The curve of live and reserved bytes, folded to any number of pixel columns. Each column keeps the
-// true lowest and highest value of everything that touches it.
+// The curve of live and reserved bytes, folded to any number of pixel columns. Each column keeps
+// the true lowest and highest value of everything that touches it.
 import { Axis, lowerBound } from "./axis.ts";
 import type { Columns } from "./data.ts";
 
@@ -60,7 +60,10 @@ export class Curve {
     const scale = axis.kind === "event" ? 1 : 1e6;
     const make = (): Float64Array => new Float64Array(n);
     const out: Folded = {
-      x: make(), max: make(), min: make(), at: make(),
+      x: make(),
+      max: make(),
+      min: make(),
+      at: make(),
       reserved: this.hasReserved ? make() : null,
     };
     let low = lowerBound(starts, x0 * scale);
@@ -107,7 +110,9 @@ export class Curve {
     return {
       min: exact ? this.cols.last[bin]! : this.cols.min[bin]!,
       max: exact ? this.cols.last[bin]! : this.cols.max[bin]!,
-      reserved: this.hasReserved ? (exact ? this.cols.reserved_last : this.cols.reserved_max)[bin]! : null,
+      reserved: this.hasReserved
+        ? (exact ? this.cols.reserved_last : this.cols.reserved_max)[bin]!
+        : null,
       from: bin * this.k,
       to: Math.min((bin + 1) * this.k, this.events) - 1,
     };
@@ -118,7 +123,8 @@ export class Curve {
     let best = { event: from, bytes: -1 };
     const last = Math.min(Math.floor(to / this.k), this.bins - 1);
     for (let b = Math.max(0, Math.floor(from / this.k)); b <= last; b++)
-      if (this.cols.max[b]! > best.bytes) best = { event: b * this.k + this.cols.at[b]!, bytes: this.cols.max[b]! };
+      if (this.cols.max[b]! > best.bytes)
+        best = { event: b * this.k + this.cols.at[b]!, bytes: this.cols.max[b]! };
     return best;
   }
 }

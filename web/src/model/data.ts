@@ -1,7 +1,8 @@
-// Sections by name, decoded when first asked for. No DOM: the text of a section comes from a callback.
+// Sections by name, decoded when first asked for. No DOM: the text of a section comes from a
+// callback.
 import { COLUMNS, SCHEMA, type SectionName } from "../schema.ts";
 import { PageError, decodeColumn, fromBase64, inflate } from "./decode.ts";
-import type { FailureMeta, PageMeta } from "./meta.ts";
+import type { FailureMeta, PageMeta, SectionMeta } from "./meta.ts";
 
 export type Columns<S extends SectionName> = Record<keyof (typeof COLUMNS)[S], Float64Array>;
 
@@ -19,7 +20,9 @@ export class PageData {
   constructor(metaText: string, text: (id: string) => string | null) {
     const meta = JSON.parse(metaText) as PageMeta;
     if (meta.schema !== SCHEMA)
-      throw new PageError(`this page reads data of version ${SCHEMA}, but the file holds ${String(meta.schema)}`);
+      throw new PageError(
+        `this page reads data of version ${SCHEMA}, but the file holds ${String(meta.schema)}`,
+      );
     this.meta = meta;
     this.text = text;
   }
@@ -39,15 +42,24 @@ export class PageData {
     const meta = this.meta.sections[id];
     const text = meta ? this.text(id) : null;
     if (!meta || text === null) return null;
-    let data = fromBase64(text);
-    if (meta.deflate) data = await inflate(data);
-    if (data.length !== meta.bytes)
-      throw new PageError(`section ${id} should hold ${meta.bytes} bytes and holds ${data.length}: the file is damaged`);
+    const data = unpack(id, meta, text);
     const out: Record<string, Float64Array> = {};
     for (const [column, encoding] of Object.entries(COLUMNS[name])) {
       const [offset, length, cnt] = meta.columns[column] ?? [0, 0, 0];
       out[column] = decodeColumn(encoding, data.subarray(offset, offset + length), cnt);
     }
     return out as Columns<S>;
+  }
+}
+
+function unpack(id: string, meta: SectionMeta, text: string): Uint8Array {
+  try {
+    const packed = fromBase64(text);
+    const data = meta.deflate ? inflate(packed, meta.bytes) : packed;
+    if (data.length === meta.bytes) return data;
+    throw new PageError(`it should hold ${meta.bytes} bytes and holds ${data.length}`);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new PageError(`section ${id} is damaged: ${why}`);
   }
 }

@@ -1,4 +1,5 @@
 // Bytes of a section into columns. No DOM.
+import { unzlibSync } from "fflate";
 import type { Encoding } from "../schema.ts";
 
 export class PageError extends Error {}
@@ -10,11 +11,35 @@ export function fromBase64(text: string): Uint8Array {
   return out;
 }
 
-export async function inflate(data: Uint8Array): Promise<Uint8Array> {
-  if (typeof DecompressionStream === "undefined")
-    throw new PageError("this browser has no DecompressionStream; use a version from 2023 or later");
-  const stream = new Blob([data as BlobPart]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+const ADLER_PRIME = 65521;
+/** So many sums stay exact integers before the remainder is taken. */
+const ADLER_RUN = 5552;
+
+function adler32(data: Uint8Array): number {
+  let low = 1;
+  let high = 0;
+  for (let at = 0; at < data.length; at += ADLER_RUN) {
+    const end = Math.min(at + ADLER_RUN, data.length);
+    for (let i = at; i < end; i++) {
+      low += data[i]!;
+      high += low;
+    }
+    low %= ADLER_PRIME;
+    high %= ADLER_PRIME;
+  }
+  return high * 65536 + low;
+}
+
+/**
+ * Undoes zlib's deflate; `size` is what comes out. Not by the browser's DecompressionStream, which
+ * answers in a later task: the page would be loaded, and a screenshot taken, before anything is
+ * drawn.
+ */
+export function inflate(data: Uint8Array, size: number): Uint8Array {
+  const out = unzlibSync(data, { out: new Uint8Array(size) });
+  const sum = new DataView(data.buffer, data.byteOffset).getUint32(data.length - 4);
+  if (sum !== adler32(out)) throw new PageError("its checksum differs");
+  return out;
 }
 
 /** LEB128 into doubles: exact below 2^53, which the writer keeps to. */
@@ -32,7 +57,8 @@ export function decodePlain(data: Uint8Array, cnt: number): Float64Array {
     }
     out[i] = value;
   }
-  if (at !== data.length) throw new PageError(`a column ends at byte ${data.length}, its values at ${at}`);
+  if (at !== data.length)
+    throw new PageError(`a column ends at byte ${data.length}, its values at ${at}`);
   return out;
 }
 

@@ -19,7 +19,11 @@ export function diffRows(before: SiteRow[], after: SiteRow[]): DiffRow[] {
   const add = (a: SiteRow | null, b: SiteRow | null): void => {
     const any = (b ?? a)!;
     rows.push({
-      frame: any.frame, label: any.label, place: any.place, before: a, after: b,
+      frame: any.frame,
+      label: any.label,
+      place: any.place,
+      before: a,
+      after: b,
       live: (b?.live ?? 0) - (a?.live ?? 0),
       peak: (b?.peak ?? 0) - (a?.peak ?? 0),
       allocs: (b?.allocs ?? 0) - (a?.allocs ?? 0),
@@ -30,5 +34,7 @@ export function diffRows(before: SiteRow[], after: SiteRow[]): DiffRow[] {
     old.delete(row.frame);
   }
   for (const row of old.values()) add(row, null);
-  return rows.sort((a, b) => Math.abs(b.live) - Math.abs(a.live) || Math.abs(b.peak) - Math.abs(a.peak));
+  return rows.sort(
+    (a, b) => Math.abs(b.live) - Math.abs(a.live) || Math.abs(b.peak) - Math.abs(a.peak),
+  );
 }

@@ -1,4 +1,5 @@
-// Findings that say the same of several ranks are one card: a page of 512 ranks must not begin with 512 cards.
+// Findings that say the same of several ranks are one card: a page of 512 ranks must not begin with
+// 512 cards.
 import type { FindingMeta } from "./meta.ts";
 
 export interface FindingGroup {
@@ -14,7 +15,8 @@ export function groupFindings(findings: FindingMeta[]): FindingGroup[] {
     const key = JSON.stringify([f.kind, f.subkind, f.severity, f.site]);
     const known = groups.get(key);
     if (!known) groups.set(key, [f]);
-    else if (f.lane === null || known.some((k) => k.lane === f.lane)) groups.set(`${key}#${i}`, [f]);
+    else if (f.lane === null || known.some((k) => k.lane === f.lane))
+      groups.set(`${key}#${i}`, [f]);
     else known.push(f);
   });
   return [...groups.values()].map((all) => {

@@ -1,4 +1,5 @@
-// Numbers as people read them. The same rules as src/base/text/human.c, so that page and terminal agree.
+// Numbers as people read them. The same rules as src/base/text/human.c, so that page and terminal
+// agree.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
@@ -6,7 +7,8 @@ const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 function fixed(value: number, decimals: number): string {
   const units = value * 10 ** decimals;
   const below = Math.floor(units);
-  return (units - below === 0.5 && below % 2 === 0 ? below / 10 ** decimals : value).toFixed(decimals);
+  const isTie = units - below === 0.5 && below % 2 === 0;
+  return (isTie ? below / 10 ** decimals : value).toFixed(decimals);
 }
 
 function scaled(value: number, unit: string): string {
@@ -33,7 +35,9 @@ export function delta(n: number): string {
 }
 
 export function count(n: number): string {
-  return Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+  return Math.round(n)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** "1 block", "2 blocks" */
@@ -53,9 +57,15 @@ export function duration(us: number): string {
   if (left < 1e6) return sign + scaled(left / 1e3, "ms");
   if (seconds < 120) return sign + scaled(left / 1e6, "s");
   if (seconds < 7200) return `${sign}${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-  if (seconds < 172800)
-    return `${sign}${Math.floor(seconds / 3600)} h ${String(Math.floor(seconds / 60) % 60).padStart(2, "0")} min`;
-  return `${sign}${Math.floor(seconds / 86400)} d ${Math.floor(seconds / 3600) % 24} h`;
+  const minutes = Math.floor(seconds / 60) % 60;
+  const hours = Math.floor(seconds / 3600);
+  if (seconds < 172800) return `${sign}${hours} h ${String(minutes).padStart(2, "0")} min`;
+  return `${sign}${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** A time of an input with a clock; without one, times are numbers of events. */
+export function span(us: number, hasTime: boolean): string {
+  return hasTime ? duration(us) : plural(us, "event");
 }
 
 export function percent(share: number): string {
@@ -64,7 +74,8 @@ export function percent(share: number): string {
 }
 
 export function address(high: number, low: number): string {
-  const digits = high > 0 ? high.toString(16) + low.toString(16).padStart(8, "0") : low.toString(16);
+  const digits =
+    high > 0 ? high.toString(16) + low.toString(16).padStart(8, "0") : low.toString(16);
   return `0x${digits}`;
 }
 

@@ -1,5 +1,5 @@
-// Live bytes by group along the visible columns: from the blocks where all were kept, which is exact at
-// every zoom, else from the columns that C computed.
+// Live bytes by group along the visible columns: from the blocks where all were kept, which is
+// exact at every zoom, else from the columns that C computed.
 import { lowerBound } from "./axis.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Columns } from "./data.ts";
@@ -16,7 +16,10 @@ function makeRows(groups: number, columns: number): GroupRows {
 }
 
 /** What a stack belongs to, in the words of the groups. */
-const KEY_OF_STACK: Record<"line" | "file" | "module", (names: Names, stack: number) => string | number> = {
+const KEY_OF_STACK: Record<
+  "line" | "file" | "module",
+  (names: Names, stack: number) => string | number
+> = {
   line: (names, stack) => names.siteOf(stack),
   file: (names, stack) => {
     const frame = names.frame(names.siteOf(stack));
@@ -28,26 +31,45 @@ const KEY_OF_STACK: Record<"line" | "file" | "module", (names: Names, stack: num
 /** As src/page/page_groups.c calls what ran in no module. */
 const OUTSIDE_MODULES = "outside any module";
 
-/** Whether the blocks of the page alone tell how the bytes split: exact at every event. Streams are not kept with
- * blocks, and a stack that was folded to its line has lost its module. */
+/**
+ * Whether the blocks of the page alone tell how the bytes split: exact at every event.
+ * Streams are not kept with blocks, and a stack that was folded to its line has lost its module.
+ */
 export function isExact(lane: LaneMeta, kind: GroupKind): boolean {
   if (kind === "stream" || lane.blocks_kept !== lane.blocks_total) return false;
   return kind !== "module" || lane.stacks_kept === lane.stacks_total;
 }
 
 /** Group of each block; what has no group of its own belongs to the last. */
-export function groupsOfBlocks(blocks: Blocks, lane: LaneMeta, names: Names, tagNames: string[], kind: Exclude<GroupKind, "stream">): Uint8Array {
+export function groupsOfBlocks(
+  blocks: Blocks,
+  lane: LaneMeta,
+  names: Names,
+  tagNames: string[],
+  kind: Exclude<GroupKind, "stream">,
+): Uint8Array {
   const groups = lane.groups[kind];
   const byKey = new Map<string | number, number>();
   groups.forEach((g, i) => byKey.set(kind === "line" ? (g.frame ?? -1) : g.label, i));
   const groupOf = (key: string | number): number => byKey.get(key) ?? groups.length - 1;
-  if (kind === "tag") return Uint8Array.from({ length: blocks.cnt }, (_, b) => groupOf(tagNames[blocks.tag(b)] ?? ""));
-  const ofStack = Uint8Array.from({ length: names.stackCnt }, (_, s) => groupOf(KEY_OF_STACK[kind](names, s)));
+  if (kind === "tag")
+    return Uint8Array.from({ length: blocks.cnt }, (_, b) =>
+      groupOf(tagNames[blocks.tag(b)] ?? ""),
+    );
+  const ofStack = Uint8Array.from({ length: names.stackCnt }, (_, s) =>
+    groupOf(KEY_OF_STACK[kind](names, s)),
+  );
   return Uint8Array.from(blocks.stack, (s) => ofStack[s]!);
 }
 
 /** Exact: the state after each event of `at`, which must ascend. */
-export function rowsFromBlocks(blocks: Blocks, order: Uint32Array, groupOf: Uint8Array, groups: number, at: Float64Array): GroupRows {
+export function rowsFromBlocks(
+  blocks: Blocks,
+  order: Uint32Array,
+  groupOf: Uint8Array,
+  groups: number,
+  at: Float64Array,
+): GroupRows {
   const rows = makeRows(groups, at.length);
   const now = new Float64Array(groups);
   let begin = 0;
@@ -64,7 +86,12 @@ export function rowsFromBlocks(blocks: Blocks, order: Uint32Array, groupOf: Uint
 }
 
 /** The column of C whose event lies nearest before each event of `at`. */
-export function rowsFromColumns(cols: Columns<"groups">, kind: GroupKind, groups: number, at: Float64Array): GroupRows {
+export function rowsFromColumns(
+  cols: Columns<"groups">,
+  kind: GroupKind,
+  groups: number,
+  at: Float64Array,
+): GroupRows {
   const values = cols[kind];
   const n = cols.event.length;
   const rows = makeRows(groups, at.length);

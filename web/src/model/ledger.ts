@@ -1,4 +1,5 @@
-// The ledger of a card: what its rows held whenever it was read. Between two readings the earlier one holds.
+// The ledger of a card: what its rows held whenever it was read. Between two readings the earlier
+// one holds.
 import { lowerBound } from "./axis.ts";
 import type { Columns } from "./data.ts";
 import type { LedgerMeta } from "./meta.ts";

@@ -1,5 +1,5 @@
-// Bytes by stack: live after an event, grown or allocated within a range. Exact at any event when every
-// block was kept; otherwise at checkpoints whose figures C computed exactly.
+// Bytes by stack: live after an event, grown or allocated within a range. Exact at any event when
+// every block was kept; otherwise at checkpoints whose figures C computed exactly.
 import type { Range } from "./axis.ts";
 import { lowerBound } from "./axis.ts";
 import type { Blocks } from "./blocks.ts";
@@ -19,7 +19,12 @@ export class LiveSets {
   private readonly blocks: Blocks;
   private readonly matrix: Columns<"matrix"> | null;
 
-  constructor(blocks: Blocks, matrix: Columns<"matrix"> | null, stackCnt: number, isComplete: boolean) {
+  constructor(
+    blocks: Blocks,
+    matrix: Columns<"matrix"> | null,
+    stackCnt: number,
+    isComplete: boolean,
+  ) {
     this.blocks = blocks;
     this.matrix = matrix;
     this.stackCnt = stackCnt;
@@ -27,7 +32,12 @@ export class LiveSets {
   }
 
   private empty(from: number, to: number): StackSums {
-    return { bytes: new Float64Array(this.stackCnt), blocks: new Float64Array(this.stackCnt), from, to };
+    return {
+      bytes: new Float64Array(this.stackCnt),
+      blocks: new Float64Array(this.stackCnt),
+      from,
+      to,
+    };
   }
 
   /** The checkpoint nearest to an event. */
@@ -72,8 +82,9 @@ export class LiveSets {
     return out;
   }
 
+  /** Live after the range less live before its first event. */
   growth(range: Range): StackSums {
-    const before = this.liveAt(range.from);
+    const before = this.liveAt(range.from - 1);
     const after = this.liveAt(range.to);
     for (let s = 0; s < this.stackCnt; s++) {
       after.bytes[s]! -= before.bytes[s]!;
@@ -98,7 +109,7 @@ export class LiveSets {
 
   private churnFromMatrix(range: Range): StackSums {
     const m = this.matrix!;
-    const a = this.checkpoint(range.from);
+    const a = this.checkpoint(range.from - 1);
     const b = this.checkpoint(range.to);
     const out = this.empty(m.event[a]!, m.event[b]!);
     const n = m.event.length;

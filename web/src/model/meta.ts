@@ -114,7 +114,13 @@ export interface FindingMeta {
   title: string;
   explanation: string;
   advice: string | null;
-  evidence: { name: string; value: number | null; unit: string; threshold: number | null; relation: string | null }[];
+  evidence: {
+    name: string;
+    value: number | null;
+    unit: string;
+    threshold: number | null;
+    relation: string | null;
+  }[];
 }
 
 export interface OomMeta {
@@ -131,6 +137,13 @@ export interface OomMeta {
   stack: number | null;
   site: number | null;
   count: number;
+}
+
+export interface HeatMeta {
+  bins: number;
+  span_us: number;
+  /** common: a bin is a share of the time; own: of each row's events */
+  clock: "common" | "own";
 }
 
 /** A page of an input that could not be read: nothing else is in it. */
@@ -153,6 +166,6 @@ export interface PageMeta {
   lanes: LaneMeta[];
   findings: FindingMeta[];
   oom: OomMeta | null;
-  heat: { bins: number; span_us: number; clock: "common" | "own" } | null;
+  heat: HeatMeta | null;
   sections: Record<string, SectionMeta>;
 }

@@ -27,7 +27,8 @@ export class Names {
       at += length;
     }
     this.first = new Float64Array(cols.stack_depth.length + 1);
-    for (let i = 0; i < cols.stack_depth.length; i++) this.first[i + 1] = this.first[i]! + cols.stack_depth[i]!;
+    for (let i = 0; i < cols.stack_depth.length; i++)
+      this.first[i + 1] = this.first[i]! + cols.stack_depth[i]!;
   }
 
   get frameCnt(): number {

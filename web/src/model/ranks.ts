@@ -30,11 +30,17 @@ export function heatMap(sections: (Columns<"heat"> | null)[], bins: number): Hea
 
 export type RowOrder = "named" | "peak" | "apart";
 
-/** Rows in the order they are drawn: as named, the highest peak first, or the farthest from the median of all first. */
+/**
+ * Rows in the order they are drawn: as named, the highest peak first, or the farthest from the
+ * median of all first.
+ */
 export function rowOrder(map: HeatMap, order: RowOrder): number[] {
   const rows = [...map.rows.keys()];
   if (order === "named") return rows;
-  const value = order === "peak" ? map.rows.map((row) => row.reduce((a, b) => Math.max(a, b), 0)) : distances(map);
+  const value =
+    order === "peak"
+      ? map.rows.map((row) => row.reduce((a, b) => Math.max(a, b), 0))
+      : distances(map);
   return rows.sort((a, b) => value[b]! - value[a]! || a - b);
 }
 
@@ -43,7 +49,9 @@ function distances(map: HeatMap): number[] {
   const out = map.rows.map(() => 0);
   for (let bin = 0; bin < map.bins; bin++) {
     const middle = median(map.rows.map((row) => row[bin]!));
-    map.rows.forEach((row, r) => { out[r]! += Math.abs(row[bin]! - middle); });
+    map.rows.forEach((row, r) => {
+      out[r]! += Math.abs(row[bin]! - middle);
+    });
   }
   return out;
 }
@@ -61,8 +69,10 @@ export function skew(map: HeatMap): number {
   return top > 0 ? (top - Math.min(...peaks)) / top : 0;
 }
 
-/** A tenth of the highest point apart from the median of all, for three bins in a row. Needs three rows:
- * of two, neither is the odd one. */
+/**
+ * A tenth of the highest point apart from the median of all, for three bins in a row.
+ * Needs three rows: of two, neither is the odd one.
+ */
 export function firstDivergence(map: HeatMap): Divergence | null {
   if (map.rows.length < 3) return null;
   const limit = map.max / 10;
@@ -72,7 +82,8 @@ export function firstDivergence(map: HeatMap): Divergence | null {
     for (let r = 0; r < map.rows.length; r++) {
       const off = Math.abs(map.rows[r]![bin]! - middle);
       held[r] = off > limit ? held[r]! + 1 : 0;
-      if (held[r] === 3) return { bin: bin - 2, row: r, bytes: map.rows[r]![bin - 2]!, median: middle };
+      if (held[r] === 3)
+        return { bin: bin - 2, row: r, bytes: map.rows[r]![bin - 2]!, median: middle };
     }
   }
   return null;
@@ -89,7 +100,10 @@ export function firstGap(map: HeatMap): number | null {
   return null;
 }
 
-/** Names without what all of them begin and end with: "a/rank0.slog", "a/rank1.slog" become "rank0", "rank1". */
+/**
+ * Names without what all of them begin and end with: "a/rank0.slog", "a/rank1.slog" become "rank0",
+ * "rank1".
+ */
 export function withoutCommonEnds(names: string[]): string[] {
   const [first] = names;
   if (first === undefined || names.length < 2) return names;
@@ -97,7 +111,11 @@ export function withoutCommonEnds(names: string[]): string[] {
   while (head < first.length && names.every((n) => n[head] === first[head])) head++;
   let tail = 0;
   const room = Math.min(...names.map((n) => n.length)) - head;
-  while (tail < room && names.every((n) => n[n.length - 1 - tail] === first[first.length - 1 - tail])) tail++;
+  while (
+    tail < room &&
+    names.every((n) => n[n.length - 1 - tail] === first[first.length - 1 - tail])
+  )
+    tail++;
   // Whole words only.
   while (head > 0 && /[A-Za-z0-9]/.test(first[head - 1]!)) head--;
   while (tail > 0 && /[A-Za-z0-9]/.test(first[first.length - tail]!)) tail--;

@@ -31,5 +31,8 @@ export class Readings {
 
 export function readingsOf(cols: Columns<"counters">, series: number): Readings {
   const rows = [...cols.series.keys()].filter((i) => cols.series[i] === series);
-  return new Readings(Float64Array.from(rows, (i) => cols.time[i]!), Float64Array.from(rows, (i) => cols.value[i]!));
+  return new Readings(
+    Float64Array.from(rows, (i) => cols.time[i]!),
+    Float64Array.from(rows, (i) => cols.value[i]!),
+  );
 }

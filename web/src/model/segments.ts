@@ -41,13 +41,23 @@ export function segmentsAt(cols: Columns<"segments">, blocks: Blocks, event: num
     if (blocks.end[b]! <= event) continue;
     const at = blocks.addressNumber(b);
     const row = rowOf(rows, at);
-    if (row) row.pieces.push({ offset: at - row.base, size: blocks.rounded(b), stack: blocks.stack[b]!, state: "used", block: b });
+    if (row)
+      row.pieces.push({
+        offset: at - row.base,
+        size: blocks.rounded(b),
+        stack: blocks.stack[b]!,
+        state: "used",
+        block: b,
+      });
   }
   rows.forEach(finishRow);
   return rows;
 }
 
-/** The end state as the input recorded it: whole segments, rounded sizes, blocks that wait for a stream. */
+/**
+ * The end state as the input recorded it: whole segments, rounded sizes, blocks that wait for a
+ * stream.
+ */
 export function segmentsAtEnd(end: Columns<"end">): SegmentRow[] {
   let next = 0;
   const rows = Array.from(end.seg_size, (size, i) => {
@@ -57,8 +67,11 @@ export function segmentsAtEnd(end: Columns<"end">): SegmentRow[] {
     setFlags(row, end.seg_flags[i]!);
     for (const last = next + end.seg_blocks[i]!; next < last; next++)
       row.pieces.push({
-        offset: end.offset[next]!, size: end.size[next]!, stack: end.stack[next]!,
-        state: end.state[next] === 2 ? "waiting" : "used", block: -1,
+        offset: end.offset[next]!,
+        size: end.size[next]!,
+        stack: end.stack[next]!,
+        state: end.state[next] === 2 ? "waiting" : "used",
+        block: -1,
       });
     return row;
   });
@@ -68,8 +81,16 @@ export function segmentsAtEnd(end: Columns<"end">): SegmentRow[] {
 
 function emptyRow(high: number, low: number, size: number): SegmentRow {
   return {
-    address: address(high, low), base: high * 4294967296 + low, size,
-    stream: 0, pool: POOL_UNKNOWN, isLarge: false, isExpandable: false, pieces: [], used: 0, largestGap: 0,
+    address: address(high, low),
+    base: high * 4294967296 + low,
+    size,
+    stream: 0,
+    pool: POOL_UNKNOWN,
+    isLarge: false,
+    isExpandable: false,
+    pieces: [],
+    used: 0,
+    largestGap: 0,
   };
 }
 

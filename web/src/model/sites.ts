@@ -1,4 +1,5 @@
-// The table of user lines: whole-run figures from C, figures of the selected range from the live sets.
+// The table of user lines: whole-run figures from C, figures of the selected range from the live
+// sets.
 import type { Range } from "./axis.ts";
 import type { Columns } from "./data.ts";
 import * as fmt from "./format.ts";
@@ -42,12 +43,22 @@ export function siteRows(cols: Columns<"sites">, names: Names, tagNames: string[
   }));
 }
 
-/** The same rows with live, blocks, growth and allocs of the range; peak and life stay of the run. */
-export function rowsInRange(rows: SiteRow[], live: LiveSets, names: Names, range: Range): SiteRow[] {
+/**
+ * The same rows with live, blocks, growth and allocs of the range; peak and life stay of the run.
+ */
+export function rowsInRange(
+  rows: SiteRow[],
+  live: LiveSets,
+  names: Names,
+  range: Range,
+): SiteRow[] {
   const end = live.liveAt(range.to);
   const growth = live.growth(range);
   const churn = live.churn(range);
-  const sums = new Map<number, { live: number; blocks: number; growth: number; allocs: number; allocBytes: number }>();
+  const sums = new Map<
+    number,
+    { live: number; blocks: number; growth: number; allocs: number; allocBytes: number }
+  >();
   for (let s = 0; s < live.stackCnt; s++) {
     if (!end.bytes[s] && !growth.bytes[s] && !churn.blocks[s]) continue;
     const frame = names.siteOf(s);
@@ -59,10 +70,22 @@ export function rowsInRange(rows: SiteRow[], live: LiveSets, names: Names, range
     sum.allocBytes += churn.bytes[s]!;
     sums.set(frame, sum);
   }
-  return rows.map((row) => ({ ...row, ...(sums.get(row.frame) ?? { live: 0, blocks: 0, growth: 0, allocs: 0, allocBytes: 0 }) }));
+  return rows.map((row) => ({
+    ...row,
+    ...(sums.get(row.frame) ?? { live: 0, blocks: 0, growth: 0, allocs: 0, allocBytes: 0 }),
+  }));
 }
 
-export type SiteKey = "label" | "tag" | "live" | "blocks" | "peak" | "growth" | "allocs" | "allocBytes" | "medianLifeUs";
+export type SiteKey =
+  | "label"
+  | "tag"
+  | "live"
+  | "blocks"
+  | "peak"
+  | "growth"
+  | "allocs"
+  | "allocBytes"
+  | "medianLifeUs";
 
 export interface SiteColumn {
   key: SiteKey;
@@ -73,22 +96,75 @@ export interface SiteColumn {
 }
 
 const ALL_COLUMNS: SiteColumn[] = [
-  { key: "label", title: "Line", help: "the user's line that led to the allocation", show: (r) => r.label, isText: true },
-  { key: "tag", title: "For", help: "what most of its bytes are for, in the whole run", show: tagText, isText: true },
-  { key: "live", title: "Live", help: "bytes live at the end of the range", show: (r) => fmt.bytes(r.live) },
-  { key: "peak", title: "Peak", help: "highest live bytes of this line in the whole run", show: (r) => fmt.bytes(r.peak) },
-  { key: "growth", title: "Growth", help: "live at the end of the range less live at its start", show: (r) => fmt.delta(r.growth) },
-  { key: "allocs", title: "Allocs", help: "allocations in the range", show: (r) => fmt.count(r.allocs) },
-  { key: "allocBytes", title: "Allocated", help: "bytes allocated in the range, freed or not", show: (r) => fmt.bytes(r.allocBytes) },
-  { key: "blocks", title: "Blocks", help: "blocks live at the end of the range", show: (r) => fmt.count(r.blocks) },
-  { key: "medianLifeUs", title: "Median life", help: "of the freed blocks, in the whole run",
-    show: (r) => (r.medianLifeUs === null ? "none freed" : fmt.duration(r.medianLifeUs)) },
+  {
+    key: "label",
+    title: "Line",
+    help: "the user's line that led to the allocation",
+    show: (r) => r.label,
+    isText: true,
+  },
+  {
+    key: "tag",
+    title: "Tag",
+    help: "what most of its bytes are for, in the whole run",
+    show: tagText,
+    isText: true,
+  },
+  {
+    key: "live",
+    title: "Live",
+    help: "bytes live at the end of the range",
+    show: (r) => fmt.bytes(r.live),
+  },
+  {
+    key: "peak",
+    title: "Peak",
+    help: "highest live bytes of this line in the whole run",
+    show: (r) => fmt.bytes(r.peak),
+  },
+  {
+    key: "growth",
+    title: "Growth",
+    help: "live at the end of the range less live at its start",
+    show: (r) => fmt.delta(r.growth),
+  },
+  {
+    key: "allocs",
+    title: "Allocs",
+    help: "allocations in the range",
+    show: (r) => fmt.count(r.allocs),
+  },
+  {
+    key: "allocBytes",
+    title: "Allocated",
+    help: "bytes allocated in the range, freed or not",
+    show: (r) => fmt.bytes(r.allocBytes),
+  },
+  {
+    key: "blocks",
+    title: "Blocks",
+    help: "blocks live at the end of the range",
+    show: (r) => fmt.count(r.blocks),
+  },
+  {
+    key: "medianLifeUs",
+    title: "Median life",
+    help: "of the freed blocks, in the whole run",
+    show: (r) => lifeText(r.medianLifeUs, true),
+  },
 ];
 
-/** The columns that these rows can fill. */
-export function siteColumns(rows: SiteRow[]): SiteColumn[] {
+/** The columns that these rows can fill. Without a clock, a life is counted in events. */
+export function siteColumns(rows: SiteRow[], hasTime: boolean): SiteColumn[] {
   const hasTags = rows.some((r) => r.tag !== null);
-  return ALL_COLUMNS.filter((c) => hasTags || c.key !== "tag");
+  const columns = ALL_COLUMNS.filter((c) => hasTags || c.key !== "tag");
+  return columns.map((c) =>
+    c.key === "medianLifeUs" ? { ...c, show: (r) => lifeText(r.medianLifeUs, hasTime) } : c,
+  );
+}
+
+function lifeText(us: number | null, hasTime: boolean): string {
+  return us === null ? "none freed" : fmt.span(us, hasTime);
 }
 
 /** "activation", "activation, gradient", "activation and 2 more" */
@@ -102,14 +178,19 @@ function tagText(row: SiteRow): string {
 export function sortRows(rows: SiteRow[], key: SiteKey, descending: boolean): SiteRow[] {
   const sign = descending ? -1 : 1;
   return rows.slice().sort((a, b) => {
-    if (key === "label" || key === "tag") return sign * (a[key] ?? "").localeCompare(b[key] ?? "") || b.live - a.live;
+    if (key === "label" || key === "tag")
+      return sign * (a[key] ?? "").localeCompare(b[key] ?? "") || b.live - a.live;
     return sign * ((a[key] ?? -1) - (b[key] ?? -1)) || a.label.localeCompare(b.label);
   });
 }
 
 /** Rows that answer all words and hold blocks of the tag; "" is any. */
 export function filterRows(rows: SiteRow[], query: string, names: Names, tag = ""): SiteRow[] {
-  const words = query.trim().toLowerCase().split(/\s+/).filter((w) => w !== "");
+  const words = query
+    .trim()
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((w) => w !== "");
   if (words.length === 0 && tag === "") return rows;
   return rows.filter((row) => {
     if (tag !== "" && !row.tags.includes(tag)) return false;
@@ -119,9 +200,9 @@ export function filterRows(rows: SiteRow[], query: string, names: Names, tag = "
   });
 }
 
-export function asMarkdown(rows: SiteRow[]): string {
-  const cell = (text: string): string => text.replace(/([\\|`*_<>[\]])/g, "\\$1").replace(/\s+/g, " ");
-  const columns = siteColumns(rows);
+export function asMarkdown(rows: SiteRow[], columns = siteColumns(rows, true)): string {
+  const cell = (text: string): string =>
+    text.replace(/([\\|`*_<>[\]])/g, "\\$1").replace(/\s+/g, " ");
   const lines = [
     `| ${columns.map((c) => c.title).join(" | ")} |`,
     `| ${columns.map((c) => (c.isText ? "---" : "---:")).join(" | ")} |`,

@@ -15,9 +15,15 @@ export interface TreeNode {
 export type FrameChoice = "all" | "python" | "user" | "module";
 
 const SHOWN: Record<Exclude<FrameChoice, "all">, (this: Names, frame: number) => boolean> = {
-  python(f) { return this.isPython(f); },
-  user(f) { return this.isUser(f); },
-  module(f) { return this.isModule(f); },
+  python(f) {
+    return this.isPython(f);
+  },
+  user(f) {
+    return this.isUser(f);
+  },
+  module(f) {
+    return this.isModule(f);
+  },
 };
 
 export interface TreeOptions {
@@ -66,9 +72,15 @@ export function largestFirst(node: TreeNode): TreeNode[] {
   return [...node.children.values()].sort((a, b) => b.bytes - a.bytes || a.frame - b.frame);
 }
 
-/** Frames whose file, line or function answers all words; null when there is nothing to look for. */
+/**
+ * Frames whose file, line or function answers all words; null when there is nothing to look for.
+ */
 export function findFrames(query: string, names: Names): Set<number> | null {
-  const words = query.trim().toLowerCase().split(/\s+/).filter((w) => w !== "");
+  const words = query
+    .trim()
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((w) => w !== "");
   if (words.length === 0) return null;
   const out = new Set<number>();
   for (let f = 0; f < names.frameCnt; f++) {
@@ -94,8 +106,14 @@ export interface Box {
   depth: number;
 }
 
-/** Boxes below `focus`, its ancestors above it at full width. Narrower than minWidth is left out. */
-export function layoutTree(focus: TreeNode, width: number, minWidth: number): { boxes: Box[]; depth: number; hidden: number } {
+/**
+ * Boxes below `focus`, its ancestors above it at full width. Narrower than minWidth is left out.
+ */
+export function layoutTree(
+  focus: TreeNode,
+  width: number,
+  minWidth: number,
+): { boxes: Box[]; depth: number; hidden: number } {
   const ancestors: TreeNode[] = [];
   for (let node = focus.parent; node; node = node.parent) ancestors.unshift(node);
   const boxes: Box[] = ancestors.map((node, depth) => ({ node, x: 0, width, depth }));

@@ -1,164 +1,263 @@
-// Every block as an area over time, stacked or at its address. Cells are numbers of blocks, so what is
-// under the pointer needs no search.
+// Every block as an area over time, stacked or at its address. Cells are numbers of blocks, so what
+// is under the pointer needs no search.
 import type uPlot from "uplot";
 import { lineColors, onTheme, packed, shade, theme } from "../draw/colors.ts";
 import { absent, choice, h, replace, search } from "../draw/dom.ts";
-import { makePlot, xText } from "../draw/plot.ts";
+import { figure, figures, legendItem } from "../draw/parts.ts";
+import { makePlot, type Plot } from "../draw/plot.ts";
 import {
-  CELL_EMPTY, CELL_REST, addressPicture, compactAddresses, describeKept, stackPicture,
-  type AddressMap, type Blocks, type Picture,
+  CELL_EMPTY,
+  CELL_REST,
+  addressPicture,
+  compactAddresses,
+  describeKept,
+  stackPicture,
+  type AddressMap,
+  type Blocks,
+  type Picture,
 } from "../model/blocks.ts";
 import type { Folded } from "../model/curve.ts";
+import type { Columns } from "../model/data.ts";
 import * as fmt from "../model/format.ts";
-import type { State } from "../state.ts";
+import type { Lane, State } from "../state.ts";
 import { stackList } from "./stack_list.ts";
-import { chip } from "./timeline.ts";
 
 type Layout = "stacked" | "address";
 
-/** While the range moves, columns are two pixels wide; this long after the last move they are one. */
+/**
+ * While the range moves, columns are two pixels wide; this long after the last move they are one.
+ */
 const SETTLE_MS = 150;
+const LEGEND_MAX = 8;
 
-const ADDRESS_NOTE = "The address space without the holes between segments: what is empty is free or reserved memory.";
+const NOTES: Record<Layout, string> = {
+  stacked: "",
+  address:
+    "The address space without the holes between segments: " +
+    "what is empty is free or reserved memory.",
+};
+
+const HINT = "Point at a block to see its size, life and stack; a click keeps it here.";
 
 export async function blocksView(state: State): Promise<HTMLElement[]> {
   const why = state.lane.meta.absent["timeline"];
   if (why) return [absent(why)];
-  const lane = state.lane;
-  const blocks = await lane.blocks();
-  const ends = await lane.ends();
-  const segments = await lane.segments();
+  const { lane } = state;
+  const [blocks, ends, segments] = [await lane.blocks(), await lane.ends(), await lane.segments()];
   if (blocks.cnt === 0) return [absent("No block was allocated in this input.")];
+  return new BlocksView(state, blocks, ends, segments).elements();
+}
 
-  let layout: Layout = "stacked";
-  let map: AddressMap | null = null;
-  let folded: Folded | null = null;
-  let picture: Picture | null = null;
-  let found: Uint8Array | null = null;
-  let pinned = -1;
-  let colors: Uint32Array | null = null;
-  let isMoving = false;
-  let settle: ReturnType<typeof setTimeout> | undefined;
-  let hovered = -1;
-  const detail = h("div", { class: "detail", "aria-live": "polite" });
-  const hits = h("span", { class: "sub" });
-  const note = h("p", { class: "sub" });
-  const legend = h("ul", { class: "legend" });
-  const showLegend = (): void => {
-    const colors = lineColors(lane.meta.groups.line, theme());
-    replace(legend, ...lane.meta.groups.line.filter((g) => g.frame !== null).slice(0, 8)
-      .map((g) => h("li", {}, chip(colors(g.frame!)), state.names.label(g.frame!))));
-  };
-  showLegend();
+class BlocksView {
+  private readonly state: State;
+  private readonly lane: Lane;
+  private readonly blocks: Blocks;
+  private readonly ends: Uint32Array;
+  private readonly segments: Columns<"segments"> | null;
+  private readonly plot: Plot;
+  private readonly kept: string;
 
-  const top = (): number => {
-    if (layout === "address") return map!.total || 1;
-    let max = 0;
-    if (folded) for (const v of folded.max) if (v > max) max = v;
-    return max * 1.04 || 1;
-  };
+  private layout: Layout = "stacked";
+  private addresses: AddressMap | null = null;
+  private folded: Folded | null = null;
+  private picture: Picture | null = null;
+  private colors: Uint32Array | null = null;
+  private found: Uint8Array | null = null;
+  /** cells: a block, CELL_EMPTY or CELL_REST */
+  private hovered = CELL_EMPTY;
+  private pinned = CELL_EMPTY;
+  private isMoving = false;
+  private settle: ReturnType<typeof setTimeout> | undefined;
 
-  const data = (width: number, from: number, to: number): uPlot.AlignedData => {
-    folded = lane.curve.fold(state.axis, from, to, isMoving ? width / 2 : width);
-    if (layout === "address") map ??= compactAddresses(blocks, segments);
-    return [folded.x, folded.x.map(() => NaN)];
-  };
+  private readonly detail = h("div", { class: "detail", "aria-live": "polite" });
+  private readonly hits = h("span", { class: "sub" });
+  private readonly note = h("p", { class: "sub" });
+  private readonly legend = h("ul", { class: "legend" });
+  private readonly field: HTMLElement;
 
-  const paint = (u: uPlot): void => {
-    if (!folded) return;
-    const width = folded.x.length;
+  constructor(
+    state: State,
+    blocks: Blocks,
+    ends: Uint32Array,
+    segments: Columns<"segments"> | null,
+  ) {
+    this.state = state;
+    this.lane = state.lane;
+    this.blocks = blocks;
+    this.ends = ends;
+    this.segments = segments;
+    const { blocks_kept, blocks_total, largest_left_bytes, groups } = this.lane.meta;
+    this.kept = describeKept(blocks_kept, blocks_total, largest_left_bytes);
+    const what = groups.tag.length > 0 ? "tag" : "function";
+    this.field = search("Find blocks", `file, ${what}, 0x7f…, 512, >20m`, (words) =>
+      this.find(words),
+    );
+    this.plot = this.makePlot();
+    this.follow();
+    this.showLegend();
+    this.showDetail();
+    if (state.highlight !== "") this.takeHighlight();
+  }
+
+  elements(): HTMLElement[] {
+    const layouts: { value: Layout; label: string }[] = [
+      { value: "stacked", label: "Stacked by age" },
+      { value: "address", label: "By address" },
+    ];
+    return [
+      h(
+        "div",
+        { class: "tools" },
+        choice("Layout", layouts, this.layout, (v) => this.setLayout(v)),
+        this.field,
+        this.hits,
+      ),
+      this.legend,
+      this.plot.root,
+      h(
+        "p",
+        { class: "sub" },
+        `${this.kept} Each pixel column shows the moment within it at which most was live.`,
+      ),
+      this.note,
+      this.detail,
+    ];
+  }
+
+  private makePlot(): Plot {
+    return makePlot(this.state, {
+      label:
+        "Blocks over time, one area for each block. " +
+        "The table of lines holds the same figures as text.",
+      height: 420,
+      series: () => [{ points: { show: false } }],
+      data: (width, from, to) => this.fold(width, from, to),
+      top: () => this.top(),
+      under: (u) => this.paint(u),
+      hover: (x, y) => this.hover(x === null || y === null ? CELL_EMPTY : this.cellAt(x, y)),
+      click: (x, y) => this.pin(x, y),
+    });
+  }
+
+  private follow(): void {
+    const { root, rebuild } = this.plot;
+    this.state.follow(root, ["range"], () => this.move());
+    this.state.follow(root, ["highlight"], () => this.takeHighlight());
+    this.state.follow(root, ["axis"], rebuild);
+    onTheme(() => {
+      this.colors = null;
+      rebuild();
+      this.showLegend();
+    });
+  }
+
+  private fold(width: number, from: number, to: number): uPlot.AlignedData {
+    const columns = this.isMoving ? width / 2 : width;
+    this.folded = this.lane.curve.fold(this.state.axis, from, to, columns);
+    if (this.layout === "address") this.addresses ??= compactAddresses(this.blocks, this.segments);
+    return [this.folded.x, this.folded.x.map(() => NaN)];
+  }
+
+  private top(): number {
+    if (this.layout === "address") return this.addresses!.total || 1;
+    const highest = this.folded?.max.reduce((m, v) => (v > m ? v : m), 0) ?? 0;
+    return highest * 1.04 || 1;
+  }
+
+  private paint(u: uPlot): void {
+    if (!this.folded) return;
+    const { x, at, max } = this.folded;
     const height = Math.max(1, Math.round(u.bbox.height / devicePixelRatio));
-    const spec = { width, height, top: top(), at: folded.at, total: folded.max };
-    picture = layout === "stacked" ? stackPicture(blocks, ends, spec) : addressPicture(blocks, map!, spec);
-    colors ??= blockColors(blocks, state, found, pinned);
-    putPicture(u, picture, colors);
-  };
+    const spec = { width: x.length, height, top: this.top(), at, total: max };
+    this.picture =
+      this.layout === "stacked"
+        ? stackPicture(this.blocks, this.ends, spec)
+        : addressPicture(this.blocks, this.addresses!, spec);
+    this.colors ??= blockColors(this.blocks, this.state, this.found, this.pinned);
+    putPicture(u, this.picture, this.colors);
+  }
 
-  const at = (x: number, y: number): number => {
-    if (!picture || !folded) return CELL_EMPTY;
-    const [a, b] = state.span();
-    const column = Math.floor(((x - a) / (b - a)) * picture.width);
-    const row = picture.height - 1 - Math.floor((y / top()) * picture.height);
-    if (column < 0 || column >= picture.width || row < 0 || row >= picture.height) return CELL_EMPTY;
-    return picture.cells[row * picture.width + column]!;
-  };
+  private cellAt(x: number, y: number): number {
+    if (!this.picture) return CELL_EMPTY;
+    const { width, height, cells } = this.picture;
+    const [a, b] = this.state.span();
+    const column = Math.floor(((x - a) / (b - a)) * width);
+    const row = height - 1 - Math.floor((y / this.top()) * height);
+    if (column < 0 || column >= width || row < 0 || row >= height) return CELL_EMPTY;
+    return cells[row * width + column]!;
+  }
 
-  const show = (): void => {
-    const block = hovered >= 0 ? hovered : pinned;
-    if (block >= 0) replace(detail, ...blockDetail(state, blocks, block, block === pinned));
-    else if (hovered === CELL_REST) replace(detail, h("p", {}, `Blocks that are not drawn one by one. ${kept}`));
-    else replace(detail, h("p", { class: "sub" }, "Point at a block to see its size, life and stack; a click keeps it here."));
-  };
+  private hover(cell: number): void {
+    if (cell === this.hovered) return;
+    this.hovered = cell;
+    this.showDetail();
+  }
 
-  const kept = describeKept(lane.meta.blocks_kept, lane.meta.blocks_total, lane.meta.largest_left_bytes);
-  const plot = makePlot(state, {
-    label: "Blocks over time, one area for each block. The table of lines holds the same figures as text.",
-    height: 420, series: () => [{ points: { show: false } }], data, top, under: paint,
-    hover: (x, y) => {
-      const now = x === null || y === null ? CELL_EMPTY : at(x, y);
-      if (now === hovered) return;
-      hovered = now;
-      show();
-    },
-    click: (x, y) => {
-      const block = at(x, y);
-      pinned = block >= 0 && block !== pinned ? block : -1;
-      state.setInstant(state.axis.event(x));
-      colors = null;
-      show();
-      plot.redraw();
-    },
-  });
+  private pin(x: number, y: number): void {
+    const cell = this.cellAt(x, y);
+    this.pinned = cell >= 0 && cell !== this.pinned ? cell : CELL_EMPTY;
+    this.state.setInstant(this.state.axis.event(x));
+    this.colors = null;
+    this.showDetail();
+    this.plot.redraw();
+  }
 
-  const find = (words: string): void => {
-    found = blocks.search(words, state.names, state.data.meta.tag_names);
-    colors = null;
-    const cnt = found ? found.reduce((a, b) => a + b, 0) : 0;
-    hits.textContent = found ? `${fmt.count(cnt)} blocks match` : "";
-    plot.redraw();
-  };
-  const field = search("Find blocks", `file, function, ${lane.meta.groups.tag.length > 0 ? "tag, " : ""}0x7f…, 512, >20m`, find);
-  const takeHighlight = (): void => {
-    field.querySelector("input")!.value = state.highlight;
-    find(state.highlight);
-  };
-  state.follow(plot.root, ["range"], () => {
-    isMoving = true;
-    clearTimeout(settle);
-    settle = setTimeout(() => {
-      isMoving = false;
-      plot.redraw();
+  private showDetail(): void {
+    const block = this.hovered >= 0 ? this.hovered : this.pinned;
+    if (block >= 0)
+      replace(this.detail, ...blockDetail(this.state, this.blocks, block, block === this.pinned));
+    else if (this.hovered === CELL_REST)
+      replace(this.detail, h("p", {}, `Blocks that are not drawn one by one. ${this.kept}`));
+    else replace(this.detail, h("p", { class: "sub" }, HINT));
+  }
+
+  private showLegend(): void {
+    const { line } = this.lane.meta.groups;
+    const color = lineColors(line, theme());
+    const frames = line.map((g) => g.frame).filter((f) => f !== null);
+    const { names } = this.state;
+    const items = frames.slice(0, LEGEND_MAX).map((f) => legendItem(color(f), names.label(f)));
+    replace(this.legend, ...items);
+  }
+
+  private setLayout(layout: Layout): void {
+    this.layout = layout;
+    this.note.textContent = NOTES[layout];
+    this.plot.redraw();
+  }
+
+  private find(words: string): void {
+    this.found = this.blocks.search(words, this.state.names, this.state.data.meta.tag_names);
+    this.colors = null;
+    const cnt = this.found ? this.found.reduce((a, b) => a + b, 0) : 0;
+    this.hits.textContent = this.found ? `${fmt.count(cnt)} blocks match` : "";
+    this.plot.redraw();
+  }
+
+  private takeHighlight(): void {
+    this.field.querySelector("input")!.value = this.state.highlight;
+    this.find(this.state.highlight);
+  }
+
+  /** Coarse while the range moves, fine once it rests. */
+  private move(): void {
+    this.isMoving = true;
+    clearTimeout(this.settle);
+    this.settle = setTimeout(() => {
+      this.isMoving = false;
+      this.plot.redraw();
     }, SETTLE_MS);
-    plot.redraw();
-  });
-  state.follow(plot.root, ["highlight"], takeHighlight);
-  state.follow(plot.root, ["axis"], plot.rebuild);
-  onTheme(() => {
-    colors = null;
-    plot.rebuild();
-    showLegend();
-  });
-  if (state.highlight !== "") takeHighlight();
-  show();
-
-  return [
-    h("div", { class: "tools" },
-      choice("Layout", [{ value: "stacked", label: "Stacked by age" }, { value: "address", label: "By address" }], layout, (v) => {
-        layout = v;
-        note.textContent = v === "stacked" ? "" : ADDRESS_NOTE;
-        plot.redraw();
-      }),
-      field, hits),
-    legend,
-    plot.root,
-    h("p", { class: "sub" }, kept, " Each pixel column shows the moment within it at which most was live."),
-    note,
-    detail,
-  ];
+    this.plot.redraw();
+  }
 }
 
 /** Colours by user line, one block a shade off the next so that neighbours stay apart. */
-function blockColors(blocks: Blocks, state: State, found: Uint8Array | null, pinned: number): Uint32Array {
+function blockColors(
+  blocks: Blocks,
+  state: State,
+  found: Uint8Array | null,
+  pinned: number,
+): Uint32Array {
   const t = theme();
   const dim = packed(t.free);
   const lineColor = lineColors(state.lane.meta.groups.line, t);
@@ -167,7 +266,8 @@ function blockColors(blocks: Blocks, state: State, found: Uint8Array | null, pin
     return [packed(base), packed(shade(base, 0.12))];
   });
   const out = new Uint32Array(blocks.cnt);
-  for (let b = 0; b < blocks.cnt; b++) out[b] = found && found[b] === 0 ? dim : pairs[blocks.stack[b]!]![b & 1]!;
+  for (let b = 0; b < blocks.cnt; b++)
+    out[b] = found && found[b] === 0 ? dim : pairs[blocks.stack[b]!]![b & 1]!;
   if (pinned >= 0) out[pinned] = packed(t.ink);
   return out;
 }
@@ -200,19 +300,31 @@ function scratch(width: number, height: number): HTMLCanvasElement {
   return scratchCanvas;
 }
 
-function blockDetail(state: State, blocks: Blocks, index: number, isPinned: boolean): HTMLElement[] {
+function blockDetail(
+  state: State,
+  blocks: Blocks,
+  index: number,
+  isPinned: boolean,
+): HTMLElement[] {
   const b = blocks.info(index);
-  const axis = state.axis;
-  const begin = b.beforeTrace ? "before the trace" : `${xText(state, axis.x(b.begin))}, event ${fmt.count(b.begin)}`;
-  const end = b.neverFreed ? "never freed" : `${fmt.duration(b.lifeUs)}, ${fmt.count(b.end - b.begin)} events`;
-  const row = (name: string, text: string): HTMLElement => h("div", {}, h("dt", {}, name), h("dd", {}, text));
-  const module = state.names.moduleOf(b.stack);
+  const { names, lane } = state;
+  const hasTags = lane.meta.groups.tag.length > 0;
+  const module = names.moduleOf(b.stack);
   return [
-    h("h3", {}, state.names.label(state.names.siteOf(b.stack)), isPinned ? h("span", { class: "severity" }, "kept here") : null),
-    h("dl", { class: "figures" }, row("Size", `${fmt.bytes(b.size)} (${fmt.exactBytes(b.size)})`), row("Address", b.address),
-      state.lane.meta.groups.tag.length > 0 ? row("For", state.data.meta.tag_names[blocks.tag(index)] ?? "not known") : null,
-      module === null ? null : row("Module", module),
-      row("Allocated", begin), row("Life", end)),
-    stackList(state.names, b.stack),
+    h(
+      "h3",
+      {},
+      names.label(names.siteOf(b.stack)),
+      isPinned ? h("span", { class: "severity" }, "kept here") : null,
+    ),
+    figures(
+      figure("Size", `${fmt.bytes(b.size)} (${fmt.exactBytes(b.size)})`),
+      figure("Address", b.address),
+      hasTags ? figure("Tag", state.data.meta.tag_names[blocks.tag(index)] ?? "not known") : null,
+      module === null ? null : figure("Module", module),
+      figure("Allocated", b.beforeTrace ? "before the trace" : lane.momentText(b.begin)),
+      figure("Life", b.neverFreed ? "never freed" : lane.lifeText(b.lifeUs, b.end - b.begin)),
+    ),
+    stackList(names, b.stack),
   ];
 }

@@ -1,17 +1,18 @@
-// What fills the card over time: the rows of a recording's ledger, or the counters that samples hold.
+// What fills the card over time: the rows of a recording's ledger, or the counters that samples
+// hold.
 import type uPlot from "uplot";
 import { onTheme, theme, type Theme } from "../draw/colors.ts";
 import { absent, choice, h, replace } from "../draw/dom.ts";
-import { makePlot } from "../draw/plot.ts";
+import { chip, legendItem, numberCell, rowName, scrolled, tableHead } from "../draw/parts.ts";
+import { makePlot, type Plot } from "../draw/plot.ts";
 import * as fmt from "../model/format.ts";
 import { Ledger } from "../model/ledger.ts";
-import { readingsOf } from "../model/readings.ts";
 import type { State } from "../state.ts";
-import { chip } from "./timeline.ts";
+import { countersView } from "./counters.ts";
 
 export async function ledgerView(state: State): Promise<HTMLElement[]> {
   const [ledger, counters] = [await state.lane.ledger(), await countersView(state)];
-  if (ledger) return [...stackedView(state, ledger), ...counters];
+  if (ledger) return [...new LedgerView(state, ledger).elements(), ...counters];
   if (counters.length > 0) return counters;
   return [absent(state.lane.meta.absent["ledger"] ?? "This input holds no readings of counters.")];
 }
@@ -22,11 +23,15 @@ const LIBRARY_COLORS = [1, 3, 10, 5, 8, 9];
 /** Tensors and libraries have a colour each, everything else the same one in every page. */
 function rowColors(ledger: Ledger, t: Theme): string[] {
   const fixed: Record<string, string> = {
-    "cache": t.library, "context": t.series[7]!, "other-processes": t.series[6]!, "driver": t.rest, "rest": t.ink,
+    cache: t.library,
+    context: t.series[7]!,
+    "other-processes": t.series[6]!,
+    driver: t.rest,
+    rest: t.ink,
   };
   const seen: Record<string, number> = {};
   return ledger.meta.rows.map(({ kind }) => {
-    const nth = seen[kind] = (seen[kind] ?? -1) + 1;
+    const nth = (seen[kind] = (seen[kind] ?? -1) + 1);
     const own = kind === "library" ? LIBRARY_COLORS : TAG_COLORS;
     return fixed[kind] ?? t.series[own[nth % own.length]!]!;
   });
@@ -36,15 +41,17 @@ function rowColors(ledger: Ledger, t: Theme): string[] {
 function drawStack(u: uPlot, ledger: Ledger, moments: Int32Array): void {
   const colors = rowColors(ledger, theme());
   const { left, top, width, height } = u.bbox;
-  const y = (bytes: number): number => Math.round(top + height * (1 - bytes / u.scales["y"]!.max!));
-  const edges = Int32Array.from({ length: moments.length + 1 }, (_, i) => Math.round(left + (width * i) / moments.length));
+  const most = u.scales["y"]!.max!;
+  const y = (bytes: number): number => Math.round(top + height * (1 - bytes / most));
+  const edge = (i: number): number => Math.round(left + (width * i) / moments.length);
   for (let row = 0; row < colors.length; row++) {
     u.ctx.fillStyle = colors[row]!;
     moments.forEach((moment, i) => {
       if (moment < 0) return;
       const base = sumBelow(ledger, row, moment);
       const bytes = ledger.bytes(row, moment) ?? 0;
-      if (bytes > 0) u.ctx.fillRect(edges[i]!, y(base + bytes), edges[i + 1]! - edges[i]!, y(base) - y(base + bytes));
+      const upper = y(base + bytes);
+      if (bytes > 0) u.ctx.fillRect(edge(i), upper, edge(i + 1) - edge(i), y(base) - upper);
     });
   }
 }
@@ -55,85 +62,151 @@ function sumBelow(ledger: Ledger, row: number, moment: number): number {
   return sum;
 }
 
-function describe(ledger: Ledger, moment: number): string {
-  const rows = ledger.meta.rows.map((row, i) => ({ name: row.name, bytes: ledger.bytes(i, moment) })).filter((r) => r.bytes !== 0);
-  return `${fmt.duration(ledger.time(moment))} after the start: ${fmt.bytes(ledger.used(moment))} in use: ` +
-    rows.map((r) => `${r.name} ${fmt.bytes(r.bytes)}`).join(", ");
+/** The moment of a ledger in words. Only inputs with a clock have one. */
+function whenText(ledger: Ledger, moment: number): string {
+  return `${fmt.duration(ledger.time(moment))} after the start`;
 }
 
-/** The card is drawn to its top once it was filled to a third; before that it would flatten everything. */
+function describe(ledger: Ledger, moment: number): string {
+  const rows = ledger.meta.rows
+    .map((row, i) => ({ name: row.name, bytes: ledger.bytes(i, moment) }))
+    .filter((r) => r.bytes !== 0)
+    .map((r) => `${r.name} ${fmt.bytes(r.bytes)}`);
+  const used = fmt.bytes(ledger.used(moment));
+  return `${whenText(ledger, moment)}: ${used} in use: ${rows.join(", ")}`;
+}
+
+/**
+ * The card is drawn to its top once it was filled to a third; before that it would flatten
+ * everything.
+ */
 function isCardInSight(ledger: Ledger): boolean {
   const total = ledger.meta.total_bytes;
   return total !== null && ledger.mostUsed() * 3 > total;
 }
 
-function stackedView(state: State, ledger: Ledger): HTMLElement[] {
-  const total = ledger.meta.total_bytes;
-  const axis = state.lane.axis("time");
-  let isWholeCard = isCardInSight(ledger);
-  let moments: Int32Array = new Int32Array(0);
-  let top = 1;
-  let chosen = ledger.meta.fullest;
-  const readout = h("p", { class: "readout" });
-  const table = scrolled("The rows of the ledger");
-  const slider = h("input", { type: "range", min: "0", max: String(ledger.moments - 1), step: "1", on: { input: () => choose(Number(slider.value)) } });
-  const legend = h("ul", { class: "legend" });
+type Scale = "used" | "card";
 
-  const plot = makePlot(state, {
-    label: "What fills the card over time; the table below holds the rows at the chosen moment.",
-    height: 300,
-    byTime: true,
-    series: () => [{ stroke: theme().ink, width: 1, points: { show: false } }, { stroke: theme().limit, width: 1.25, dash: [6, 4], points: { show: false } }],
-    data: (width, from, to) => {
-      const edges = Float64Array.from({ length: width + 1 }, (_, i) => from + ((to - from) * i) / width);
-      moments = ledger.fold(edges.map((v) => v * 1e6));
-      const used = Float64Array.from(moments, (m) => (m < 0 ? NaN : ledger.usedMax(m)));
-      top = (isWholeCard && total !== null ? total : used.reduce((m, v) => (v > m ? v : m), 1)) * 1.06;
-      const half = (to - from) / width / 2;
-      return [edges.subarray(0, width).map((v) => v + half), used, used.map(() => total ?? NaN)] as uPlot.AlignedData;
-    },
-    top: () => top,
-    under: (u) => drawStack(u, ledger, moments),
-    over: (u) => drawChosen(u, ledger.time(chosen) / 1e6),
-    hover: (x) => { readout.textContent = describe(ledger, x === null ? chosen : ledger.at(x * 1e6)); },
-    click: (x) => {
-      choose(ledger.at(x * 1e6));
-      state.setInstant(axis.event(x));
-    },
-  });
-  const choose = (moment: number): void => {
-    chosen = moment;
-    slider.value = String(moment);
-    slider.setAttribute("aria-valuetext", `${fmt.duration(ledger.time(moment))} after the start`);
-    readout.textContent = describe(ledger, moment);
-    replace(table, rowTable(ledger, moment));
-    plot.redraw();
-  };
-  const paint = (): void => {
-    const colors = rowColors(ledger, theme());
-    replace(legend, ...ledger.meta.rows.map((row, i) => ({ row, i })).filter(({ i }) => ledger.highest(i) !== 0)
-      .map(({ row, i }) => h("li", {}, chip(colors[i]!), row.name)),
-      total === null ? null : h("li", { class: "line" }, chip(theme().limit), `the card, ${fmt.bytes(total)}`));
-    replace(table, rowTable(ledger, chosen));
-    plot.rebuild();
-  };
-  paint();
-  choose(chosen);
-  state.follow(plot.root, ["range", "axis"], plot.redraw);
-  state.follow(plot.root, ["instant"], () => choose(ledger.at(axis.timeOf(Math.max(0, state.instant)))));
-  onTheme(paint);
-  const scale = total === null ? null : choice("Scale", [{ value: "used", label: "What is in use" }, { value: "card", label: "The whole card" }],
-    isWholeCard ? "card" : "used", (v) => {
-      isWholeCard = v === "card";
-      plot.rebuild();
+class LedgerView {
+  private readonly state: State;
+  private readonly ledger: Ledger;
+  private readonly total: number | null;
+  private readonly plot: Plot;
+  private scale: Scale;
+  private moments: Int32Array = new Int32Array(0);
+  private top = 1;
+  private chosen: number;
+
+  private readonly readout = h("p", { class: "readout" });
+  private readonly table = scrolled("The rows of the ledger");
+  private readonly legend = h("ul", { class: "legend" });
+  private readonly slider: HTMLInputElement;
+
+  constructor(state: State, ledger: Ledger) {
+    this.state = state;
+    this.ledger = ledger;
+    this.total = ledger.meta.total_bytes;
+    this.scale = isCardInSight(ledger) ? "card" : "used";
+    this.chosen = ledger.meta.fullest;
+    this.slider = h("input", {
+      type: "range",
+      min: "0",
+      max: String(ledger.moments - 1),
+      step: "1",
+      on: { input: () => this.choose(Number(this.slider.value)) },
     });
-  const tools = h("div", { class: "tools" }, scale, h("label", { class: "field moment" }, h("span", {}, "Moment"), slider));
-  return [tools, legend, plot.root, readout, table];
-}
+    this.plot = this.makePlot();
+    this.paint();
+    this.choose(this.chosen);
+    this.follow();
+  }
 
-/** A wide table on a small screen is moved sideways, by keyboard too. */
-function scrolled(label: string, ...children: HTMLElement[]): HTMLElement {
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, ...children);
+  elements(): HTMLElement[] {
+    const moment = h("label", { class: "field moment" }, h("span", {}, "Moment"), this.slider);
+    const tools = h("div", { class: "tools" }, this.scaleChoice(), moment);
+    return [tools, this.legend, this.plot.root, this.readout, this.table];
+  }
+
+  private scaleChoice(): HTMLElement | null {
+    if (this.total === null) return null;
+    const scales: { value: Scale; label: string }[] = [
+      { value: "used", label: "What is in use" },
+      { value: "card", label: "The whole card" },
+    ];
+    return choice("Scale", scales, this.scale, (v) => {
+      this.scale = v;
+      this.plot.rebuild();
+    });
+  }
+
+  private follow(): void {
+    const { ledger, plot, state } = this;
+    const axis = state.lane.axis("time");
+    state.follow(plot.root, ["range", "axis"], plot.redraw);
+    state.follow(plot.root, ["instant"], () =>
+      this.choose(ledger.at(axis.timeOf(Math.max(0, state.instant)))),
+    );
+    onTheme(() => this.paint());
+  }
+
+  private makePlot(): Plot {
+    const { ledger, state } = this;
+    const axis = state.lane.axis("time");
+    return makePlot(state, {
+      label: "What fills the card over time; the table below holds the rows at the chosen moment.",
+      height: 300,
+      byTime: true,
+      series: () => [
+        { stroke: theme().ink, width: 1, points: { show: false } },
+        { stroke: theme().limit, width: 1.25, dash: [6, 4], points: { show: false } },
+      ],
+      data: (width, from, to) => this.fold(width, from, to),
+      top: () => this.top,
+      under: (u) => drawStack(u, ledger, this.moments),
+      over: (u) => drawChosen(u, ledger.time(this.chosen) / 1e6),
+      hover: (x) => {
+        this.readout.textContent = describe(ledger, x === null ? this.chosen : ledger.at(x * 1e6));
+      },
+      click: (x) => {
+        this.choose(ledger.at(x * 1e6));
+        state.setInstant(axis.event(x));
+      },
+    });
+  }
+
+  private fold(width: number, from: number, to: number): uPlot.AlignedData {
+    const { ledger, total } = this;
+    const step = (to - from) / width;
+    const edges = Float64Array.from({ length: width + 1 }, (_, i) => from + step * i);
+    this.moments = ledger.fold(edges.map((v) => v * 1e6));
+    const used = Float64Array.from(this.moments, (m) => (m < 0 ? NaN : ledger.usedMax(m)));
+    const highest = used.reduce((m, v) => (v > m ? v : m), 1);
+    this.top = (this.scale === "card" && total !== null ? total : highest) * 1.06;
+    const middles = edges.subarray(0, width).map((v) => v + step / 2);
+    return [middles, used, used.map(() => total ?? NaN)];
+  }
+
+  private choose(moment: number): void {
+    this.chosen = moment;
+    this.slider.value = String(moment);
+    this.slider.setAttribute("aria-valuetext", whenText(this.ledger, moment));
+    this.readout.textContent = describe(this.ledger, moment);
+    replace(this.table, rowTable(this.ledger, moment));
+    this.plot.redraw();
+  }
+
+  private paint(): void {
+    const { ledger, total } = this;
+    const t = theme();
+    const colors = rowColors(ledger, t);
+    const items = ledger.meta.rows.map((row, i) =>
+      ledger.highest(i) === 0 ? null : legendItem(colors[i]!, row.name),
+    );
+    const card = total === null ? null : legendItem(t.limit, `the card, ${fmt.bytes(total)}`, true);
+    replace(this.legend, ...items, card);
+    replace(this.table, rowTable(ledger, this.chosen));
+    this.plot.rebuild();
+  }
 }
 
 function drawChosen(u: uPlot, x: number): void {
@@ -154,58 +227,37 @@ function rowTable(ledger: Ledger, moment: number): HTMLElement {
   const total = ledger.meta.total_bytes;
   const used = ledger.used(moment);
   const colors = rowColors(ledger, theme());
-  const figure = (bytes: number | null): HTMLElement => h("td", { class: "number", "data-value": bytes ?? "" }, fmt.bytes(bytes));
-  const share = (bytes: number | null): HTMLElement => h("td", { class: "number" }, bytes === null || total === null ? "" : fmt.percent(bytes / total));
-  const line = (head: HTMLElement, bytes: number | null, highest: HTMLElement): HTMLElement => h("tr", {}, head, figure(bytes), share(bytes), highest);
-  const name = (...parts: (HTMLElement | string)[]): HTMLElement => h("th", { scope: "row", class: "text" }, ...parts);
-  return h("table", { class: "ledger" },
-    h("caption", {}, `The card ${fmt.duration(ledger.time(moment))} after the start`),
-    h("thead", {}, h("tr", {}, ...["Row", "Bytes", "Of the card", "Highest"].map((n, i) => h("th", { scope: "col", class: i === 0 ? "text" : "number" }, n)))),
-    h("tbody", {}, ...ledger.meta.rows.map((row, i) => line(
-      name(chip(colors[i]!), ` ${row.name} `, h("span", { class: "sub" }, row.meaning)), ledger.bytes(i, moment),
-      h("td", { class: "number" }, fmt.bytes(ledger.highest(i)))))),
-    h("tfoot", {},
-      line(name("In use on the card"), used, h("td", { class: "number" }, fmt.bytes(ledger.mostUsed()))),
-      line(name("Free"), used === null || total === null ? null : Math.max(0, total - used), h("td", {}))));
-}
-
-/** Lines of the counters as they were read, with the first, highest and last of each. */
-async function countersView(state: State): Promise<HTMLElement[]> {
-  const cols = await state.lane.counters();
-  if (!cols || cols.value.length === 0) return [];
-  const series = state.lane.meta.counters.map((name, i) => ({ name, readings: readingsOf(cols, i) })).filter((s) => s.readings.time.length > 0);
-  const readout = h("p", { class: "readout" });
-  let top = 1;
-  const plot = makePlot(state, {
-    label: "Counters over time; the table below holds their last and highest values.",
-    height: 280,
-    byTime: true,
-    series: () => series.map((_, i) => ({ stroke: theme().series[i % 11]!, width: 1.5, points: { show: false } })),
-    data: (width, from, to) => {
-      const edges = Float64Array.from({ length: width + 1 }, (_, i) => from + ((to - from) * i) / width);
-      const us = edges.map((v) => v * 1e6);
-      const x = edges.subarray(0, width);
-      const rows = series.map((s) => Float64Array.from(x, (_, i) => s.readings.highest(us[i]!, us[i + 1]!)));
-      top = Math.max(1, ...rows.map((row) => row.reduce((m, v) => (v > m ? v : m), 0))) * 1.06;
-      return [x, ...rows] as uPlot.AlignedData;
-    },
-    top: () => top,
-    hover: (x) => {
-      if (x === null) return;
-      readout.textContent = `${fmt.duration(x * 1e6)}: ${series.map((s) => `${s.name} ${fmt.bytes(s.readings.at(x * 1e6))}`).join(", ")}`;
-    },
-    click: (x) => state.setInstant(state.lane.axis("time").event(x)),
+  const share = (bytes: number | null): string =>
+    bytes === null || total === null ? "" : fmt.percent(bytes / total);
+  const line = (name: HTMLElement, bytes: number | null, highest: string): HTMLElement =>
+    h(
+      "tr",
+      {},
+      name,
+      numberCell(fmt.bytes(bytes), bytes ?? ""),
+      numberCell(share(bytes)),
+      numberCell(highest),
+    );
+  const free = used === null || total === null ? null : Math.max(0, total - used);
+  const rows = ledger.meta.rows.map((row, i) => {
+    const name = rowName(
+      chip(colors[i]!),
+      ` ${row.name} `,
+      h("span", { class: "sub" }, row.meaning),
+    );
+    return line(name, ledger.bytes(i, moment), fmt.bytes(ledger.highest(i)));
   });
-  state.follow(plot.root, ["range", "axis"], plot.redraw);
-  onTheme(plot.rebuild);
-  const t = theme();
-  return [
-    h("h3", { class: "later" }, "Counters"),
-    h("ul", { class: "legend" }, ...series.map((s, i) => h("li", { class: "line" }, chip(t.series[i % 11]!), s.name))),
-    plot.root, readout,
-    scrolled("The counters in figures", h("table", { class: "counters" }, h("caption", {}, "Counters over the whole run"),
-      h("thead", {}, h("tr", {}, ...["Counter", "First", "Highest", "Last"].map((n, i) => h("th", { scope: "col", class: i === 0 ? "text" : "number" }, n)))),
-      h("tbody", {}, ...series.map((s) => h("tr", {}, h("th", { scope: "row", class: "text" }, s.name),
-        ...[s.readings.value[0]!, s.readings.value.reduce((m, v) => Math.max(m, v), 0), s.readings.value[s.readings.value.length - 1]!].map((v) => h("td", { class: "number" }, fmt.bytes(v)))))))),
-  ];
+  return h(
+    "table",
+    { class: "ledger" },
+    h("caption", {}, `The card ${whenText(ledger, moment)}`),
+    tableHead("Row", "Bytes", "Of the card", "Highest"),
+    h("tbody", {}, ...rows),
+    h(
+      "tfoot",
+      {},
+      line(rowName("In use on the card"), used, fmt.bytes(ledger.mostUsed())),
+      line(rowName("Free"), free, ""),
+    ),
+  );
 }

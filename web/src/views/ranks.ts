@@ -1,13 +1,27 @@
-// Several devices or inputs beside each other as a heat map: hundreds of rows still fit, in a box that scrolls.
+// Several devices or inputs beside each other as a heat map: hundreds of rows still fit, in a box
+// that scrolls.
 import { onTheme, packed, shade, theme } from "../draw/colors.ts";
-import { absent, button, choice, h, onWidth, perFrame, replace } from "../draw/dom.ts";
+import { absent, button, choice, h, replace, type Choice } from "../draw/dom.ts";
+import { fontFamily, numberCell, rowName, scrolled, sizeCanvas, tableHead } from "../draw/parts.ts";
+import { drawToWidth } from "../draw/size.ts";
 import * as fmt from "../model/format.ts";
-import { firstDivergence, firstGap, heatMap, rowOrder, skew, withoutCommonEnds, type HeatMap, type RowOrder } from "../model/ranks.ts";
+import type { HeatMeta } from "../model/meta.ts";
+import {
+  firstDivergence,
+  firstGap,
+  heatMap,
+  rowOrder,
+  skew,
+  withoutCommonEnds,
+  type HeatMap,
+  type RowOrder,
+} from "../model/ranks.ts";
 import type { State } from "../state.ts";
 import { laneName } from "./top.ts";
 
 const LABEL = 150;
 const LABEL_NARROW = 84;
+const NARROW = 500;
 const LABEL_STEP = 15; // pixels between two labels
 const ROW_MIN = 4;
 const ROW_MAX = 26;
@@ -16,90 +30,214 @@ const GAP_FROM = 9; // rows this high are parted by a line
 const CANVAS_MAX = 16000; // pixels a canvas can be high everywhere
 const TABLE_SHOWN = 40;
 
+const ORDERS: Choice<RowOrder>[] = [
+  { value: "named", label: "As named" },
+  { value: "peak", label: "Highest peak first" },
+  { value: "apart", label: "Farthest from the median first" },
+];
+
+const ONE_DEVICE =
+  "There is one device in one input, so there is nothing to compare. " +
+  "Name several inputs to see ranks beside each other.";
+
+const CLOCKS: Record<HeatMeta["clock"], string> = {
+  common: "All rows share one clock.",
+  own:
+    "The inputs did not run at the same time, or have no clock: " +
+    "a row goes from its first event to its last.",
+};
+
 export async function ranksView(state: State): Promise<HTMLElement[]> {
-  const { meta } = state.data;
-  const heat = meta.heat;
-  if (!heat) return [absent("There is one device in one input, so there is nothing to compare. Name several inputs to see ranks beside each other.")];
-  const map = heatMap(await Promise.all(meta.lanes.map((_, i) => state.data.section("heat", i))), heat.bins);
-  const cnt = map.rows.length;
-  const row = Math.max(1, Math.min(Math.max(ROW_MIN, Math.min(ROW_MAX, Math.floor(ROOM / cnt))), Math.floor(CANVAS_MAX / devicePixelRatio / cnt)));
-  const canvas = h("canvas", { class: "heat", role: "img", "aria-label": "Heat map of live bytes, one row for each rank; the table below holds the peaks." });
-  const holder = h("div", { class: "map", tabindex: "0", role: "region", "aria-label": "Heat map" }, canvas);
-  const scale = h("div", { class: "heat-axis", "aria-hidden": "true" });
-  const status = h("p", { class: "readout", role: "status" }, "Point at the map for figures; a click shows that row in every view.");
-  const labels = withoutCommonEnds(meta.lanes.map((_, i) => laneName(meta, i)));
-  let order = rowOrder(map, "named");
-  let width = 0;
-  const left = (): number => (width < 500 ? LABEL_NARROW : LABEL);
+  const { heat, lanes } = state.data.meta;
+  if (!heat) return [absent(ONE_DEVICE)];
+  const sections = await Promise.all(lanes.map((_, i) => state.data.section("heat", i)));
+  return new RanksView(state, heat, heatMap(sections, heat.bins)).elements();
+}
 
-  const draw = perFrame(() => {
-    if (width === 0) return;
-    drawHeat(canvas, map, { width, row, left: left(), order, label: (i) => labels[i]!, chosen: state.lane.index });
-    scale.style.paddingLeft = `${left()}px`;
-  });
-  onWidth(holder, (w) => {
-    width = w;
-    draw();
-  });
-  onTheme(draw);
-  state.follow(canvas, ["lane"], draw);
-  const binTime = (bin: number): string => {
-    return heat.clock === "common" ? fmt.duration((heat.span_us * bin) / heat.bins) : `${fmt.percent(bin / heat.bins)} of the events`;
-  };
-  replace(scale, ...[0, heat.bins / 2, heat.bins].map((bin) => h("span", {}, binTime(bin))));
-  const rowAt = (y: number): number | undefined => order[Math.floor(y / row)];
-  canvas.addEventListener("mousemove", (e) => {
-    const r = rowAt(e.offsetY);
-    const bin = Math.min(map.bins - 1, Math.max(0, Math.floor(((e.offsetX - left()) / (width - left())) * map.bins)));
-    if (r !== undefined) status.textContent = `${laneName(meta, r)}, ${binTime(bin)} to ${binTime(bin + 1)}: at most ${fmt.bytes(map.rows[r]![bin]!)} live`;
-  });
-  canvas.addEventListener("click", (e) => {
-    const r = rowAt(e.offsetY);
-    if (r !== undefined) void state.setLane(r);
-  });
+/** Pixels of a row: as high as there is room for, but no canvas is higher than browsers allow. */
+function rowHeight(cnt: number): number {
+  const wanted = Math.max(ROW_MIN, Math.min(ROW_MAX, Math.floor(ROOM / cnt)));
+  return Math.max(1, Math.min(wanted, Math.floor(CANVAS_MAX / devicePixelRatio / cnt)));
+}
 
-  const table = peaksTable(state);
-  const setOrder = (kind: RowOrder): void => {
-    order = rowOrder(map, kind);
-    table.show(order);
-    draw();
-  };
-  table.show(order);
-  const clock = heat.clock === "common" ? "All rows share one clock."
-    : "The inputs did not run at the same time, or have no clock: a row goes from its first event to its last.";
-  const said = describeDivergence(map, (i) => laneName(meta, i), binTime);
-  return [
-    h("p", {}, said),
-    h("p", { class: "sub" }, `${fmt.count(cnt)} rows. Skew of the peaks: ${fmt.percent(skew(map))} (highest less lowest, of the highest). ${clock}`),
-    h("div", { class: "tools" },
-      cnt > 2 ? choice("Order", [{ value: "named", label: "As named" }, { value: "peak", label: "Highest peak first" }, { value: "apart", label: "Farthest from the median first" }], "named", setOrder) : null,
-      h("span", { class: "ramp" }, fmt.bytes(map.min), h("span", { class: "ramp-bar", "aria-hidden": "true" }), fmt.bytes(map.max))),
-    holder, scale, status, table.root,
-  ];
+class RanksView {
+  private readonly state: State;
+  private readonly heat: HeatMeta;
+  private readonly map: HeatMap;
+  private readonly row: number;
+  private readonly labels: string[];
+  private readonly table: PeaksTable;
+  private readonly redraw: () => void;
+  private order: number[];
+  private width = 0;
+
+  private readonly canvas = h("canvas", {
+    class: "heat",
+    role: "img",
+    "aria-label": "Heat map of live bytes, one row for each rank; the table below holds the peaks.",
+  });
+  private readonly holder = h(
+    "div",
+    { class: "map", tabindex: "0", role: "region", "aria-label": "Heat map" },
+    this.canvas,
+  );
+  private readonly scale = h("div", { class: "heat-axis", "aria-hidden": "true" });
+  private readonly status = h(
+    "p",
+    { class: "readout", role: "status" },
+    "Point at the map for figures; a click shows that row in every view.",
+  );
+
+  constructor(state: State, heat: HeatMeta, map: HeatMap) {
+    this.state = state;
+    this.heat = heat;
+    this.map = map;
+    this.row = rowHeight(map.rows.length);
+    this.labels = withoutCommonEnds(map.rows.map((_, i) => this.name(i)));
+    this.order = rowOrder(map, "named");
+    this.table = new PeaksTable(state);
+    this.table.show(this.order);
+    const ends = [0, heat.bins / 2, heat.bins];
+    replace(this.scale, ...ends.map((bin) => h("span", {}, this.binText(bin))));
+    this.redraw = drawToWidth(this.holder, (width) => this.draw(width));
+    this.listen();
+  }
+
+  elements(): HTMLElement[] {
+    const { map } = this;
+    const cnt = map.rows.length;
+    const said =
+      `${fmt.count(cnt)} rows. Skew of the peaks: ${fmt.percent(skew(map))} ` +
+      `(highest less lowest, of the highest). ${CLOCKS[this.heat.clock]}`;
+    const ramp = h(
+      "span",
+      { class: "ramp" },
+      fmt.bytes(map.min),
+      h("span", { class: "ramp-bar", "aria-hidden": "true" }),
+      fmt.bytes(map.max),
+    );
+    const orders = choice("Order", ORDERS, "named", (v) => this.setOrder(v));
+    return [
+      h("p", {}, this.describe()),
+      h("p", { class: "sub" }, said),
+      h("div", { class: "tools" }, cnt > 2 ? orders : null, ramp),
+      this.holder,
+      this.scale,
+      this.status,
+      this.table.root,
+    ];
+  }
+
+  private listen(): void {
+    this.canvas.addEventListener("mousemove", (e) => this.hover(e.offsetX, e.offsetY));
+    this.canvas.addEventListener("click", (e) => {
+      const lane = this.laneAt(e.offsetY);
+      if (lane !== undefined) void this.state.setLane(lane);
+    });
+    onTheme(this.redraw);
+    this.state.follow(this.canvas, ["lane"], this.redraw);
+  }
+
+  private name(lane: number): string {
+    return laneName(this.state.data.meta, lane);
+  }
+
+  private get left(): number {
+    return this.width < NARROW ? LABEL_NARROW : LABEL;
+  }
+
+  private binText(bin: number): string {
+    const { bins, clock, span_us } = this.heat;
+    if (clock === "common") return fmt.duration((span_us * bin) / bins);
+    return `${fmt.percent(bin / bins)} of the events`;
+  }
+
+  private laneAt(y: number): number | undefined {
+    return this.order[Math.floor(y / this.row)];
+  }
+
+  private draw(width: number): void {
+    this.width = width;
+    const { left, order, row } = this;
+    const label = (lane: number): string => this.labels[lane]!;
+    const chosen = this.state.lane.index;
+    drawHeat(this.canvas, this.map, { width, row, left, order, label, chosen });
+    this.scale.style.paddingLeft = `${left}px`;
+  }
+
+  private hover(x: number, y: number): void {
+    const lane = this.laneAt(y);
+    if (lane === undefined) return;
+    const { bins, rows } = this.map;
+    const share = (x - this.left) / (this.width - this.left);
+    const bin = Math.min(bins - 1, Math.max(0, Math.floor(share * bins)));
+    const span = `${this.binText(bin)} to ${this.binText(bin + 1)}`;
+    const bytes = fmt.bytes(rows[lane]![bin]!);
+    this.status.textContent = `${this.name(lane)}, ${span}: at most ${bytes} live`;
+  }
+
+  private setOrder(kind: RowOrder): void {
+    this.order = rowOrder(this.map, kind);
+    this.table.show(this.order);
+    this.redraw();
+  }
+
+  private describe(): string {
+    const { map } = this;
+    if (map.rows.length === 2) return this.describeTwo();
+    const apart = firstDivergence(map);
+    if (!apart) return "No row stays more than a tenth of the highest point away from the median.";
+    return (
+      `First rank to diverge: ${this.name(apart.row)}. At ${this.binText(apart.bin)} ` +
+      `it holds ${fmt.bytes(apart.bytes)} where the median is ${fmt.bytes(apart.median)}.`
+    );
+  }
+
+  private describeTwo(): string {
+    const bin = firstGap(this.map);
+    if (bin === null) return "The two rows stay within a tenth of the highest point of each other.";
+    const [a, b] = this.map.rows.map((row) => fmt.bytes(row[bin]!));
+    return (
+      `The two rows part at ${this.binText(bin)}: ` +
+      `${this.name(0)} holds ${a}, ${this.name(1)} ${b}.`
+    );
+  }
 }
 
 /** The same as figures: a table whose rows follow the order of the map. */
-function peaksTable(state: State): { root: HTMLElement; show: (order: number[]) => void } {
-  const { meta } = state.data;
-  const body = h("tbody", {});
-  const more = h("div", { class: "buttons" });
-  const rowOf = (i: number): HTMLElement => {
-    const l = meta.lanes[i]!;
-    return h("tr", {},
-      h("th", { scope: "row", class: "text" }, button(laneName(meta, i), () => void state.setLane(i), { class: "link" })),
-      h("td", { class: "number", "data-value": l.peak_bytes }, fmt.bytes(l.peak_bytes)),
-      h("td", { class: "number", "data-value": l.live_bytes }, fmt.bytes(l.live_bytes)),
-      h("td", { class: "number" }, fmt.count(l.events)));
-  };
-  const show = (order: number[], cnt = TABLE_SHOWN): void => {
-    replace(body, ...order.slice(0, cnt).map(rowOf));
-    replace(more, order.length > cnt ? button(`Show all ${fmt.count(order.length)}`, () => show(order, order.length)) : null);
-  };
-  const root = h("div", {}, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Peaks by rank" },
-    h("table", {}, h("caption", {}, "Peaks"),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Rank"), ...["Peak", "Live at the end", "Events"].map((n) => h("th", { scope: "col", class: "number" }, n)))),
-      body)), more);
-  return { root, show: (order) => show(order) };
+class PeaksTable {
+  readonly root: HTMLElement;
+  private readonly state: State;
+  private readonly body = h("tbody", {});
+  private readonly more = h("div", { class: "buttons" });
+
+  constructor(state: State) {
+    this.state = state;
+    const head = tableHead("Rank", "Peak", "Live at the end", "Events");
+    const table = h("table", {}, h("caption", {}, "Peaks"), head, this.body);
+    this.root = h("div", {}, scrolled("Peaks by rank", table), this.more);
+  }
+
+  show(order: number[], cnt = TABLE_SHOWN): void {
+    replace(this.body, ...order.slice(0, cnt).map((lane) => this.row(lane)));
+    const all = `Show all ${fmt.count(order.length)}`;
+    const showAll = (): void => this.show(order, order.length);
+    replace(this.more, order.length > cnt ? button(all, showAll) : null);
+  }
+
+  private row(index: number): HTMLElement {
+    const { meta } = this.state.data;
+    const { events, live_bytes, peak_bytes } = meta.lanes[index]!;
+    const choose = (): void => void this.state.setLane(index);
+    return h(
+      "tr",
+      {},
+      rowName(button(laneName(meta, index), choose, { class: "link" })),
+      numberCell(fmt.bytes(peak_bytes), peak_bytes),
+      numberCell(fmt.bytes(live_bytes), live_bytes),
+      numberCell(fmt.count(events)),
+    );
+  }
 }
 
 interface HeatLayout {
@@ -107,7 +245,7 @@ interface HeatLayout {
   row: number;
   left: number;
   order: number[];
-  label: (row: number) => string;
+  label: (lane: number) => string;
   chosen: number;
 }
 
@@ -125,32 +263,29 @@ function ramp(): Uint32Array {
 
 function drawHeat(canvas: HTMLCanvasElement, map: HeatMap, at: HeatLayout): void {
   const t = theme();
-  const r = devicePixelRatio;
-  canvas.width = Math.round(at.width * r);
-  canvas.height = Math.round(map.rows.length * at.row * r);
-  canvas.style.width = `${at.width}px`;
-  canvas.style.height = `${map.rows.length * at.row}px`;
-  const ctx = canvas.getContext("2d")!;
+  const height = map.rows.length * at.row;
+  const ctx = sizeCanvas(canvas, at.width, height);
   ctx.imageSmoothingEnabled = false;
-  ctx.drawImage(picture(map, at.order), Math.round(at.left * r), 0, canvas.width - Math.round(at.left * r), canvas.height);
+  ctx.drawImage(picture(map, at.order), at.left, 0, at.width - at.left, height);
   ctx.fillStyle = t.paper;
   if (at.row >= GAP_FROM)
-    for (let y = 1; y <= map.rows.length; y++) ctx.fillRect(0, Math.round(y * at.row * r) - Math.round(r), canvas.width, Math.round(r));
-  ctx.font = `${12 * r}px ${getComputedStyle(document.body).fontFamily}`;
+    for (let y = at.row; y <= height; y += at.row) ctx.fillRect(0, y - 1, at.width, 1);
+  ctx.font = `12px ${fontFamily()}`;
   ctx.textBaseline = "middle";
   const every = Math.ceil(LABEL_STEP / at.row);
-  at.order.forEach((index, y) => {
-    const isChosen = index === at.chosen;
+  at.order.forEach((lane, y) => {
+    const isChosen = lane === at.chosen;
     if (isChosen) {
       ctx.fillStyle = t.accent;
-      ctx.fillRect((at.left - 5) * r, y * at.row * r, 4 * r, Math.max(2, at.row - 1) * r);
+      ctx.fillRect(at.left - 5, y * at.row, 4, Math.max(2, at.row - 1));
     }
     if (y % every !== 0) return;
     ctx.fillStyle = isChosen ? t.ink : t.muted;
-    let text = at.label(index);
-    while (text.length > 4 && ctx.measureText(text).width > (at.left - 12) * r) text = `…${text.slice(2)}`;
+    let text = at.label(lane);
+    while (text.length > 4 && ctx.measureText(text).width > at.left - 12)
+      text = `…${text.slice(2)}`;
     // A label of several rows stands beside the first of them.
-    ctx.fillText(text, 0, (y * at.row + (every > 1 ? LABEL_STEP : at.row) / 2) * r);
+    ctx.fillText(text, 0, y * at.row + (every > 1 ? LABEL_STEP : at.row) / 2);
   });
 }
 
@@ -160,25 +295,16 @@ function picture(map: HeatMap, order: number[]): HTMLCanvasElement {
   const image = new ImageData(map.bins, order.length);
   const pixels = new Uint32Array(image.data.buffer);
   const span = map.max - map.min || 1;
-  order.forEach((index, y) => {
-    const values = map.rows[index]!;
-    for (let bin = 0; bin < map.bins; bin++)
-      pixels[y * map.bins + bin] = shades[Math.round(((values[bin]! - map.min) / span) * (SHADES - 1))]!;
+  order.forEach((lane, y) => {
+    const values = map.rows[lane]!;
+    for (let bin = 0; bin < map.bins; bin++) {
+      const share = (values[bin]! - map.min) / span;
+      pixels[y * map.bins + bin] = shades[Math.round(share * (SHADES - 1))]!;
+    }
   });
   const canvas = document.createElement("canvas");
   canvas.width = map.bins;
   canvas.height = order.length;
   canvas.getContext("2d")!.putImageData(image, 0, 0);
   return canvas;
-}
-
-function describeDivergence(map: HeatMap, name: (row: number) => string, binTime: (bin: number) => string): string {
-  if (map.rows.length === 2) {
-    const bin = firstGap(map);
-    if (bin === null) return "The two rows stay within a tenth of the highest point of each other.";
-    return `The two rows part at ${binTime(bin)}: ${name(0)} holds ${fmt.bytes(map.rows[0]![bin]!)}, ${name(1)} ${fmt.bytes(map.rows[1]![bin]!)}.`;
-  }
-  const apart = firstDivergence(map);
-  if (!apart) return "No row stays more than a tenth of the highest point away from the median.";
-  return `First to leave the others: ${name(apart.row)}. At ${binTime(apart.bin)} it holds ${fmt.bytes(apart.bytes)} where the median is ${fmt.bytes(apart.median)}.`;
 }

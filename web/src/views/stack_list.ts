@@ -6,11 +6,19 @@ export function stackList(names: Names, stack: number): HTMLElement {
   const frames = names.stackFrames(stack);
   if (frames.length === 0) return h("p", { class: "sub" }, "No stack was recorded for it.");
   const site = names.siteOf(stack);
-  return h("ol", { class: "stack", tabindex: "0", "aria-label": "Stack, innermost call first" },
+  return h(
+    "ol",
+    { class: "stack", tabindex: "0", "aria-label": "Stack, innermost call first" },
     ...frames.map((id) => {
       const f = names.frame(id)!;
       const kind = id === site ? "site" : f.user ? "user" : "library";
-      return h("li", { class: kind }, h("span", { class: "fn" }, f.function || "(no name)"), " ",
-        h("span", { class: "at" }, f.line > 0 ? `${f.file}:${f.line}` : f.file));
-    }));
+      return h(
+        "li",
+        { class: kind },
+        h("span", { class: "fn" }, f.function || "(no name)"),
+        " ",
+        h("span", { class: "at" }, f.line > 0 ? `${f.file}:${f.line}` : f.file),
+      );
+    }),
+  );
 }
