@@ -11,6 +11,7 @@
 #include "base/text/shell_word.h"
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
+#include "cli/run/run_compact.h"
 #include "cli/run/run_folder.h"
 #include "cli/run/run_preload.h"
 #include "cli/run/run_process.h"
@@ -76,6 +77,10 @@ static const sl_opt options[] = {
      .type = SL_OPT_FLAG,
      .help = "let other users read the recordings and bundles (modes 0644 and 0755 instead of 0600 "
              "and 0700; the same as " SL_SHARE_ENV "=1 in the environment)"},
+    {.name = "no-compact",
+     .type = SL_OPT_FLAG,
+     .help = "leave the recordings as the processes wrote them, with room to grow (see 'stormlog "
+             "compact')"},
     {.name = "quiet",
      .short_name = 'q',
      .type = SL_OPT_FLAG,
@@ -246,6 +251,8 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
         sl_run_folder_discard(&folder);
         return status;
     }
+    if (!sl_opts_flag(opts, "no-compact"))
+        sl_run_compact(&folder, sl_opts_flag(opts, "quiet"));
     if (!sl_opts_flag(opts, "quiet"))
         say_result(&folder);
     else if (sl_run_folder_count_new(&folder) == 0)

@@ -180,8 +180,7 @@ static void identify(sl_fmt_header *h, const sl_log_identity *id) {
 static void fill_header(sl_fmt_header *h, const sl_log_identity *identity) {
     sl_clock_pair start = sl_clock_read_pair();
     memcpy(h->magic, SL_FORMAT_MAGIC, SL_FORMAT_MAGIC_BYTES);
-    h->version_major = h->oldest_major = SL_FORMAT_MAJOR;
-    h->version_minor = h->oldest_minor = SL_FORMAT_MINOR;
+    h->version_major = h->oldest_major = SL_FORMAT_MAJOR; /* 1.0: what is newer is not used here */
     h->header_bytes = SL_FORMAT_HEADER_BYTES;
     h->state_offset = SL_FORMAT_HEADER_BYTES;
     h->start_mono_ns = start.mono_ns;
