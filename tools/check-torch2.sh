@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=$(realpath "${1:?usage: tools/check-torch2.sh BUILD}")
 root=build/debian13
-packages=(python3-torch python3-numpy libcairo2 libzstd1 zlib1g)
+packages=(python3-torch python3-numpy libcairo2 liblzma5 libzstd1 zlib1g)
 
 fail() {
     echo "check-torch2: $*" >&2

@@ -63,7 +63,7 @@ FORBIDDEN_HEADERS = {
 OWNED_HEADERS = [
     (r"Python\.h", r"pyext/.*"),
     (r"(ncursesw/)?n?curses\.h", r"tui/tui_term\.c"),
-    (r"(zlib|zstd)\.h", r"(base|log|read|export|page)/.*"),
+    (r"(zlib|zstd|lzma)\.h", r"(base|log|read|export|page)/.*"),
     (r"cairo/.*|cairo.*\.h", r"plot/.*"),
     (r"curl/.*|microhttpd\.h", r"cli/.*"),
 ]

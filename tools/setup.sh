@@ -21,6 +21,7 @@ ninja-build             build
 pkg-config              build
 zlib1g-dev              gzip-input
 libzstd-dev             zstd-input
+liblzma-dev             xz-input
 libcairo2-dev           pictures
 fonts-dejavu-core       pictures
 protobuf-compiler       export-tests

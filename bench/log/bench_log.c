@@ -6,7 +6,8 @@
  * are printed, and the ratio to copying 32 bytes into a ring of the same size.
  *
  * usage: bench_log FOLDER                  the table
- *        bench_log FOLDER EVENTS RING      writes the events of a file (see events.py) and the used bytes of the ring to RING
+ *        bench_log FOLDER EVENTS RING      writes the events of a file (see events.py) and the used bytes of the ring to RING;
+ *        bench_log FOLDER EVENTS RING LOG  the same, and the recording is kept as LOG
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -218,7 +219,7 @@ static int dump_ring(const char *to) {
     return fclose(out);
 }
 
-static int write_file(const char *from, const char *to) {
+static int write_file(const char *from, const char *to, const char *kept) {
     sl_log *log = create(64u << 20);
     FILE *in = fopen(from, "rb");
     static uint32_t stacks[4096];
@@ -241,13 +242,16 @@ static int write_file(const char *from, const char *to) {
     fclose(in);
     sl_log_close(log);
     int code = dump_ring(to);
-    unlink(path);
+    if (!kept)
+        unlink(path);
+    else if (rename(path, kept) != 0)
+        return perror(kept), 1;
     return code;
 }
 
 int main(int argc, char **argv) {
-    if (argc != 2 && argc != 4)
-        return fprintf(stderr, "usage: bench_log FOLDER [EVENTS RING]\n"), 2;
+    if (argc != 2 && argc != 4 && argc != 5)
+        return fprintf(stderr, "usage: bench_log FOLDER [EVENTS RING [LOG]]\n"), 2;
     snprintf(path, sizeof path, "%s/bench-%d.slog", argv[1], (int)getpid());
-    return argc == 2 ? print_table() : write_file(argv[2], argv[3]);
+    return argc == 2 ? print_table() : write_file(argv[2], argv[3], argv[4]);
 }

@@ -17,7 +17,7 @@ extern "C" {
 #define SL_FORMAT_MAGIC       "\x89SLOG\r\n\x1a"
 #define SL_FORMAT_MAGIC_BYTES 8
 #define SL_FORMAT_MAJOR       1
-#define SL_FORMAT_MINOR       0
+#define SL_FORMAT_MINOR       1 /* the newest there is; a file without columns is 1.0 */
 
 #define SL_FORMAT_HEADER_BYTES    4096
 #define SL_FORMAT_STATE_BYTES     4096
@@ -54,6 +54,9 @@ typedef enum sl_section_kind {
 #undef SL_SECTION_ENUM
         SL_SECTION_LIMIT
 } sl_section_kind;
+
+/* How the records of a section lie in the file. Columns are for rings of files at rest. */
+enum sl_section_form { SL_FORM_RECORDS = 0, SL_FORM_COLUMNS = 1 };
 
 /* number, enumerator, name, whether it means that data is missing (1) or only tells (0), meaning. */
 #define SL_HEALTH_MAP(X)                                                                          \
@@ -139,7 +142,7 @@ typedef struct sl_fmt_section {
     uint64_t offset; /* of the first record */
     uint64_t cap;    /* records that would ever fit */
     uint32_t level;  /* of the live table; else 0 */
-    uint32_t unused;
+    uint32_t form;   /* sl_section_form, since 1.1 */
 } sl_fmt_section;
 
 /* Bytes 0..4095. Written once, covered by header_crc. Texts are terminated and zero-filled. */

@@ -2,6 +2,7 @@
 """Run folders with several recordings: no command takes one of them without saying so. Arguments: the program."""
 
 import json
+import lzma
 import os
 import shutil
 import sys
@@ -107,6 +108,23 @@ def _(folder):
     tap.equal([os.path.basename(row["path"]) for row in report["inputs"]], ["closed.slog", "wrapped.slog"], "inputs")
     stormlog("check", run, "--max-peak", "1TiB")
     stormlog("report", run, "-o", f"{folder}/page.html")
+
+
+@tap.test("compressed recordings of a folder are recordings; beside the plain file they are copies")
+def _(folder):
+    run = make(folder, *NAMES)
+    plain = json.loads(stormlog("fsck", run, "--format", "json").stdout)
+    for name in NAMES:
+        with open(f"{run}/{name}.slog", "rb") as file, lzma.open(f"{run}/{name}.slog.xz", "wb") as to:
+            to.write(file.read())
+    tap.equal(json.loads(stormlog("fsck", run, "--format", "json").stdout), plain, "beside the plain ones")
+    for name in NAMES:
+        os.unlink(f"{run}/{name}.slog")
+    alone = json.loads(stormlog("fsck", run, "--format", "json").stdout)
+    for report in plain + alone:
+        report["path"] = report["path"].removesuffix(".xz")
+    tap.equal(alone, plain, "alone")
+    stormlog("analyze", run)
 
 
 @tap.test("a folder without recordings is one line")

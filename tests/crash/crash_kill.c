@@ -7,7 +7,8 @@
  *     nothing else; where the ring has wrapped, what is there are whole runs of the sequence up to its end, at most as
  *     many as rule L11 allows, and the number of lost events is right;
  *   - totals of every site, computed anew from the sequences, equal the file's to the last byte; so do the live blocks;
- *   - steps reported are in the list; fsck finds no damage, and its replay agrees where nothing was overwritten.
+ *   - steps reported are in the list; fsck finds no damage, and its replay agrees where nothing was overwritten;
+ *   - all of that holds once more after the file was compacted.
  *
  * usage: crash_kill [--keep] ROUNDS SEED FOLDER      --keep: small, and the last file stays
  */
@@ -20,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "log/compact/log_compact.h"
 #include "log/read/log_fsck.h"
 #include "log_fixture.h"
 
@@ -39,6 +41,7 @@ typedef struct plan {
     bool kills_at_start; /* perhaps before the file is complete */
     bool may_lose;       /* the ring is small and wraps */
     bool grows;          /* regions grow while they are written */
+    bool is_kept;        /* as the writer left it */
     uint64_t
         event_max; /* of each thread: where nothing may be lost it stops before the ring is full */
     uint32_t delay_us;
@@ -364,7 +367,7 @@ static bool judge_open(sl_log_reader *r, const plan *p, const shared *to) {
     return judge_tables(r, &f) && check_steps(r, to) && check_fsck(r, p, lost);
 }
 
-static bool judge(const plan *p, const shared *to) {
+static bool judge_file(const plan *p, const shared *to) {
     sl_error err = SL_ERROR_INIT;
     sl_log_reader *r;
     sl_status status = sl_log_open(p->path, &r, &err);
@@ -378,6 +381,20 @@ static bool judge(const plan *p, const shared *to) {
     bool is_fine = judge_open(r, p, to);
     sl_log_reader_close(r);
     return is_fine;
+}
+
+/* A file whose header was never written cannot be compacted, and stays. */
+static bool judge(const plan *p, const shared *to) {
+    sl_error err = SL_ERROR_INIT;
+    sl_compact_result result;
+    if (!judge_file(p, to))
+        return false;
+    if (p->is_kept)
+        return true;
+    sl_status status = sl_log_compact(p->path, NULL, &result, &err);
+    MUST(status >= 0 || !to->is_ready, "compact: %s", err.text);
+    MUST(status < 0 || result.outcome == SL_COMPACT_DONE, "compact: outcome %d", result.outcome);
+    return judge_file(p, to);
 }
 
 /* ---- rounds ---- */
@@ -434,8 +451,11 @@ int main(int argc, char **argv) {
         p.ring_bytes = p.may_lose ? 256u << 10 : p.grows ? 64u << 20 : 32u << 20;
         p.event_max = p.may_lose ? UINT64_MAX : p.grows ? 60000 : 250000;
         if (keeps)
-            p = (plan){
-                .path = path, .may_lose = true, .ring_bytes = 128u << 10, .event_max = UINT64_MAX};
+            p = (plan){.path = path,
+                       .may_lose = true,
+                       .is_kept = true,
+                       .ring_bytes = 128u << 10,
+                       .event_max = UINT64_MAX};
         p.delay_us = random_below(p.kills_at_start ? 3000 : 8000);
         bool is_fine = run_round(&p, to);
         for (int t = 0; t < THREADS; t++)

@@ -8,11 +8,13 @@ usage: slog_decode.py FILE          events as `stormlog cat --format json --stac
 
 import json
 import struct
+import subprocess
 import sys
 import zlib
 
 MAGIC = b"\x89SLOG\r\n\x1a"
-VERSION = (1, 0)
+VERSION = (1, 1)
+PACKED = {b"\x28\xb5\x2f\xfd": "zstd", b"\xfd\x37\x7a\x58\x5a\x00": "xz", b"\x1f\x8b": "gzip"}
 SIZE_MASK = (1 << 48) - 1
 NAMES = {1: "strings", 2: "frames", 3: "stacks", 4: "sites", 5: "labels", 6: "threads", 7: "counters", 8: "curves", 9: "marks",
          10: "alerts", 11: "ooms", 12: "ring", 13: "live"}
@@ -31,9 +33,27 @@ def signed8(value):
     return value - 256 if value & 0x80 else value
 
 
+def unpacked(data):
+    for magic, program in PACKED.items():
+        if data.startswith(magic):
+            return subprocess.run([program, "-dc"], input=data, stdout=subprocess.PIPE, check=True).stdout
+    return data
+
+
+def from_columns(chunk):
+    count = (len(chunk) - 64) // 32
+    columns = [chunk[64 + k * count:64 + (k + 1) * count] for k in range(32)]
+    result, before = bytearray(chunk[:64]), 0
+    for record in zip(*columns):
+        *words, last = struct.unpack("<4Q", bytes(record))
+        before = (before + last) & SIZE_MASK
+        result += struct.pack("<4Q", *words, last >> 48 << 48 | before)
+    return bytes(result)
+
+
 class Section:
     def __init__(self, log, index, row):
-        self.kind, self.record_bytes, self.offset, self.cap, self.level = struct.unpack_from("<IIQQI", row)
+        self.kind, self.record_bytes, self.offset, self.cap, self.level, self.form = struct.unpack_from("<IIQQII", row)
         self.reserved, self.used = struct.unpack_from("<QQ", log.data, 4096 + 64 + 16 * index)
         if self.reserved > self.cap or self.offset + self.reserved * self.record_bytes > len(log.data):
             raise Refused(f"section {self.kind} is cut")
@@ -41,7 +61,8 @@ class Section:
 
     def record(self, i):
         at = self.offset + i * self.record_bytes
-        return self.log.data[at:at + self.record_bytes]
+        data = self.log.data[at:at + self.record_bytes]
+        return from_columns(data) if self.form == 1 else data
 
     def words(self, i):
         return struct.unpack(f"<{self.record_bytes // 8}Q", self.record(i))
@@ -50,7 +71,7 @@ class Section:
 class Log:
     def __init__(self, path):
         with open(path, "rb") as file:
-            self.data = file.read()
+            self.data = unpacked(file.read())
         if self.data[:8] != MAGIC:
             raise Refused("no magic")
         header = bytearray(self.data[:4096])

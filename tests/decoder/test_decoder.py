@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import slog_decode
 import tap
-from slog import CRASH_KILL, FROZEN, KINDS, make, stormlog
+from slog import CRASH_KILL, FROZEN, FROZEN_COMPACT, KINDS, make_here, needs_zstd, stormlog
 
 
 def agree(path):
@@ -28,25 +28,34 @@ def agree(path):
     tap.equal(summary, {key: report[key] for key in summary})
 
 
+def agree_in_both_forms(path):
+    agree(path)
+    done = stormlog("compact", path)
+    tap.equal((done.returncode, done.stderr), (0, ""))
+    agree(path)
+
+
 def check(path):
-    @tap.test(f"{path.name}, frozen")
+    @tap.test(f"{path.parent.name}/{path.name}, frozen")
     def _():
+        if path in FROZEN_COMPACT:
+            needs_zstd()
         agree(path)
 
 
 def check_fresh(kind):
-    @tap.test(f"{kind}, fresh")
+    @tap.test(f"{kind}, fresh, and compacted")
     def _(folder):
-        agree(make(kind, Path(folder) / f"{kind}.slog"))
+        agree_in_both_forms(make_here(kind, Path(folder) / f"{kind}.slog"))
 
 
-for frozen in FROZEN:
+for frozen in FROZEN + FROZEN_COMPACT:
     check(frozen)
 for kind_name in KINDS:
     check_fresh(kind_name)
 
 
-@tap.test("killed writers with four threads, five times")
+@tap.test("killed writers with four threads, five times, and compacted")
 def _(folder):
     # The crash test leaves the file of its last round when asked to keep it.
     for seed in range(5):
@@ -54,7 +63,7 @@ def _(folder):
         tap.equal(done.returncode, 0, done.stdout)
         paths = list(Path(folder).glob("*.slog"))
         tap.equal(len(paths), 1, "recordings kept")
-        agree(paths[0])
+        agree_in_both_forms(paths[0])
         paths[0].unlink()
 
 

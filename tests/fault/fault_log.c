@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Every system call of the log is made to fail: for each entry of the table in base/core/sys.h, each error it may give, and each
- * n, the n-th such call of one whole life of a log (create, write, grow, close, open, read, fsck). Whatever happens, nothing
+ * n, the n-th such call of one whole life of a log (create, write, grow, close, open, read, fsck, compact). Whatever happens, nothing
  * crashes; what fails says why; a log that could be created is whole when the faults are over, unless its own closing was
  * what failed; and a log that could not be created leaves no file behind.
  *
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/core/sys.h"
+#include "log/compact/log_compact.h"
 #include "log/read/log_fsck.h"
 #include "log_fixture.h"
 
@@ -113,6 +114,10 @@ static bool live_once(const char *path) {
         sl_log_fsck_fini(&report);
     else
         MUST(err.text[0], "reading failed without a word");
+    sl_compact_result result;
+    err = (sl_error)SL_ERROR_INIT;
+    if (sl_log_compact(path, NULL, &result, &err) < 0)
+        MUST(err.text[0], "compacting failed without a word");
     sl_sys_set_fault(NULL);
     return check_whole(path);
 }

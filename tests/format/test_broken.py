@@ -43,7 +43,7 @@ def _(data):
     data[:4096] = bytes(4096)
 
 
-@broken("a future version", "byte 12: the file (format 3.7) needs a reader of format 3.0 or newer, this program reads up to 1.0; "
+@broken("a future version", "byte 12: the file (format 3.7) needs a reader of format 3.0 or newer, this program reads up to 1.1; "
         "use a newer stormlog")
 def _(data):
     struct.pack_into("<HHHH", data, 8, 3, 7, 3, 0)

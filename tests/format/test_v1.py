@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Recordings of format version 1 as they were once written, and what the program must say of them for ever. To freeze them
-(once, when a version is born): STORMLOG_FREEZE=1."""
+"""Recordings of format version 1 as they were once written, and what the program must say of them for ever: those of version
+1.0, and the same in the compact form of version 1.1. To freeze them (once, when a version is born): STORMLOG_FREEZE=1."""
 
 import json
 import os
 import shutil
 
 import tap
-from slog import FROZEN, KINDS, V1, make, stormlog
+from slog import FROZEN, FROZEN_COMPACT, KINDS, V1, make, needs_zstd, stormlog
 
 
 def fsck_of(path):
@@ -35,6 +35,28 @@ if os.environ.get("STORMLOG_FREEZE"):
 @tap.test("every kind of recording is there")
 def _():
     tap.equal([path.stem for path in FROZEN], sorted(KINDS))
+    tap.equal([path.stem for path in FROZEN_COMPACT], sorted(KINDS))
+
+
+def without_room(fsck):
+    """The report without the room of the regions, which is all that a compact recording lacks."""
+    report = json.loads(fsck)
+    for region in report["regions"]:
+        del region["reserved"], region["capacity"]
+    return report
+
+
+def check_compact(path):
+    @tap.test(f"{path.name}, compact: events and fsck as of the one it was made from")
+    def _():
+        needs_zstd()
+        tap.equal(cat_of(path), (V1 / path.name).with_suffix(".cat.json").read_text())
+        tap.equal(without_room(fsck_of(path)), without_room(fsck_of(V1 / path.name)))
+        tap.contains(stormlog("fsck", path).stdout, "format     1.1, ")
+
+
+for compact in FROZEN_COMPACT:
+    check_compact(compact)
 
 
 def check(path):

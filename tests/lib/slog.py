@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What the Python tests of the log share: the programs, the frozen files, and changing bytes of a recording."""
 
+import json
 import os
+import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -16,6 +19,8 @@ del sys.argv[1:4]
 ROOT = Path(__file__).resolve().parents[2]
 V1 = ROOT / "tests" / "format" / "v1"
 FROZEN = sorted(V1.glob("*.slog"))
+V1_1 = ROOT / "tests" / "format" / "v1_1"
+FROZEN_COMPACT = sorted(V1_1.glob("*.slog"))  # those of version 1.0, compacted
 KINDS = ["closed", "killed", "wrapped", "live_levels"]
 
 
@@ -28,6 +33,21 @@ def make(kind, path):
     done = subprocess.run([MAKE_FIXTURE, kind, str(path)], timeout=60)
     tap.equal(done.returncode, -signal.SIGKILL if kind == "killed" else 0, f"make_fixture {kind}")
     return path
+
+
+def make_here(kind, path):
+    """The same, as if written on this host: `compact` leaves an unclosed file of another one alone while it is new."""
+    data = bytearray(make(kind, path).read_bytes())
+    data[1272:1400] = socket.gethostname().encode().ljust(128, b"\0")
+    reseal(data)
+    path.write_bytes(data)
+    return path
+
+
+def needs_zstd():
+    libraries = json.loads(stormlog("info", "--format", "json").stdout)["libraries"]
+    if not libraries["zstd"] or not shutil.which("zstd"):
+        tap.skip("this build has no zstd, or the program zstd is not installed")
 
 
 def reseal(data):

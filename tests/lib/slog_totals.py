@@ -8,6 +8,7 @@ import glob
 import mmap
 import os
 import struct
+import subprocess
 from dataclasses import dataclass, field
 
 SECTIONS = {1: "strings", 2: "frames", 3: "stacks", 4: "sites", 5: "labels", 6: "threads", 7: "counters", 8: "curves", 9: "marks",
@@ -75,6 +76,8 @@ class Reader:
     def __init__(self, path):
         with open(path, "rb") as file:
             self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        if self.data[:4] == b"\x28\xb5\x2f\xfd":  # compact
+            self.data = subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout
         if self.data[:8] != b"\x89SLOG\r\n\x1a":
             raise ValueError(f"{path}: not a recording")
         (count, self.state) = self.unpack("<2I", 24)
@@ -83,7 +86,7 @@ class Reader:
             kind, size, offset, cap, level, _ = self.unpack("<2I2Q2I", 120 + 32 * i)
             if level == 0 and kind in SECTIONS:
                 reserved, used = self.unpack("<2Q", self.state + 64 + 16 * i)
-                self.sections[SECTIONS[kind]] = (offset, size, min(used, cap), cap)
+                self.sections[SECTIONS[kind]] = (offset, size, min(used + 1, reserved), cap)
 
     def unpack(self, fmt, offset):
         return struct.unpack_from(fmt, self.data, offset)
@@ -121,10 +124,9 @@ class Reader:
 
     def used_rows(self, name, fmt):
         offset, size, used, _ = self.sections[name]
-        for i in range(used + 1):
+        for i in range(used):
             at = offset + size * i
-            if at + size <= len(self.data):
-                yield at, self.unpack(fmt, at)
+            yield at, self.unpack(fmt, at)
 
 
 def signed(value, bits):

@@ -3,6 +3,7 @@
 """One snapshot in every form it is met in gives one trace."""
 
 import gzip
+import lzma
 import os
 import pickle
 import random
@@ -67,6 +68,15 @@ def _(folder):
     Path(plain).write_bytes(pickle.dumps(snapshot, protocol=5))
     subprocess.run(["zstd", "-q", plain], check=True)
     snapshots.check(snapshots.load(plain + ".zst"), snapshot)
+
+
+@tap.test("xz, also in several padded streams")
+def _(folder):
+    snapshot = recorded("s5_oom")
+    data = pickle.dumps(snapshot, protocol=5)
+    snapshots.check(snapshots.load_bytes(folder, lzma.compress(data)), snapshot)
+    parts = b"".join(lzma.compress(data[i:i + 3000]) + bytes(8) for i in range(0, len(data), 3000))
+    snapshots.check(snapshots.load_bytes(folder, parts), snapshot)
 
 
 @tap.test("what the settings say")

@@ -122,14 +122,23 @@ static struct flock whole_file(void) {
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
 }
 
-int sl_sys_lock(int fd) {
-    struct flock range = whole_file();
+static int take_lock(int fd, struct flock range) {
     if (ask(SL_SYS_LOCK) > 0)
         return -1;
     int result = fcntl(fd, F_OFD_SETLK, &range);
     if (result < 0 && errno == EACCES)
         errno = EAGAIN;
     return result;
+}
+
+int sl_sys_lock(int fd) {
+    return take_lock(fd, whole_file());
+}
+
+int sl_sys_lock_shared(int fd) {
+    struct flock range = whole_file();
+    range.l_type = F_RDLCK;
+    return take_lock(fd, range);
 }
 
 int sl_sys_is_locked(int fd) {

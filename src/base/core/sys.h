@@ -61,6 +61,10 @@ int sl_sys_unlink(const char *path);
  * another one holds it. It goes away with the last descriptor, also after SIGKILL. */
 int sl_sys_lock(int fd);
 
+/* Keeps the write lock away from everybody: 0, or -1 with EAGAIN when somebody has it. Reading is
+ * enough for it; several may hold it. */
+int sl_sys_lock_shared(int fd);
+
 /* 1 when another open file description holds the write lock, 0 when nobody does, -1 when the
  * file system cannot tell. */
 int sl_sys_is_locked(int fd);

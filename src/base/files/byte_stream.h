@@ -3,7 +3,7 @@
  * slides: what was consumed is overwritten, so memory does not grow with the input. Files are
  * read, not mapped: one that is cut short meanwhile gives an error instead of a signal.
  *
- * gzip and zstd are recognised by their first bytes. Positions count decompressed bytes.
+ * gzip, zstd and xz are recognised by their first bytes. Positions count decompressed bytes.
  * A large plain file is read by a second thread, ahead of the caller. One thread uses a stream. */
 #ifndef SL_BYTE_STREAM_H
 #define SL_BYTE_STREAM_H
@@ -16,7 +16,7 @@
 typedef void (*sl_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 
 /* How far a compressed input may expand. Real snapshots reach 10 to 30; gzip cannot exceed 1,032,
- * zstd can. Up to the free bytes the ratio is not looked at. */
+ * zstd and xz can. Up to the free bytes the ratio is not looked at. */
 #define SL_EXPANSION_DEFAULT    200u
 #define SL_EXPANSION_FREE_BYTES ((uint64_t)256 << 20)
 

@@ -6,6 +6,9 @@
 
 #include "sl_config.h"
 
+#if HAVE_LZMA
+#include <lzma.h>
+#endif
 #if HAVE_ZLIB
 #include <zlib.h>
 #endif
@@ -35,6 +38,10 @@ struct sl_unpacker {
 #endif
 #if HAVE_ZSTD
     ZSTD_DStream *zstd; /* owned */
+#endif
+#if HAVE_LZMA
+    lzma_stream lzma;
+    bool is_stream_done; /* padding or another xz stream may follow */
 #endif
 };
 
@@ -109,9 +116,82 @@ static void zstd_close(sl_unpacker *unpack) {
 #define zstd_close NULL
 #endif
 
+#if HAVE_LZMA
+/* `xz -9` needs 65 MiB; a file that wants more than this was not made to be read. */
+#define LZMA_MEMORY_MAX (UINT64_C(256) << 20)
+
+static sl_status xz_open(sl_unpacker *unpack, sl_error *err) {
+    unpack->lzma = (lzma_stream)LZMA_STREAM_INIT;
+    return lzma_stream_decoder(&unpack->lzma, LZMA_MEMORY_MAX, 0) == LZMA_OK
+               ? SL_OK
+               : sl_fail(err, SL_E_NOMEM, "no memory for liblzma");
+}
+
+static sl_status fail_xz(lzma_ret rc, sl_error *err) {
+    switch (rc) {
+    case LZMA_MEM_ERROR: return sl_fail(err, SL_E_NOMEM, "no memory for liblzma");
+    case LZMA_MEMLIMIT_ERROR:
+        return sl_fail(err, SL_E_LIMIT,
+                       "the xz data need more than 256 MiB to decompress; decompress it first");
+    case LZMA_FORMAT_ERROR:
+        return sl_fail(err, SL_E_FORMAT, "the xz data are damaged: not the beginning of a stream");
+    case LZMA_OPTIONS_ERROR:
+        return sl_fail(err, SL_E_UNSUPPORTED, "the xz data use a filter that liblzma lacks");
+    default: return sl_fail(err, SL_E_FORMAT, "the xz data are damaged: checksum or structure");
+    }
+}
+
+/* Streams may be padded with zeros and follow each other. */
+static sl_status next_xz_stream(sl_unpacker *unpack, sl_unpack_buffers *buffers, sl_error *err) {
+    while (buffers->in_len > 0 && buffers->in[0] == 0) {
+        buffers->in++;
+        buffers->in_len--;
+    }
+    if (buffers->in_len == 0)
+        return SL_OK;
+    unpack->is_stream_done = false;
+    lzma_ret rc = lzma_stream_decoder(&unpack->lzma, LZMA_MEMORY_MAX, 0);
+    return rc == LZMA_OK ? SL_OK : fail_xz(rc, err);
+}
+
+static sl_status xz_step(sl_unpacker *unpack, sl_unpack_buffers *buffers, bool *is_between,
+                         sl_error *err) {
+    lzma_stream *z = &unpack->lzma;
+    if (unpack->is_stream_done)
+        SL_TRY(next_xz_stream(unpack, buffers, err));
+    *is_between = unpack->is_stream_done;
+    if (unpack->is_stream_done)
+        return SL_OK;
+    z->next_in = buffers->in;
+    z->avail_in = buffers->in_len;
+    z->next_out = buffers->out;
+    z->avail_out = buffers->out_len;
+    lzma_ret rc = lzma_code(z, LZMA_RUN);
+    buffers->in = z->next_in;
+    buffers->in_len = z->avail_in;
+    buffers->out = z->next_out;
+    buffers->out_len = z->avail_out;
+    if (rc == LZMA_STREAM_END)
+        unpack->is_stream_done = true;
+    else if (rc != LZMA_OK && rc != LZMA_BUF_ERROR)
+        return fail_xz(rc, err);
+    *is_between = unpack->is_stream_done;
+    return SL_OK;
+}
+
+static void xz_close(sl_unpacker *unpack) {
+    lzma_end(&unpack->lzma);
+}
+#else
+#define xz_open  NULL
+#define xz_step  NULL
+#define xz_close NULL
+#endif
+
 static const codec codecs[] = {
     {"gzip", {0x1f, 0x8b}, 2, gzip_open, gzip_step, gzip_close},
     {"zstd", {0x28, 0xb5, 0x2f, 0xfd}, 4, zstd_open, zstd_step, zstd_close},
+    {"xz", {0xfd, '7', 'z', 'X', 'Z', 0}, 6, xz_open, xz_step, xz_close},
 };
 
 static const codec *find_codec(const unsigned char *magic, size_t len) {
@@ -119,6 +199,10 @@ static const codec *find_codec(const unsigned char *magic, size_t len) {
         if (len >= codecs[i].magic_len && memcmp(magic, codecs[i].magic, codecs[i].magic_len) == 0)
             return &codecs[i];
     return NULL;
+}
+
+bool sl_unpack_is_packed(const unsigned char *magic, size_t len) {
+    return find_codec(magic, len) != NULL;
 }
 
 sl_status sl_unpack_open(const unsigned char *magic, size_t len, sl_unpacker **out, sl_error *err) {

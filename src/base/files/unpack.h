@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Streaming decompression, recognised by magic number. The one place that knows zlib and zstd;
- * a build without them says so instead of guessing. */
+/* Streaming decompression, recognised by magic number. The one place that knows zlib, zstd and
+ * liblzma; a build without them says so instead of guessing. */
 #ifndef SL_UNPACK_H
 #define SL_UNPACK_H
 
@@ -15,7 +15,10 @@ typedef struct sl_unpack_buffers {
     size_t out_len;
 } sl_unpack_buffers;
 
-#define SL_UNPACK_MAGIC_LEN 4
+#define SL_UNPACK_MAGIC_LEN 6
+
+/* Whether these bytes are the beginning of a compressed file, also of a form this build lacks. */
+bool sl_unpack_is_packed(const unsigned char *magic, size_t len);
 
 /* *out is NULL when these bytes are not compressed. SL_E_UNSUPPORTED when they are, in a form this
  * build cannot read. */

@@ -8,6 +8,7 @@
 extern const sl_cmd sl_cmd_analyze;
 extern const sl_cmd sl_cmd_cat;
 extern const sl_cmd sl_cmd_check;
+extern const sl_cmd sl_cmd_compact;
 extern const sl_cmd sl_cmd_completion;
 extern const sl_cmd sl_cmd_diagnose;
 extern const sl_cmd sl_cmd_diff;

@@ -10,10 +10,25 @@
 #include "cli/core/cli.h"
 #include "read/core/source_bundle.h"
 
+/* Bytes of the name before this ending; 0 when it has another one. */
+static size_t stem_len(const char *name, const char *end) {
+    size_t len = strlen(name), end_len = strlen(end);
+    return len > end_len && strcmp(name + len - end_len, end) == 0 ? len - end_len : 0;
+}
+
+#define PLAIN_END ".slog"
+static const char *const packed_ends[] = {".slog.zst", ".slog.xz", ".slog.gz"};
+
+/* Bytes of "run" in "run.slog.zst"; 0 for other names. */
+static size_t packed_stem_len(const char *name) {
+    size_t len = 0;
+    for (size_t i = 0; i < SL_COUNT_OF(packed_ends) && !len; i++)
+        len = stem_len(name, packed_ends[i]);
+    return len;
+}
+
 bool sl_recordings_is_name(const char *name) {
-    static const char end[] = ".slog";
-    size_t len = strlen(name);
-    return len > strlen(end) && strcmp(name + len - strlen(end), end) == 0;
+    return stem_len(name, PLAIN_END) > 0 || packed_stem_len(name) > 0;
 }
 
 /* A pipe, a device or a folder may have such a name, too; opening a pipe would wait for a writer. */
@@ -23,8 +38,19 @@ bool sl_recordings_is_file(int folder_fd, const char *name) {
            S_ISREG(info.st_mode);
 }
 
+/* Beside its plain form a compressed one is a copy, as `zstd run.slog` leaves it. */
+static bool is_copy(const char *path) {
+    struct stat info;
+    size_t len = packed_stem_len(path);
+    char *plain = NULL;
+    bool is_there = len > 0 && asprintf(&plain, "%.*s" PLAIN_END, (int)len, path) > 0 &&
+                    stat(plain, &info) == 0;
+    free(plain);
+    return is_there;
+}
+
 static bool is_recording(const char *path) {
-    return sl_recordings_is_file(AT_FDCWD, path);
+    return sl_recordings_is_file(AT_FDCWD, path) && !is_copy(path);
 }
 
 static sl_status no_memory(sl_error *err) {
@@ -48,7 +74,7 @@ static sl_status add_entries(sl_recordings *list, const char *folder, DIR *dir,
         if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
             return no_memory(err);
         if (!takes(path)) {
-            if (takes == is_recording && sl_recordings_is_name(path))
+            if (takes == is_recording && sl_recordings_is_name(path) && !is_copy(path))
                 sl_cli_complain("'%s' is not a regular file; skipped", path);
             free(path);
         } else

@@ -12,7 +12,8 @@ typedef struct sl_recordings {
     bool is_folder;       /* the path was a folder that holds them */
 } sl_recordings;
 
-/* The path itself, or the recordings (*.slog) of a folder; bundles where it has no recording.
+/* The path itself, or the recordings of a folder (*.slog, also compressed: *.slog.zst, .xz, .gz,
+ * unless the plain file is there, too); bundles where it has no recording.
  * SL_E_OPEN for a folder without either. What a file holds is not looked at. */
 sl_status sl_recordings_find(sl_recordings *list, const char *path, sl_error *err);
 void sl_recordings_fini(sl_recordings *list);
@@ -21,7 +22,7 @@ void sl_recordings_fini(sl_recordings *list);
 sl_status sl_recordings_one(const sl_recordings *list, const char *path, const char **one,
                             sl_error *err);
 
-/* True for "python3-4711.slog". */
+/* True for "python3-4711.slog" and "python3-4711.slog.zst". */
 bool sl_recordings_is_name(const char *name);
 
 /* The same, and it is a regular file (or a link to one). A scan of a folder asks this. */

@@ -11,6 +11,7 @@
 #include "base/text/shell_word.h"
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
+#include "cli/run/run_compact.h"
 #include "cli/run/run_folder.h"
 #include "cli/run/run_preload.h"
 #include "cli/run/run_process.h"
@@ -137,6 +138,8 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
         sl_run_folder_discard(&folder);
         return status;
     }
+    if (!sl_opts_flag(opts, "no-compact"))
+        sl_run_compact(&folder, sl_opts_flag(opts, "quiet"));
     if (!sl_opts_flag(opts, "quiet"))
         say_result(&folder);
     else if (sl_run_folder_count_new(&folder) == 0)

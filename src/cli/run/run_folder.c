@@ -147,6 +147,12 @@ size_t sl_run_folder_count_new(const sl_run_folder *folder) {
     return now > folder->recording_cnt_before ? now - folder->recording_cnt_before : 0;
 }
 
+bool sl_run_folder_is_new(const sl_run_folder *folder, const char *path) {
+    struct stat info;
+    return sl_recordings_is_name(path) && stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+           info.st_mtime >= folder->started;
+}
+
 sl_status sl_run_folder_try(const sl_run_folder *folder, sl_error *err) {
     char path[SL_RUN_PATH_CAP + 32];
     snprintf(path, sizeof path, "%s/.stormlog-XXXXXX", folder->full_path);

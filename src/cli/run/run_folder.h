@@ -30,6 +30,9 @@ sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const ch
 /* Recordings that this run added. */
 size_t sl_run_folder_count_new(const sl_run_folder *folder);
 
+/* Whether this file is a recording of this run, by its name and time. */
+bool sl_run_folder_is_new(const sl_run_folder *folder, const char *path);
+
 /* Whether a recording could begin in the folder now; the reason when not: it was removed, the disk
  * is full, it may not be written. Not under a limit for files: going beyond it is a signal. */
 sl_status sl_run_folder_try(const sl_run_folder *folder, sl_error *err);

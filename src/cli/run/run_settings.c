@@ -16,6 +16,11 @@ const sl_opt sl_run_options[SL_RUN_OPTION_CNT] = {
     __VA_ARGS__
 #define OPTION(...) {__VA_ARGS__},
     SL_SETTING_MAP(OPTIONS_OF, OPTION)
+    /* Of the launcher alone: the recorder does not know it. */
+    {.name = "no-compact",
+     .type = SL_OPT_FLAG,
+     .help = "leave the recordings as the processes wrote them, with room to grow (see "
+             "'stormlog compact')"},
 #undef OPTION
 #undef OPTIONS_OF
 };

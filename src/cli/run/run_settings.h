@@ -12,7 +12,8 @@ enum {
                          meaning, ...)                                                           \
     __VA_ARGS__
 #define SL_COUNT_OPTION(...) +1
-    SL_RUN_OPTION_CNT = 0 SL_SETTING_MAP(SL_COUNT_OPTIONS, SL_COUNT_OPTION)
+    /* and one of the launcher alone, --no-compact */
+    SL_RUN_OPTION_CNT = 1 SL_SETTING_MAP(SL_COUNT_OPTIONS, SL_COUNT_OPTION)
 #undef SL_COUNT_OPTION
 #undef SL_COUNT_OPTIONS
 };

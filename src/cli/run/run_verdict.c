@@ -4,11 +4,9 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "analyze/analysis.h"
 #include "cli/core/inputs.h"
-#include "cli/core/recordings.h"
 
 /* Which of two verdicts to show: the more severe one, and of two equal ones the larger peak. */
 typedef struct weight {
@@ -48,12 +46,6 @@ static bool judge(const char *path, sl_run_verdict *verdict, weight *heaviest) {
     return is_judged;
 }
 
-static bool is_new_recording(const sl_run_folder *folder, const char *path) {
-    struct stat info;
-    return sl_recordings_is_name(path) && stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
-           info.st_mtime >= folder->started;
-}
-
 void sl_run_verdict_find(sl_run_verdict *verdict, const sl_run_folder *folder) {
     DIR *dir = opendir(folder->path);
     weight heaviest = {0, 0};
@@ -63,7 +55,7 @@ void sl_run_verdict_find(sl_run_verdict *verdict, const sl_run_folder *folder) {
     for (struct dirent *entry; (entry = readdir(dir));) {
         char path[SL_RUN_PATH_CAP];
         int used = snprintf(path, sizeof path, "%s/%s", folder->path, entry->d_name);
-        if (used > 0 && (size_t)used < sizeof path && is_new_recording(folder, path))
+        if (used > 0 && (size_t)used < sizeof path && sl_run_folder_is_new(folder, path))
             verdict->unreadable_cnt += !judge(path, verdict, &heaviest);
     }
     closedir(dir);

@@ -192,6 +192,11 @@ static sl_status check_section(const sl_fmt_header *h, uint32_t i, uint64_t *end
                           (unsigned long long)at + 8, i, sl_section_name(s->kind),
                           (unsigned long long)*end, (unsigned long long)h->file_bytes,
                           (unsigned long long)s->offset);
+    if (s->form != SL_FORM_RECORDS && (s->form != SL_FORM_COLUMNS || s->kind != SL_SECTION_RING))
+        return sl_fail_at(err, SL_E_FORMAT, at + offsetof(sl_fmt_section, form),
+                          "byte %llu: section %u (%s): expected form 0 (or 1 of a ring), found %u",
+                          (unsigned long long)(at + offsetof(sl_fmt_section, form)), i,
+                          sl_section_name(s->kind), s->form);
     uint64_t room = (h->file_bytes - s->offset) / s->record_bytes;
     if (s->cap > room)
         return sl_fail_at(err, SL_E_FORMAT, at + 16,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/core/sys.h"
+#include "log/layout/log_columns.h"
 #include "log/read/log_reader_impl.h"
 
 /* ---- bytes ---- */
@@ -147,10 +148,47 @@ static sl_status read_header(sl_log_reader *r, sl_error *err) {
     return sl_header_check(&r->header, r->size, err);
 }
 
+/* ---- a ring in columns ---- */
+
+/* The file into memory, where it can be changed. */
+static sl_status take_in(sl_log_reader *r, sl_error *err) {
+    if (r->image.at)
+        return SL_OK;
+    SL_TRY(sl__image_make(&r->image, r->size, err));
+    SL_TRY(sl__log_read(r, r->image.at, r->size, 0, err));
+    r->bytes = r->image.at;
+    return SL_OK;
+}
+
+static sl_status unfold_ring(sl_log_reader *r, uint32_t section, sl_error *err) {
+    sl_fmt_section *s = &r->header.sections[section];
+    SL_TRY(take_in(r, err));
+    uint8_t *chunk = malloc(s->record_bytes);
+    if (!chunk)
+        return sl_fail(err, SL_E_NOMEM, "cannot allocate memory for a chunk");
+    for (uint64_t i = 0; i < r->state.marks[section].reserved; i++) {
+        uint8_t *at = r->image.at + s->offset + i * s->record_bytes;
+        memcpy(chunk, at, s->record_bytes);
+        sl__columns_unfold(at, chunk, s->record_bytes);
+    }
+    free(chunk);
+    s->form = SL_FORM_RECORDS;
+    return SL_OK;
+}
+
+static sl_status unfold(sl_log_reader *r, sl_error *err) {
+    for (uint32_t i = 0; i < r->header.section_cnt; i++)
+        if (r->header.sections[i].form == SL_FORM_COLUMNS)
+            SL_TRY(unfold_ring(r, i, err));
+    return SL_OK;
+}
+
 static sl_status open_with(sl_log_reader *r, sl_log_reader **out, sl_error *err) {
     sl_status status = read_header(r, err);
     if (status >= 0)
         status = sl_log_refresh(r, err);
+    if (status >= 0)
+        status = unfold(r, err);
     if (status < 0)
         sl_log_reader_close(r);
     else
@@ -167,6 +205,38 @@ static sl_log_reader *new_reader(sl_error *err) {
     return r;
 }
 
+sl_status sl_log_open_stream(sl_byte_stream *in, sl_log_reader **out, sl_error *err) {
+    sl_log_reader *r = new_reader(err);
+    if (!r)
+        return SL_E_NOMEM;
+    sl_status status = sl__image_take(&r->image, in, err);
+    if (status < 0) {
+        sl_log_reader_close(r);
+        return status;
+    }
+    r->bytes = r->image.bytes ? r->image.at : (const void *)"";
+    r->size = r->image.bytes;
+    r->lock_is_known = true; /* whoever writes a log writes it plain */
+    return open_with(r, out, err);
+}
+
+static bool is_packed(int fd) {
+    unsigned char magic[SL_UNPACK_MAGIC_LEN];
+    ssize_t got = sl_sys_pread(fd, magic, sizeof magic, 0); /* fails on a pipe */
+    return got > 0 && sl_unpack_is_packed(magic, (size_t)got);
+}
+
+static sl_status open_packed(const char *path, sl_log_reader **out, sl_error *err) {
+    sl_byte_stream in;
+    /* The image has bounds of its own: a sparse file expands a thousand times and is no bomb. */
+    sl_byte_options options = {.max_expansion = UINT32_MAX};
+    sl_status status = sl_bytes_open(&in, path, &options, err);
+    if (status >= 0)
+        status = sl_log_open_stream(&in, out, err);
+    sl_bytes_close(&in);
+    return status;
+}
+
 sl_status sl_log_open(const char *path, sl_log_reader **out, sl_error *err) {
     sl_log_reader *r = new_reader(err);
     if (!r)
@@ -178,6 +248,10 @@ sl_status sl_log_open(const char *path, sl_log_reader **out, sl_error *err) {
         sl_log_reader_close(r);
         errno = saved_errno;
         return sl_fail_errno(err, SL_E_OPEN, "cannot open");
+    }
+    if (is_packed(r->fd)) {
+        sl_log_reader_close(r);
+        return open_packed(path, out, err);
     }
     return open_with(r, out, err);
 }
@@ -197,6 +271,7 @@ void sl_log_reader_close(sl_log_reader *r) {
         return;
     if (r->fd >= 0)
         sl_sys_close(r->fd);
+    sl__image_free(&r->image);
     free(r->strings);
     free(r->frames);
     free(r->stacks);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The reading half of the log: opens a .slog that is finished, was cut short by a kill, or is
- * being written. Every byte comes through pread, never through a mapping, so a file that shrinks
+ * being written, plain or compressed as a whole. Every byte comes through pread, never through a mapping, so a file that shrinks
  * under the reader is an error and not a SIGBUS. Every id and count is checked before it is used;
  * an error names the byte, what was expected and what was found.
  *
@@ -11,6 +11,7 @@
 
 #include "base/core/status.h"
 #include "base/core/vec.h"
+#include "base/files/byte_stream.h"
 #include "log/layout/log_layout.h"
 
 typedef struct sl_log_reader sl_log_reader;
@@ -22,7 +23,11 @@ typedef enum sl_log_ending {
     SL_LOG_UNCLEAR, /* not closed, and the file system cannot tell whether the writer lives */
 } sl_log_ending;
 
+/* A compressed file (gzip, zstd, xz) is unpacked into memory, see log_image.h. */
 sl_status sl_log_open(const char *path, sl_log_reader **out, sl_error *err);
+
+/* The same for what a stream still holds: a pipe, a file that is being unpacked. */
+sl_status sl_log_open_stream(sl_byte_stream *in, sl_log_reader **out, sl_error *err);
 
 /* The same for bytes in memory (borrowed until close); such a log counts as killed if not closed. */
 sl_status sl_log_open_bytes(const void *bytes, size_t len, sl_log_reader **out, sl_error *err);

@@ -3,11 +3,13 @@
 #ifndef SL_LOG_READER_IMPL_H
 #define SL_LOG_READER_IMPL_H
 
+#include "log/read/log_image.h"
 #include "log/read/log_reader.h"
 
 struct sl_log_reader {
     int fd;               /* owned; -1 for bytes in memory */
-    const uint8_t *bytes; /* borrowed; NULL for a file */
+    const uint8_t *bytes; /* borrowed, or those of `image`; NULL for a plain file */
+    sl_log_image image;   /* of a compressed file or a pipe */
     uint64_t size;        /* of the file at the last refresh */
     bool is_locked;       /* the writer holds the lock */
     bool lock_is_known;

@@ -180,8 +180,7 @@ static void identify(sl_fmt_header *h, const sl_log_identity *id) {
 static void fill_header(sl_fmt_header *h, const sl_log_identity *identity) {
     sl_clock_pair start = sl_clock_read_pair();
     memcpy(h->magic, SL_FORMAT_MAGIC, SL_FORMAT_MAGIC_BYTES);
-    h->version_major = h->oldest_major = SL_FORMAT_MAJOR;
-    h->version_minor = h->oldest_minor = SL_FORMAT_MINOR;
+    h->version_major = h->oldest_major = SL_FORMAT_MAJOR; /* 1.0: what is newer is not used here */
     h->header_bytes = SL_FORMAT_HEADER_BYTES;
     h->state_offset = SL_FORMAT_HEADER_BYTES;
     h->start_mono_ns = start.mono_ns;
@@ -351,12 +350,34 @@ static void trim(sl_log *log) {
     sl__file_trim(&log->file, end);
 }
 
+/* Records that hold something, whatever their number means otherwise. */
+static uint64_t records_in_use(const sl_log *log, uint32_t section) {
+    const sl_fmt_section *s = &log->header->sections[section];
+    if (s->kind == SL_SECTION_LABELS)
+        return s->cap;
+    if (s->kind == SL_SECTION_LIVE)
+        return s->level <= sl_get(&log->live_top) ? s->cap : 0;
+    return sl_get(&log->marks[section].used); /* of a ring that never wrapped: chunks */
+}
+
+/* Gives back what was reserved ahead of its use: most of a short program's file. */
+static void release_unused(sl_log *log) {
+    for (uint32_t i = 0; i < log->header->section_cnt; i++) {
+        const sl_fmt_section *s = &log->header->sections[i];
+        uint64_t used = records_in_use(log, i), reserved = sl_get(&log->marks[i].reserved);
+        if (used < reserved)
+            sl__file_release(&log->file, s->offset + used * s->record_bytes,
+                             (reserved - used) * s->record_bytes);
+    }
+}
+
 void sl_log_finish(sl_log *log) {
     uint64_t now_ns = sl__now(log);
     sl__curve_roll(log, now_ns);
     sl_set_release(&log->state->heartbeat_ns, now_ns);
     sl_set_release(&log->state->closed_ns, now_ns);
     sl_set_release(&log->state->closing, SL_CLOSING_CLOSED);
+    release_unused(log);
     trim(log);
 }
 

@@ -226,6 +226,13 @@ void sl__file_trim(const sl_log_file *file, uint64_t bytes) {
     sl_own_fd_close(&own);
 }
 
+/* Whole pages only: the others hold something. */
+void sl__file_release(const sl_log_file *file, uint64_t offset, uint64_t bytes) {
+    uint64_t from = sl_align_up(offset, 4096), end = (offset + bytes) & ~UINT64_C(4095);
+    if (from < end)
+        (void)sl_sys_madvise(file->map + from, end - from, MADV_REMOVE);
+}
+
 void sl__file_unlink(const sl_log_file *file) {
     struct stat st;
     if (file->is_known && lstat(file->path, &st) == 0 && st.st_dev == file->device &&

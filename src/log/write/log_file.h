@@ -44,6 +44,10 @@ int sl__file_reserve(sl_log_file *file, uint64_t offset, uint64_t bytes);
 /* Cuts the file to this size, if it is still to be found under its path. */
 void sl__file_trim(const sl_log_file *file, uint64_t bytes);
 
+/* Takes a range's space on disk back, through the mapping; its bytes are zeros afterwards. Nothing
+ * where the file system cannot do that. */
+void sl__file_release(const sl_log_file *file, uint64_t offset, uint64_t bytes);
+
 /* Removes the name, if it still is that of this file. */
 void sl__file_unlink(const sl_log_file *file);
 

@@ -72,7 +72,7 @@ sl_status sl_log_create(const sl_log_options *options, sl_log **out, sl_error *e
  * rolled up within one turn of their ring (51 s at level 0) are overwritten. */
 void sl_log_maintain(sl_log *log);
 
-/* Marks the log as closed, trims the space that was not used, unmaps and frees it. No event
+/* Marks the log as closed, gives the space back that was not used, unmaps and frees it. No event
  * function may run at the same time or later. NULL is fine. */
 void sl_log_close(sl_log *log);
 

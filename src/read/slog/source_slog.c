@@ -428,35 +428,17 @@ static sl_status load_all(slog_load *l, sl_error *err) {
     return SL_OK;
 }
 
-/* A compressed recording is read into memory whole. */
-typedef SL_VEC(unsigned char) byte_vec;
-
-static sl_status slurp(sl_byte_stream *in, byte_vec *to, sl_error *err) {
-    while (sl_bytes_need(in, 1)) {
-        size_t len = (size_t)(in->end - in->at);
-        if (!sl_vec_reserve(to, len))
-            return no_memory(err);
-        memcpy(to->at + to->cnt, in->at, len);
-        to->cnt += len;
-        in->at = in->end;
-    }
-    return in->failure.code < 0 ? sl_bytes_failure(in, "the recording", err) : SL_OK;
-}
-
-static sl_status open_input(const sl_source_input *input, byte_vec *bytes, sl_log_reader **log,
-                            sl_error *err) {
+static sl_status open_input(const sl_source_input *input, sl_log_reader **log, sl_error *err) {
     /* A pipe cannot be opened a second time, nor read at any place: its bytes are taken as they
      * come. */
-    if (input->in->fd >= 0 && !input->in->unpack && input->in->total > 0)
+    if (input->in->fd >= 0 && input->in->total > 0)
         return sl_log_open(input->path, log, err);
-    SL_TRY(slurp(input->in, bytes, err));
-    return sl_log_open_bytes(bytes->at, bytes->cnt, log, err);
+    return sl_log_open_stream(input->in, log, err);
 }
 
 static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *err) {
     slog_load l = {.trace = trace};
-    byte_vec bytes = {0};
-    sl_status status = open_input(input, &bytes, &l.log, err);
+    sl_status status = open_input(input, &l.log, err);
     if (status >= 0)
         status = load_all(&l, err);
     sl_slog_tags_free(l.tags);
@@ -464,7 +446,6 @@ static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *e
     sl_slog_libraries_fini(&l.libraries);
     free(l.stack_ids);
     sl_log_reader_close(l.log);
-    sl_vec_free(&bytes);
     return status;
 }
 

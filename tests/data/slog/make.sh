@@ -18,7 +18,7 @@ make_one() { # name, program, environment...
     local name=$1 program=$2
     shift 2
     rm -rf "runs/$name"
-    env "$@" "$stormlog" run -q -o "runs/$name" --ring 2MiB -- "$python" "$program" >"$name.log" 2>&1
+    env "$@" "$stormlog" run -q -o "runs/$name" --no-compact --ring 2MiB -- "$python" "$program" >"$name.log" 2>&1
     echo "$name: exit code $?, $(ls runs/"$name")"
     "$python" -c 'import lzma, sys; sys.stdout.buffer.write(lzma.compress(sys.stdin.buffer.read(), preset=6))' \
         <"$(ls runs/"$name"/*.slog)" >"$output/$name.slog.xz"

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* For work that must tidy up before the program goes: SIGINT, SIGTERM, SIGHUP and SIGQUIT set a
+ * flag between _hold and _release instead of ending the program. One at a time. */
+#ifndef SL_STOP_SIGNALS_H
+#define SL_STOP_SIGNALS_H
+
+#include <signal.h>
+
+/* The flag: the number of the signal, 0 = none. */
+const volatile sig_atomic_t *sl_stop_signals_hold(void);
+
+/* Back to what they did before. */
+void sl_stop_signals_release(void);
+
+/* Ends the program by the signal that came in between; returns when none did. */
+void sl_stop_signals_obey(void);
+
+#endif
