@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/event.h"
 
-#include <string.h>
+#include "base/core/str.h"
 
 typedef struct kind_row {
     const char *name;
@@ -29,7 +29,7 @@ const char *sl_event_kind_meaning(sl_event_kind kind) {
 
 sl_event_kind sl_event_kind_find(const char *name, size_t len) {
     for (unsigned kind = 1; kind < SL_EV_LIMIT; kind++)
-        if (strlen(kind_rows[kind].name) == len && memcmp(kind_rows[kind].name, name, len) == 0)
+        if (sl_str_is((sl_str){name, len}, kind_rows[kind].name))
             return (sl_event_kind)kind;
     return SL_EV_UNKNOWN;
 }

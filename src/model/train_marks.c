@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/train_marks.h"
 
-#include <string.h>
+#include "base/core/str.h"
 
 typedef enum name_match {
     MATCH_START, /* the qualified name begins so */
@@ -45,26 +45,18 @@ static const mark_row rows[] = {
     {SL_STR("torch/utils/_contextlib.py"), SL_STR(""), MATCH_START, SL_FRAME_GRAD_MODE},
 };
 
-static bool starts_with(sl_str text, sl_str start) {
-    return text.len >= start.len && memcmp(text.ptr, start.ptr, start.len) == 0;
-}
-
-static bool ends_with(sl_str text, sl_str end) {
-    return text.len >= end.len && memcmp(text.ptr + text.len - end.len, end.ptr, end.len) == 0;
-}
-
 static bool is_in_file(sl_str path, sl_str wanted) {
     if (wanted.len == 0)
         return path.len == 0;
     if (wanted.ptr[wanted.len - 1] == '/')
-        return path.len && memmem(path.ptr, path.len, wanted.ptr, wanted.len) != NULL;
-    return ends_with(path, wanted);
+        return sl_str_contains(path, wanted);
+    return sl_str_ends_with(path, wanted);
 }
 
 static bool is_function(sl_str name, const mark_row *row) {
     if (row->match == MATCH_START)
-        return starts_with(name, row->function);
-    return ends_with(name, row->function) &&
+        return sl_str_starts_with(name, row->function);
+    return sl_str_ends_with(name, row->function) &&
            (name.len == row->function.len || name.ptr[name.len - row->function.len - 1] == '.');
 }
 
@@ -88,7 +80,7 @@ const char *sl_train_phase_name(sl_train_phase phase) {
 
 sl_train_phase sl_train_phase_find(sl_str name) {
     for (unsigned i = SL_PHASE_NONE + 1; i < SL_PHASE_LIMIT; i++)
-        if (strlen(phase_names[i]) == name.len && memcmp(phase_names[i], name.ptr, name.len) == 0)
+        if (sl_str_is(name, phase_names[i]))
             return (sl_train_phase)i;
     return SL_PHASE_NONE;
 }

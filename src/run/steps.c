@@ -6,8 +6,7 @@
  * the inverse of its variation. Distances are in events, not in time: the first step is slow. */
 #include "run/steps.h"
 
-#include <string.h>
-
+#include "base/core/str.h"
 #include "base/stats/sample_stats.h"
 #include "base/stats/series.h"
 #include "model/addr_map.h"
@@ -160,14 +159,13 @@ static bool find_by_period(sl_steps *steps, const sl_replay *replay, const sl_st
 /* ---- marked steps ---- */
 
 static bool is_step_mark(const sl_trace *trace, const sl_mark *mark, int device) {
-    static const char prefix[] = "ProfilerStep#";
+    const sl_str prefix = SL_STR("ProfilerStep#");
     if (mark->device >= 0 && mark->device != device)
         return false;
     if (mark->kind == SL_MARK_STEP)
         return true;
     sl_str name = sl_strtab_get(&trace->strings, mark->name);
-    return mark->kind == SL_MARK_END && name.len > sizeof prefix - 1 &&
-           memcmp(name.ptr, prefix, sizeof prefix - 1) == 0;
+    return mark->kind == SL_MARK_END && name.len > prefix.len && sl_str_starts_with(name, prefix);
 }
 
 /* A step mark ends a step: the next one begins with the first event behind it. */

@@ -78,7 +78,7 @@ static sl_status build(const sl_tm_record *records, size_t cnt, series *s, sl_er
     *s = (series){.gap = malloc((cnt + 1) * sizeof(double)),
                   .time_ns = malloc((cnt + 1) * sizeof(double))};
     if (!s->gap || !s->time_ns)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the gaps of %zu records", cnt);
+        return sl_fail_no_memory(err, "the gaps of %zu records", cnt);
     int64_t first_ns = 0;
     for (size_t i = 0; i < cnt; i++) {
         const sl_tm_record *r = &records[i];

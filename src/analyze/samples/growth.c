@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/core/order.h"
 #include "base/stats/sample_stats.h"
 #include "base/stats/series.h"
 
@@ -104,7 +105,7 @@ static size_t without_start(const sl_growth_point *points, size_t cnt) {
     int64_t largest = 0;
     size_t first = 0;
     for (size_t i = 0; i < cnt; i++)
-        largest = points[i].bytes > largest ? points[i].bytes : largest;
+        largest = sl_max_i64(points[i].bytes, largest);
     while (first + 1 < cnt && (double)points[first].bytes < START_SHARE * (double)largest)
         first++;
     double span = (double)(points[cnt - 1].time_ns - points[0].time_ns);
