@@ -4,11 +4,8 @@
 #include <stdio.h>
 
 #include "analyze/analysis.h"
+#include "base/core/order.h"
 #include "base/text/human.h"
-
-static uint64_t max_u64(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
 
 static sl_maybe_u64 max_maybe(sl_maybe_u64 a, sl_maybe_u64 b) {
     if (!a.known || !b.known)
@@ -21,9 +18,9 @@ void sl_baseline_from_report(const sl_report *report, sl_baseline *baseline) {
     for (size_t i = 0; i < report->devices.cnt; i++) {
         const sl_device_report *d = &report->devices.at[i];
         baseline->peak_bytes =
-            sl_known_u64(max_u64(baseline->peak_bytes.value, d->peak_requested_bytes));
+            sl_known_u64(sl_max_u64(baseline->peak_bytes.value, d->peak_requested_bytes));
         baseline->live_bytes =
-            sl_known_u64(max_u64(baseline->live_bytes.value, d->live_requested_bytes));
+            sl_known_u64(sl_max_u64(baseline->live_bytes.value, d->live_requested_bytes));
         baseline->reserved_bytes = max_maybe(baseline->reserved_bytes, d->peak_reserved_bytes);
     }
     for (size_t i = 0; i < report->findings.cnt; i++) {
@@ -87,7 +84,7 @@ static sl_status run_gate(sl_check_result *result, const gate *g, sl_error *err)
                        g->baseline, limit,  describe(&result->arena, g, limit, passed)};
     result->passed = result->passed && passed;
     if (!row.text || !sl_vec_push(&result->rows, row))
-        return sl_fail(err, SL_E_NOMEM, "out of memory");
+        return sl_fail_no_memory(err, "the checks");
     return SL_OK;
 }
 
@@ -110,7 +107,7 @@ static sl_status run_absence(sl_check_result *result, const sl_report *report, c
                                : "none found"};
     result->passed = result->passed && row.passed;
     if (!row.text || !sl_vec_push(&result->rows, row))
-        return sl_fail(err, SL_E_NOMEM, "out of memory");
+        return sl_fail_no_memory(err, "the checks");
     return SL_OK;
 }
 
@@ -142,7 +139,7 @@ sl_status sl_check_run(const sl_report *report, const sl_baseline *baseline, con
                        sl_check_result **out, sl_error *err) {
     sl_check_result *result = calloc(1, sizeof *result);
     if (!result)
-        return sl_fail(err, SL_E_NOMEM, "out of memory");
+        return sl_fail_no_memory(err, "the checks");
     result->passed = true;
     sl_status status = run_gates(result, report, baseline, gates, err);
     if (status != SL_OK) {

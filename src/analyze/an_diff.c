@@ -132,7 +132,7 @@ static sl_status add_side(diff_build *build, const sl_instant *instant, bool is_
     SL_TRY(sl_run_sites(device->input, SL_GROUP_STACK, build->options->filter, &stacks, err));
     return fill_side(build, stacks, state.replay, state.event, is_after)
                ? SL_OK
-               : sl_fail(err, SL_E_NOMEM, "out of memory while comparing");
+               : sl_fail_no_memory(err, "the comparison");
 }
 
 /* ---- rows ---- */
@@ -203,7 +203,7 @@ sl_status sl_diff_new(const sl_instant *before, const sl_instant *after,
     SL_TRY(check_filter(before, after, options ? options : &defaults, err));
     sl_diff *diff = calloc(1, sizeof *diff);
     if (!diff)
-        return sl_fail(err, SL_E_NOMEM, "out of memory");
+        return sl_fail_no_memory(err, "the comparison");
     diff_build build = {.options = options ? options : &defaults, .diff = diff};
     diff->prefix_frames = build.options->prefix_frames;
     sl_status status = add_side(&build, before, false, err);

@@ -188,7 +188,7 @@ static sl_status find_steps(sl_an *an, sl_steps *own, sl_error *err) {
     an->steps = own;
     return sl_steps_find(own, an->replay, an->sites->classes, an->from, an->to)
                ? SL_OK
-               : sl_fail(err, SL_E_NOMEM, "out of memory for the steps");
+               : sl_fail_no_memory(err, "the steps");
 }
 
 static sl_status run_analyses(sl_an *an, sl_error *err) {
@@ -200,7 +200,7 @@ static sl_status run_analyses(sl_an *an, sl_error *err) {
     ok = ok && sl_an_ledger(an, ledger);
     for (size_t i = 0; ok && i < SL_COUNT_OF(analysis_rows); i++)
         ok = analysis_rows[i].run(an);
-    return ok ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory while analysing");
+    return ok ? SL_OK : sl_fail_no_memory(err, "the findings");
 }
 
 static sl_status analyze_device(const sl_run_device *device, const sl_analysis_options *options,
@@ -238,7 +238,7 @@ static sl_status analyze_input(const sl_run_input *input, const sl_analysis_opti
     row.dropped_events.known =
         input->trace->source == SL_SOURCE_SLOG || row.dropped_events.value > 0;
     if (!sl_vec_push(&report->inputs, row))
-        return sl_fail(err, SL_E_NOMEM, "out of memory");
+        return sl_fail_no_memory(err, "the report");
     if (sl_run_is_sampled(input))
         return sl__telemetry_analyze(input->trace, options, report, err);
     for (size_t i = 0; i < input->device_cnt; i++)
@@ -315,7 +315,7 @@ sl_status sl_analyze(const sl_run *run, const sl_analysis_options *options, sl_r
         SL_TRY(sl_run_check_filter(run, options->group_by, options->filter, err));
     sl_report *report = sl_report_new();
     if (!report)
-        return sl_fail(err, SL_E_NOMEM, "out of memory");
+        return sl_fail_no_memory(err, "the report");
     sl_status status = SL_OK;
     for (size_t i = 0; i < run->input_cnt && status == SL_OK; i++)
         status = analyze_input(&run->inputs[i], options, report, err);

@@ -7,6 +7,7 @@
 
 #include "analyze/free_space.h"
 #include "analyze/thresholds.h"
+#include "base/core/order.h"
 
 /* Reserved growth that unused memory of the same class would have covered. */
 typedef struct forced_growth {
@@ -58,7 +59,7 @@ static void on_segment_event(const sl_an *an, class_walk *walk, uint32_t event, 
         class = class_of(an, (uint32_t)walk->next_segment);
     if (!is_growth) {
         class = size == (uint64_t)2 << 20 ? CLASS_SMALL : CLASS_LARGE;
-        walk->reserved[class] -= size < walk->reserved[class] ? size : walk->reserved[class];
+        walk->reserved[class] -= sl_min_u64(size, walk->reserved[class]);
         return;
     }
     uint64_t unused = walk->reserved[class] > walk->active[class]
@@ -106,8 +107,7 @@ static bool report_fragmentation(sl_an *an, const sl_free_space *space,
                                  const forced_growth *forced) {
     const sl_device_report *d = sl_an_device(an);
     uint64_t unused = space->inactive_bytes - space->private_bytes;
-    uint64_t largest =
-        space->largest_large > space->largest_small ? space->largest_large : space->largest_small;
+    uint64_t largest = sl_max_u64(space->largest_large, space->largest_small);
     double reserved = (double)(d->reserved_bytes.value ? d->reserved_bytes.value : 1);
     sl_evidence evidence[] = {
         {"unused over reserved", (double)unused / reserved, "1", SL_T_FRAG_REMARK_RATIO, ">="},
@@ -142,8 +142,7 @@ static bool report_fragmentation(sl_an *an, const sl_free_space *space,
 
 static void fill_report(sl_an *an, const sl_free_space *space) {
     sl_device_report *d = sl_an_device(an);
-    uint64_t largest =
-        space->largest_large > space->largest_small ? space->largest_large : space->largest_small;
+    uint64_t largest = sl_max_u64(space->largest_large, space->largest_small);
     d->fragmentation = (sl_fragmentation){
         .inactive_bytes = sl_known_u64(space->inactive_bytes),
         .largest_free_bytes = sl_known_u64(largest),

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analyze/leak_report.h"
+#include "base/stats/sample_stats.h"
 
 /* What the units of one site add up to. */
 typedef struct site_growth {
@@ -42,9 +43,9 @@ static bool is_regular(const sl_leak_unit *unit, const sl_leak_window *window) {
         return false;
     double span = (double)(unit->last_part_plus_1 - 1 - unit->first_part);
     double gaps = (double)(unit->occasions - 1), mean = span / gaps;
-    double variance = fmax(unit->gap_squares / gaps - mean * mean, 0);
+    double variation = sl_stat_gap_variation(span, gaps, unit->gap_squares);
     double silence = (double)(window->part_cnt - unit->last_part_plus_1);
-    return window->has_steps && sqrt(variance) <= SL_T_REGULAR_MAX_CV * mean &&
+    return window->has_steps && variation <= SL_T_REGULAR_MAX_CV &&
            span >= SL_T_REGULAR_MIN_SPAN * (double)window->part_cnt &&
            silence <= SL_T_REGULAR_MAX_SILENCE * mean;
 }

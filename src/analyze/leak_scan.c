@@ -2,18 +2,11 @@
 #include "analyze/leak_scan.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "base/core/order.h"
 
 /* Distinct sizes of allocations without a stack that are told apart; the rest shares one unit. */
 #define SIZE_UNIT_MAX 65536u
-
-static size_t max_size(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
-static size_t min_size(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 /* ---- the window ---- */
 
@@ -42,7 +35,8 @@ static bool edges_by_steps(sl_leak_window *window, const sl_an *an, uint32_t oom
         cnt++;
     window->has_tail = oom == SL_IDX_NONE && cnt > 1 && has_tail(an, end);
     bool takes_end = oom != SL_IDX_NONE || window->has_tail;
-    size_t warm = max_size(SL_T_LEAK_WARM_STEPS, (size_t)ceil(SL_T_LEAK_WARM_SHARE * (double)cnt));
+    size_t warm =
+        sl_max_size(SL_T_LEAK_WARM_STEPS, (size_t)ceil(SL_T_LEAK_WARM_SHARE * (double)cnt));
     if (cnt < warm + SL_T_LEAK_MIN_STEPS + !takes_end)
         return true;
     for (size_t i = warm; i < cnt; i++)
@@ -74,10 +68,10 @@ static bool make_window(sl_leak_window *window, const sl_an *an) {
         return ok;
     window->part_cnt = window->edges.cnt - 1;
     window->end = window->edges.at[window->part_cnt];
-    window->bin_cnt = (uint32_t)min_size(SL_T_LEAK_BINS, window->part_cnt);
-    size_t valleys = max_size(window->part_cnt / 2, SL_T_VALLEY_MIN_BINS);
+    window->bin_cnt = (uint32_t)sl_min_size(SL_T_LEAK_BINS, window->part_cnt);
+    size_t valleys = sl_max_size(window->part_cnt / 2, SL_T_VALLEY_MIN_BINS);
     window->valley_cnt =
-        (uint32_t)min_size(min_size(valleys, window->part_cnt), SL_T_VALLEY_MAX_BINS);
+        (uint32_t)sl_min_size(sl_min_size(valleys, window->part_cnt), SL_T_VALLEY_MAX_BINS);
     return true;
 }
 
@@ -90,7 +84,7 @@ size_t sl_leak_part_at(const sl_leak_window *window, uint32_t event) {
         else
             hi = mid;
     }
-    return lo ? min_size(lo - 1, window->part_cnt - 1) : 0;
+    return lo ? sl_min_size(lo - 1, window->part_cnt - 1) : 0;
 }
 
 /* ---- survivors ---- */
@@ -134,8 +128,7 @@ static void note_survivor(const sl_leak_window *window, sl_leak_unit *unit, cons
     unit->kept_bytes += life->requested_bytes;
     unit->kept_blocks++;
     unit->window_bytes += life->requested_bytes;
-    unit->largest_kept =
-        life->requested_bytes > unit->largest_kept ? life->requested_bytes : unit->largest_kept;
+    unit->largest_kept = sl_max_u64(life->requested_bytes, unit->largest_kept);
     unit->bin_mask |= 1u << (part * window->bin_cnt / window->part_cnt);
     if (unit->last_part_plus_1 == part + 1)
         return;

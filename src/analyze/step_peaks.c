@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "analyze/thresholds.h"
+#include "base/core/order.h"
+#include "base/stats/sample_stats.h"
 #include "base/stats/series.h"
 
 bool sl_step_peaks_find(const sl_an *an, sl_step_peaks *out) {
@@ -29,7 +31,7 @@ bool sl_step_peaks_find(const sl_an *an, sl_step_peaks *out) {
 
 size_t sl_step_peaks_warm(size_t step_cnt) {
     size_t share = (size_t)ceil(SL_T_LEAK_WARM_SHARE * (double)step_cnt);
-    return share > SL_T_LEAK_WARM_STEPS ? share : SL_T_LEAK_WARM_STEPS;
+    return sl_max_size(share, SL_T_LEAK_WARM_STEPS);
 }
 
 uint64_t sl_step_peaks_usual(const sl_step_peaks *peaks) {
@@ -40,5 +42,5 @@ uint64_t sl_step_peaks_usual(const sl_step_peaks *peaks) {
     size_t stride = (peaks->cnt - warm + SL_SERIES_MAX - 1) / SL_SERIES_MAX;
     for (size_t i = warm; i < peaks->cnt; i += stride)
         values[used++] = (double)peaks->at[i].bytes;
-    return (uint64_t)sl_median(values, used);
+    return (uint64_t)sl_stat_median(values, used);
 }

@@ -152,7 +152,7 @@ static sl_status take_counters(making *m, uint64_t time_ns, sl_error *err) {
             .why = info->why ? copy_text(m, sl_log_get_string(m->log, info->why)) : NULL};
         SL_TRY(value_at(m, info, time_ns, &row.value, err));
         if (!sl_vec_push(&m->counters, row))
-            return sl_fail(err, SL_E_NOMEM, "out of memory for counters");
+            return sl_fail_no_memory(err, "counters");
     }
     return SL_OK;
 }

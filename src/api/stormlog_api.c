@@ -74,10 +74,10 @@ static sl_status print_json(const sl_report *report, size_t top, char **json, sl
     size_t len;
     FILE *to = open_memstream(json, &len);
     if (!to)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the report");
+        return sl_fail_no_memory(err, "the report");
     sl_status status = sl_report_write_json(report, &(sl_report_wishes){.top = top}, to, err);
     if (fclose(to) != 0 && status == SL_OK)
-        status = sl_fail(err, SL_E_NOMEM, "out of memory for the report");
+        status = sl_fail_no_memory(err, "the report");
     if (status < 0) {
         free(*json);
         *json = NULL;

@@ -337,19 +337,14 @@ void sl_compat_ranks_text(FILE *to, const sl_ranks *ranks) {
 
 /* Samples far above the mean, and the largest of them. */
 static void put_spikes(FILE *to, const sl_telemetry *set) {
-    size_t cnt = set->records.cnt, spikes = 0;
-    double *values = malloc((cnt + 1) * sizeof *values), largest = 0;
+    size_t cnt = set->records.cnt;
+    double *values = malloc((cnt + 1) * sizeof *values);
     if (!values)
         return;
-    for (size_t i = 0; i < cnt; i++) {
+    for (size_t i = 0; i < cnt; i++)
         values[i] = (double)set->records.at[i].allocated_bytes;
-        largest = fmax(largest, values[i]);
-    }
-    double mean = sl_stat_mean(values, cnt), stdev = sl_stat_stdev(values, cnt);
-    for (size_t i = 0; i < cnt && stdev > 0; i++)
-        spikes += (values[i] - mean) / stdev > 3;
-    sl_term_printf(to, "Spikes: %zu (largest z-score %.2f)\n", spikes,
-                   stdev > 0 ? (largest - mean) / stdev : 0);
+    sl_outliers spikes = sl_stat_outliers(values, cnt, 3);
+    sl_term_printf(to, "Spikes: %zu (largest z-score %.2f)\n", spikes.cnt, spikes.largest_z);
     free(values);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "base/core/order.h"
 #include "base/text/json_out.h"
 #include "cli/commands/system_info.h"
 #include "memprof/watch/watch.h"
@@ -55,7 +56,7 @@ static sl_status measure(facts *f, sl_error *err) {
                           .on_record = on_record,
                           .ctx = f};
     if (!watch)
-        return sl_fail(err, SL_E_NOMEM, "out of memory");
+        return sl_fail_no_memory(err, "the watch");
     /* 0 seconds: one look, no timeline. */
     if (!(o.duration_s > 0))
         o.duration_s = 1e-9;
@@ -63,13 +64,13 @@ static sl_status measure(facts *f, sl_error *err) {
     f->has_card = watch->counters != NULL;
     f->total = watch->total_bytes;
     f->allocated = watch->current_bytes;
-    f->peak = watch->peak_bytes > watch->current_bytes ? watch->peak_bytes : watch->current_bytes;
+    f->peak = sl_max_i64(watch->peak_bytes, watch->current_bytes);
     if (f->has_card)
         (void)watch->counters->read(f->what->device < 0 ? 0 : f->what->device, &f->card, NULL);
     sl_watch_fini(watch);
     free(watch);
     if (status == SL_OK && f->out_of_memory)
-        status = sl_fail(err, SL_E_NOMEM, "out of memory");
+        status = sl_fail_no_memory(err, "the records");
     return status;
 }
 

@@ -20,7 +20,7 @@ static int print_host(const sl_system_info *info, sl_error *err) {
     char rss[SL_COMPAT_BYTES_CAP], vms[SL_COMPAT_BYTES_CAP];
     sl_proc_tree *tree = calloc(1, sizeof *tree);
     if (!tree)
-        return sl_fail(err, SL_E_NOMEM, "out of memory");
+        return sl_fail_no_memory(err, "the list of processes");
     sl_proc_tree_read((int)getpid(), tree);
     printf("MPS Built: False\nMPS Available: False\n");
     printf("CUDA is not available. Falling back to CPU-only profiling.\n");

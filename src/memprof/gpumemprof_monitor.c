@@ -78,7 +78,7 @@ static int run(const sl_opts *opts, sl_error *err) {
         o.ctx = m;
         result = sl_watch_session_run(&m->session, sl_opts_text(opts, "output"), &o, finish, err);
     } else {
-        (void)sl_fail(err, SL_E_NOMEM, "out of memory");
+        (void)sl_fail_no_memory(err, "the watch");
     }
     free(m);
     free(command);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/core/str.h"
 #include "base/text/term.h"
 #include "cli/commands/system_info.h"
 #include "cli/core/cmd_list.h"
@@ -25,7 +26,7 @@ typedef struct track {
 static bool is_alert(sl_str type) {
     static const char *const names[] = {"warning", "critical", "error"};
     for (size_t i = 0; i < SL_COUNT_OF(names); i++)
-        if (type.len == strlen(names[i]) && memcmp(type.ptr, names[i], type.len) == 0)
+        if (sl_str_is(type, names[i]))
             return true;
     return false;
 }
@@ -170,7 +171,7 @@ static sl_status write_bundle(track *t, const verdict *v, char path[SL_BUNDLE_PA
     };
     sl_status status =
         records ? sl_oom_bundle_write(&bundle, t->session.watch.kept, records, cnt, path, err)
-                : sl_fail(err, SL_E_NOMEM, "out of memory for a bundle");
+                : sl_fail_no_memory(err, "a bundle");
     free(records);
     free(custom);
     free(system);
@@ -234,8 +235,8 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_watch_options o;
     char **command = NULL;
     track *t = calloc(1, sizeof *t);
-    int result = t ? (int)read_options(opts, &o, &command, err)
-                   : (int)sl_fail(err, SL_E_NOMEM, "out of memory");
+    int result =
+        t ? (int)read_options(opts, &o, &command, err) : (int)sl_fail_no_memory(err, "the watch");
     if (result == 0) {
         t->opts = opts;
         print_preamble(opts, &o);

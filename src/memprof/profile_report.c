@@ -78,7 +78,7 @@ sl_status sl_profile_report_new(const sl_profile_call *calls, size_t cnt,
                           .report = report};
     if (!report || !run(&job)) {
         sl_profile_report_free(report);
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the report on %zu calls", cnt);
+        return sl_fail_no_memory(err, "the report on %zu calls", cnt);
     }
     *out = report;
     return SL_OK;

@@ -110,8 +110,8 @@ static sl_status save(tf_watch *t, sl_error *err) {
     sl_file_out file;
     sl_json_out json;
     sl_telemetry *set = sl_telemetry_new();
-    sl_status status = set ? sl_watch_log_load(&t->session.log, set, err)
-                           : sl_fail(err, SL_E_NOMEM, "out of memory for the records");
+    sl_status status =
+        set ? sl_watch_log_load(&t->session.log, set, err) : sl_fail_no_memory(err, "the records");
     if (status == SL_OK)
         status = sl_file_out_open(&file, t->session.log.path, err);
     if (status == SL_OK) {
@@ -159,7 +159,7 @@ static int run(const sl_opts *opts, bool is_track, sl_error *err) {
     int result = is_track ? (int)sl_watch_read_identity(opts, &o.identity, err) : 0;
     tf_watch *t = calloc(1, sizeof *t);
     if (!t)
-        result = sl_fail(err, SL_E_NOMEM, "out of memory");
+        result = sl_fail_no_memory(err, "the watch");
     if (result == 0) {
         t->is_track = is_track;
         printf(

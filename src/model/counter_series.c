@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/counter_series.h"
 
-#include <string.h>
+#include "base/core/str.h"
 
 const sl_counter_series *sl_series_find(const sl_trace *trace, int device, const char *name) {
     for (size_t i = 0; i < trace->counters.cnt; i++) {
         const sl_counter_series *series = &trace->counters.at[i];
         sl_str own = sl_strtab_get(&trace->strings, series->name);
-        if (series->device == device && own.len == strlen(name) &&
-            memcmp(own.ptr, name, own.len) == 0)
+        if (series->device == device && sl_str_is(own, name))
             return series;
     }
     return NULL;
@@ -17,7 +16,7 @@ const sl_counter_series *sl_series_find(const sl_trace *trace, int device, const
 sl_str sl_series_library(const sl_trace *trace, const sl_counter_series *series) {
     const size_t head = sizeof SL_SERIES_LIBRARY - 1;
     sl_str name = sl_strtab_get(&trace->strings, series->name);
-    if (name.len <= head || memcmp(name.ptr, SL_SERIES_LIBRARY, head) != 0)
+    if (name.len <= head || !sl_str_starts_with(name, SL_STR(SL_SERIES_LIBRARY)))
         return SL_STR("");
     return (sl_str){name.ptr + head, name.len - head};
 }
@@ -72,10 +71,6 @@ bool sl_series_range(const sl_counter_series *series, int64_t from_us, int64_t t
     return is_known;
 }
 
-static bool str_equal(sl_str a, const char *b) {
-    return a.len == strlen(b) && memcmp(a.ptr, b, a.len) == 0;
-}
-
 bool sl_library_serves_allocator(sl_str library) {
-    return str_equal(library, "libcudart") || str_equal(library, "libc10_cuda");
+    return sl_str_is(library, "libcudart") || sl_str_is(library, "libc10_cuda");
 }

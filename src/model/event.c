@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/event.h"
 
-#include <string.h>
+#include "base/core/str.h"
 
 const sl_event_row sl_event_rows[SL_EV_LIMIT] = {
     [SL_EV_UNKNOWN] = {.name = "unknown", .meaning = "a kind this version does not know"},
@@ -26,8 +26,7 @@ const char *sl_event_kind_meaning(sl_event_kind kind) {
 
 sl_event_kind sl_event_kind_find(const char *name, size_t len) {
     for (unsigned kind = 1; kind < SL_EV_LIMIT; kind++)
-        if (strlen(sl_event_rows[kind].name) == len &&
-            memcmp(sl_event_rows[kind].name, name, len) == 0)
+        if (sl_str_is((sl_str){name, len}, sl_event_rows[kind].name))
             return (sl_event_kind)kind;
     return SL_EV_UNKNOWN;
 }

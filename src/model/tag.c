@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/tag.h"
 
-#include <string.h>
+#include "base/core/str.h"
 
 static const char *const names[SL_TAG_LIMIT] = {
 #define SL_TAG_ROW(name, text, meaning) text,
@@ -24,7 +24,7 @@ const char *sl_tag_meaning(sl_tag tag) {
 
 sl_tag sl_tag_find(const char *name, size_t len) {
     for (unsigned tag = 1; tag < SL_TAG_LIMIT; tag++)
-        if (strlen(names[tag]) == len && memcmp(names[tag], name, len) == 0)
+        if (sl_str_is((sl_str){name, len}, names[tag]))
             return (sl_tag)tag;
     return SL_TAG_UNKNOWN;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/core/order.h"
 #include "telemetry/telemetry.h"
 
 #define SHARED_LAST_IDX ((uint16_t)(UINT16_MAX - 1))
@@ -176,6 +177,18 @@ typedef struct sort_key {
     int64_t time_us;
     size_t i;
 } sort_key;
+
+int sl_block_compare_addr(const void *a, const void *b) {
+    return SL_ORDER(((const sl_block *)a)->addr, ((const sl_block *)b)->addr);
+}
+
+int sl_mark_compare_time(const void *a, const void *b) {
+    return SL_ORDER(((const sl_mark *)a)->time_us, ((const sl_mark *)b)->time_us);
+}
+
+int sl_alert_compare_time(const void *a, const void *b) {
+    return SL_ORDER(((const sl_alert *)a)->time_us, ((const sl_alert *)b)->time_us);
+}
 
 static int compare_keys(const void *a, const void *b) {
     const sort_key *x = a, *y = b;

@@ -96,6 +96,9 @@ typedef struct sl_block {
     uint8_t tag;          /* sl_tag */
 } sl_block;
 
+/* For qsort: by address. */
+int sl_block_compare_addr(const void *a, const void *b);
+
 typedef struct sl_device_trace {
     int device; /* index, or SL_DEVICE_HOST */
     sl_events events;
@@ -117,6 +120,9 @@ typedef struct sl_mark {
     uint64_t number; /* of the step, for SL_MARK_STEP */
     sl_mark_kind kind;
 } sl_mark;
+
+/* For qsort: by time. */
+int sl_mark_compare_time(const void *a, const void *b);
 
 typedef enum sl_source_kind {
     SL_SOURCE_SLOG,
@@ -148,6 +154,9 @@ typedef struct sl_alert {
     uint32_t severity; /* string id: "warning", "critical" */
     uint64_t value, threshold;
 } sl_alert;
+
+/* For qsort: by time. */
+int sl_alert_compare_time(const void *a, const void *b);
 
 /* The allocator's settings at the time of the dump, where the input has them. */
 typedef struct sl_allocator_settings {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/str.h"
 #include "page/page_lane.h"
 
 /* One way of splitting. A block has a key (its site, its file, ...), a key has a group: the keys
@@ -107,7 +108,7 @@ static const sl_str *module_of_stack(const sl_trace *trace, uint32_t stack_id) {
     for (size_t i = 0; i < sl_stack_depth(&trace->stacks, stack_id); i++) {
         sl_frame frame = sl_stack_frame(&trace->stacks, stack_id, i);
         sl_str file = sl_strtab_get(&trace->strings, frame.file);
-        if (file.len == module_file.len && memcmp(file.ptr, module_file.ptr, file.len) == 0)
+        if (sl_str_equals(file, module_file))
             return &trace->strings.strings.at[frame.function];
     }
     return NULL;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/core/order.h"
 #include "base/text/utf8.h"
 #include "export/report/report_words.h"
 #include "page/html_bundle.h"
@@ -48,10 +49,10 @@ static bool is_wanted(const sl_html_options *options, const sl_run_device *devic
 
 static sl_status add_lane(sl_page *page, const sl_run_device *device, sl_error *err) {
     if (!sl_vec_reserve(&page->lanes, 1))
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the page's lanes");
+        return sl_fail_no_memory(err, "the page's lanes");
     sl_page_lane *lane = calloc(1, sizeof *lane);
     if (!lane)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the page's lanes");
+        return sl_fail_no_memory(err, "the page's lanes");
     page->lanes.at[page->lanes.cnt++] = lane;
     lane->number = (int)page->lanes.cnt - 1;
     lane->input = device->input->number;
@@ -67,7 +68,7 @@ static sl_status add_input(sl_page *page, const sl_run_input *input, const sl_ht
     const sl_sites *lines;
     SL_TRY(sl_run_lines(input, &lines, err));
     if (!sl_page_source_init(&page->sources[input->number], &page->names, lines))
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the names of '%s'", input->trace->path);
+        return sl_fail_no_memory(err, "the names of '%s'", input->trace->path);
     for (size_t i = 0; i < input->device_cnt; i++)
         if (is_wanted(options, &input->devices[i]))
             SL_TRY(add_lane(page, &input->devices[i], err));
@@ -90,10 +91,10 @@ static void plan_heat(sl_page *page) {
     bool has_clock = true;
     for (size_t i = 0; i < page->lanes.cnt; i++) {
         sl_span span = span_of(page->lanes.at[i]);
-        all.first_us = span.first_us < all.first_us ? span.first_us : all.first_us;
-        all.last_us = span.last_us > all.last_us ? span.last_us : all.last_us;
-        latest_start = span.first_us > latest_start ? span.first_us : latest_start;
-        earliest_end = span.last_us < earliest_end ? span.last_us : earliest_end;
+        all.first_us = sl_min_i64(span.first_us, all.first_us);
+        all.last_us = sl_max_i64(span.last_us, all.last_us);
+        latest_start = sl_max_i64(span.first_us, latest_start);
+        earliest_end = sl_min_i64(span.last_us, earliest_end);
         has_clock &= page->lanes.at[i]->trace->has_time;
     }
     bool is_common = has_clock && latest_start < earliest_end;
@@ -173,7 +174,7 @@ static sl_status write_meta(meta_writer write, void *subject, FILE *to, sl_error
 static sl_status write_names(sl_page *page, FILE *to, sl_error *err) {
     sl_page_columns *columns = calloc(1, sizeof *columns);
     if (!columns)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the page's names");
+        return sl_fail_no_memory(err, "the page's names");
     sl_page_names_write(&page->names, columns);
     sl_status status = sl_page_write(columns, -1, to, &page->index, err);
     sl_page_columns_fini(columns);
@@ -303,8 +304,8 @@ sl_status sl_export_html(FILE *to, const sl_run *run, const sl_report *report,
         page.title = make_title(&page, title);
     sl_page_names_init(&page.names);
     page.sources = calloc(report->inputs.cnt + 1, sizeof *page.sources);
-    sl_status status = page.sources ? build_lanes(&page, options, err)
-                                    : sl_fail(err, SL_E_NOMEM, "out of memory for the page");
+    sl_status status =
+        page.sources ? build_lanes(&page, options, err) : sl_fail_no_memory(err, "the page");
     if (status == SL_OK)
         status = write_page(&page, to, err);
     fini_page(&page);

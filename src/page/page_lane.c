@@ -82,7 +82,7 @@ sl_status sl_page_lane_build(sl_page_lane *lane, sl_error *err) {
         ok = build_from_events(lane);
     }
     if (!ok || lane->source->names->has_failed || lane->columns.has_failed)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the page of '%s'", lane->trace->path);
+        return sl_fail_no_memory(err, "the page of '%s'", lane->trace->path);
     return SL_OK;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The ledger of the card over time and the curves of the counters, of a recording. Readings go on
  * after the last event of a device, and the lane lasts as long as they do. */
-#include <string.h>
 
+#include "base/core/order.h"
 #include "model/counter_series.h"
 #include "page/page_lane.h"
 
@@ -85,7 +85,7 @@ bool sl_page_add_ledger(sl_page_lane *lane) {
     add_moments(lane);
     if (lane->ledger->moment_cnt > 0) {
         int64_t last_us = lane->ledger->moments[lane->ledger->moment_cnt - 1].to_us;
-        lane->last_us = last_us > lane->last_us ? last_us : lane->last_us;
+        lane->last_us = sl_max_i64(last_us, lane->last_us);
     }
     return true;
 }

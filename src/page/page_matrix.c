@@ -4,6 +4,7 @@
  * end. */
 #include <stdlib.h>
 
+#include "base/core/order.h"
 #include "page/page_lane.h"
 
 #define CHECKPOINTS_MIN 16
@@ -39,11 +40,6 @@ static bool number_rows(const sl_page_lane *lane, matrix *m) {
     return true;
 }
 
-static int compare_events(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static bool choose_checkpoints(const sl_page_lane *lane, matrix *m) {
     uint32_t want = lane->budget.cells / (m->row_cnt ? m->row_cnt : 1);
     want = want < CHECKPOINTS_MIN ? CHECKPOINTS_MIN : want;
@@ -62,7 +58,7 @@ static bool choose_checkpoints(const sl_page_lane *lane, matrix *m) {
     m->events[m->event_cnt++] = lane->event_cnt - 1;
     if (lane->peak.event != SL_EVENT_BEFORE)
         m->events[m->event_cnt++] = lane->peak.event;
-    qsort(m->events, m->event_cnt, sizeof *m->events, compare_events);
+    qsort(m->events, m->event_cnt, sizeof *m->events, sl_order_u32);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < m->event_cnt; i++)
         if (i == 0 || m->events[i] != m->events[i - 1])

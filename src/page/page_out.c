@@ -114,7 +114,7 @@ static sl_status write_section(const sl_page_columns *columns, sl_page_written *
     size_t packed_cnt = 0;
     sl_status status = SL_OK;
     if (!join_columns(columns, written->section, &joined, written)) {
-        status = sl_fail(err, SL_E_NOMEM, "out of memory for the page's columns");
+        status = sl_fail_no_memory(err, "the page's columns");
     } else if (joined.cnt > 0) {
         written->is_deflated = sl_page_deflate(joined.at, joined.cnt, &packed, &packed_cnt);
         print_section(to, written, packed ? packed : joined.at, packed ? packed_cnt : joined.cnt);
@@ -129,7 +129,7 @@ static sl_status add_section(sl_page_columns *columns, sl_page_section section, 
     sl_page_written *written = calloc(1, sizeof *written);
     if (!written || !sl_vec_push(index, written)) {
         free(written);
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the page's index");
+        return sl_fail_no_memory(err, "the page's index");
     }
     written->section = section;
     written->lane = lane;
@@ -144,7 +144,7 @@ static sl_status add_section(sl_page_columns *columns, sl_page_section section, 
 sl_status sl_page_write(sl_page_columns *columns, int lane, FILE *to, sl_page_index *index,
                         sl_error *err) {
     if (columns->has_failed)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the page's columns");
+        return sl_fail_no_memory(err, "the page's columns");
     for (int i = 0; i < SL_PAGE_SECTION_CNT; i++)
         SL_TRY(add_section(columns, (sl_page_section)i, lane, to, index, err));
     return ferror(to) ? sl_fail_errno(err, SL_E_WRITE, "cannot write the page") : SL_OK;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/order.h"
 #include "page/page_lane.h"
 
 /* What one stack of the trace did in this lane. */
@@ -130,11 +131,6 @@ static bool find_peaks(sl_page_lane *lane) {
     return true;
 }
 
-static int compare_times(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Lives of freed blocks, grouped by site in one array, then the middle of each group. */
 static bool find_medians(sl_page_lane *lane) {
     const sl_replay *replay = lane->replay;
@@ -154,7 +150,7 @@ static bool find_medians(sl_page_lane *lane) {
         if (site->freed == 0)
             continue;
         int64_t *first = times + next[i] - site->freed;
-        qsort(first, site->freed, sizeof *first, compare_times);
+        qsort(first, site->freed, sizeof *first, sl_order_i64);
         site->median_life_us = first[site->freed / 2];
     }
     free(next);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plot/flame_tree.h"
 
-#include <string.h>
-
+#include "base/core/str.h"
 #include "run/lines/stack_sums.h"
 
 static uint32_t child_of(sl_flame_tree *tree, uint32_t parent, uint32_t frame_id) {
@@ -23,8 +22,7 @@ static uint32_t child_of(sl_flame_tree *tree, uint32_t parent, uint32_t frame_id
 /* A line of Python; "<string>" and its like are lines of Python without a file. */
 static bool is_python(const sl_trace *trace, sl_frame frame) {
     sl_str file = sl_strtab_get(&trace->strings, frame.file);
-    return (file.len > 3 && memcmp(file.ptr + file.len - 3, ".py", 3) == 0) ||
-           (file.len > 1 && file.ptr[0] == '<');
+    return sl_str_ends_with(file, SL_STR(".py")) || (file.len > 1 && file.ptr[0] == '<');
 }
 
 static bool has_python(const sl_trace *trace, uint32_t stack_id) {

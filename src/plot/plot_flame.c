@@ -127,5 +127,5 @@ sl_status sl_plot_flame(sl_plot *plot, sl_error *err) {
     if (is_done)
         draw_icicle(&ice, input);
     sl_flame_tree_fini(&ice.tree);
-    return is_done ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory for the tree of the stacks");
+    return is_done ? SL_OK : sl_fail_no_memory(err, "the tree of the stacks");
 }

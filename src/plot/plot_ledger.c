@@ -279,7 +279,7 @@ static sl_status draw_book(ledger *book, sl_error *err) {
     book->bytes = sl_byte_axis_make(box, highest(book) * HEADROOM);
     book->time = sl_time_axis_plain(box, span, true);
     if (!make_columns(book))
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the columns of the picture");
+        return sl_fail_no_memory(err, "the columns of the picture");
     choose_columns(book);
     sl_byte_axis_draw(book->plot, &book->bytes);
     for (size_t i = 0; i < book->layer_cnt; i++)
@@ -287,7 +287,7 @@ static sl_status draw_book(ledger *book, sl_error *err) {
     sl_time_axis_draw(book->plot, &book->time);
     draw_limit(book);
     if (has_legend && !draw_legend(book, legend))
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the legend of the picture");
+        return sl_fail_no_memory(err, "the legend of the picture");
     return SL_OK;
 }
 
@@ -300,7 +300,7 @@ static bool has_totals(const sl_samples *samples) {
 
 static sl_status draw_samples(ledger *book, bool is_whole_card, sl_error *err) {
     if (!sl_samples_collect(&book->samples, &book->plot->inputs[0]))
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the samples");
+        return sl_fail_no_memory(err, "the samples");
     if (book->samples.cnt == 0 || (is_whole_card && !has_totals(&book->samples)))
         return sl_fail(err, SL_E_FORMAT,
                        "'%s' holds no readings of the device's own counters (used, total), and a "
@@ -323,8 +323,7 @@ static sl_status draw_recording(ledger *book, sl_error *err) {
 
 static sl_status draw(sl_plot *plot, sl_status (*draw_kind)(ledger *, sl_error *), sl_error *err) {
     ledger book = {.plot = plot, .layers = calloc(LAYERS_MAX, sizeof *book.layers)};
-    sl_status status = book.layers ? draw_kind(&book, err)
-                                   : sl_fail(err, SL_E_NOMEM, "out of memory for the layers");
+    sl_status status = book.layers ? draw_kind(&book, err) : sl_fail_no_memory(err, "the layers");
     sl_vec_free(&book.samples);
     free(book.layers);
     free(book.columns);

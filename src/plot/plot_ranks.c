@@ -88,7 +88,7 @@ static sl_status draw_curve(rank_chart *chart, size_t idx, sl_error *err) {
                        (sl_stroke){{rank_color(chart->plot, idx), 0.9}, 1.6, 0});
     free(values);
     free(points);
-    return is_done ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory for a curve");
+    return is_done ? SL_OK : sl_fail_no_memory(err, "a curve");
 }
 
 /* Ranks often write the same name into folders of their own. */
@@ -104,7 +104,7 @@ static sl_status draw_legend(const rank_chart *chart, sl_box box, sl_error *err)
     sl_plot *plot = chart->plot;
     sl_legend_row *rows = calloc(plot->input_cnt, sizeof *rows);
     if (!rows)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the legend");
+        return sl_fail_no_memory(err, "the legend");
     for (size_t i = 0; i < plot->input_cnt; i++) {
         const sl_plot_input *input = &plot->inputs[i];
         char human[SL_HUMAN_CAP];
@@ -165,7 +165,7 @@ static sl_status measure_and_draw(rank_chart *chart, sl_error *err) {
     double span_us = 0, highest = 0;
     for (size_t i = 0; i < chart->plot->input_cnt; i++) {
         if (!measure(&chart->curves[i], &chart->plot->inputs[i]))
-            return sl_fail(err, SL_E_NOMEM, "out of memory for a curve");
+            return sl_fail_no_memory(err, "a curve");
         span_us = fmax(span_us, chart->curves[i].span_us);
         highest = fmax(highest, (double)chart->curves[i].peak_bytes);
     }
@@ -177,7 +177,7 @@ sl_status sl_plot_ranks(sl_plot *plot, sl_error *err) {
     SL_TRY(check_inputs(plot, err));
     chart.curves = calloc(plot->input_cnt, sizeof *chart.curves);
     if (!chart.curves)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the curves");
+        return sl_fail_no_memory(err, "the curves");
     sl_status status = measure_and_draw(&chart, err);
     for (size_t i = 0; i < plot->input_cnt; i++)
         sl_vec_free(&chart.curves[i].samples);

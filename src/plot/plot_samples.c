@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/core/order.h"
 #include "telemetry/telemetry.h"
 
 static int compare_times(const void *a, const void *b) {
@@ -10,17 +11,13 @@ static int compare_times(const void *a, const void *b) {
     return x->time_us < y->time_us ? -1 : x->time_us > y->time_us;
 }
 
-static uint64_t max_u64(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* The three figures are read one after the other, so the larger may come out the smaller; stacked
  * they must not. */
 static sl_sample sample_of(const sl_tm_record *record) {
     sl_sample sample = {.time_us = record->timestamp_ns / 1000,
                         .allocated = (uint64_t)record->allocated_bytes};
-    sample.reserved = max_u64((uint64_t)record->reserved_bytes, sample.allocated);
-    sample.used = max_u64((uint64_t)record->used_bytes, sample.reserved);
+    sample.reserved = sl_max_u64((uint64_t)record->reserved_bytes, sample.allocated);
+    sample.used = sl_max_u64((uint64_t)record->used_bytes, sample.reserved);
     if (record->total_bytes != SL_TM_NULL)
         sample.total = sl_known_u64((uint64_t)record->total_bytes);
     return sample;

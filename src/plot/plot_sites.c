@@ -101,7 +101,7 @@ sl_status sl_plot_sites(sl_plot *plot, sl_error *err) {
     if (!sl_site_bands_init(&chart.bands, chart.input->lines, chart.input->replay, SL_BANDS_BY_PEAK,
                             top)) {
         sl_site_bands_fini(&chart.bands);
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the sites of the picture");
+        return sl_fail_no_memory(err, "the sites of the picture");
     }
     read_bands(&chart);
     chart.max_bytes = fmax(chart.max_bytes, 1);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/core/order.h"
 #include "base/text/human.h"
 #include "model/counter_series.h"
 #include "plot/canvas/plot_columns.h"
@@ -38,7 +39,7 @@ static double peak_bytes(const timeline *line) {
     const sl_replay *replay = line->input->replay;
     uint64_t reserved = replay->reserved_known ? replay->peak_reserved.bytes : 0;
     uint64_t live = replay->peak_requested.bytes;
-    return (double)(reserved > live ? reserved : live);
+    return (double)sl_max_u64(reserved, live);
 }
 
 /* The card, or what the process was allowed to have of it, where that is in sight. */
@@ -56,7 +57,7 @@ static sl_maybe_u64 find_limit(const timeline *line) {
 static uint64_t highest_used(const sl_counter_series *used) {
     uint64_t high = 0;
     for (size_t i = 0; used && i < used->readings.cnt; i++)
-        high = used->readings.at[i].max > high ? used->readings.at[i].max : high;
+        high = sl_max_u64(used->readings.at[i].max, high);
     return high;
 }
 
@@ -367,7 +368,7 @@ static sl_status draw_timeline(timeline *line, sl_error *err) {
     if (!sl_plot_columns_init(&line->columns, &line->time, &line->bands) ||
         !(line->points = calloc(2 * line->columns.cnt, sizeof *line->points)) ||
         !(line->rows = calloc(LEGEND_ROWS, sizeof *line->rows)))
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the columns of the picture");
+        return sl_fail_no_memory(err, "the columns of the picture");
     draw_all(line, legend);
     return SL_OK;
 }
@@ -386,7 +387,7 @@ sl_status sl_plot_timeline(sl_plot *plot, sl_error *err) {
                            plot->options->top))
         status = draw_timeline(&line, err);
     else
-        status = sl_fail(err, SL_E_NOMEM, "out of memory for the sites of the picture");
+        status = sl_fail_no_memory(err, "the sites of the picture");
     free(line.rows);
     free(line.points);
     sl_plot_columns_fini(&line.columns);

@@ -3,7 +3,8 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "base/core/str.h"
 
 int sl_py_doubles(PyObject *sequence, double **values, size_t *cnt) {
     PyObject *items = PySequence_List(sequence);
@@ -123,7 +124,7 @@ static int take_value(const sl_py_state *state, PyObject *object, sl_telemetry *
 static int take_other(const sl_py_state *state, sl_str name, PyObject *object, sl_telemetry *set,
                       sl_tm_raw *raw) {
     size_t prefix = sizeof EXTRA_PREFIX - 1;
-    bool is_extra = name.len > prefix && memcmp(name.ptr, EXTRA_PREFIX, prefix) == 0;
+    bool is_extra = name.len > prefix && sl_str_starts_with(name, SL_STR(EXTRA_PREFIX));
     sl_str kept = is_extra ? (sl_str){name.ptr + prefix, name.len - prefix} : name;
     uint32_t id = sl_strtab_intern(&set->strings, kept.ptr, kept.len);
     sl_tm_extra extra = {.name = id};

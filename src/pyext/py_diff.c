@@ -22,7 +22,7 @@ static sl_status add_diff(sl_diff_pair pair, diff_vec *diffs, sl_error *err) {
     if (sl_vec_push(diffs, diff))
         return SL_OK;
     sl_diff_free(diff);
-    return sl_fail(err, SL_E_NOMEM, "out of memory for the comparison");
+    return sl_fail_no_memory(err, "the comparison");
 }
 
 static sl_status compare(const sl_py_paths *paths, const diff_wish *wish, diff_vec *diffs,
@@ -31,7 +31,7 @@ static sl_status compare(const sl_py_paths *paths, const diff_wish *wish, diff_v
     sl_status status = SL_OK;
     if (!sl_diff_pair_devices(&paths->run->inputs[0], &paths->run->inputs[1],
                               wish->has_device ? &wish->device : NULL, &pairs))
-        status = sl_fail(err, SL_E_NOMEM, "out of memory for the comparison");
+        status = sl_fail_no_memory(err, "the comparison");
     for (size_t i = 0; i < pairs.cnt && status == SL_OK; i++)
         status = add_diff(pairs.at[i], diffs, err);
     sl_vec_free(&pairs);
@@ -46,10 +46,10 @@ static sl_status print(const diff_vec *diffs, const diff_wish *wish, char **text
     size_t len;
     FILE *to = open_memstream(text, &len);
     if (!to)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the comparison");
+        return sl_fail_no_memory(err, "the comparison");
     sl_status status = wish->format->write(&list, &wishes, to, err);
     if (fclose(to) != 0 && status == SL_OK)
-        status = sl_fail(err, SL_E_NOMEM, "out of memory for the comparison");
+        status = sl_fail_no_memory(err, "the comparison");
     return status;
 }
 

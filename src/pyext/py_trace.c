@@ -30,10 +30,10 @@ static sl_status make_report(sl_py_paths *paths, const sl_analysis_options *opti
     SL_TRY(sl_py_paths_load(paths, err));
     FILE *to = open_memstream(text, &len);
     if (!to)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the report");
+        return sl_fail_no_memory(err, "the report");
     sl_status status = print_report(paths, options, format, to, err);
     if (fclose(to) != 0 && status == SL_OK)
-        status = sl_fail(err, SL_E_NOMEM, "out of memory for the report");
+        status = sl_fail_no_memory(err, "the report");
     return status;
 }
 

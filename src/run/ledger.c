@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/core/order.h"
+#include "base/core/str.h"
 #include "model/counter_series.h"
 
 static const sl_maybe_u64 unknown = {0, false};
@@ -64,7 +66,7 @@ bool sl_ledger_add_library(sl_ledger_rows *rows, sl_str name, uint64_t bytes) {
         at++;
     for (; at < rows->cnt && rows->at[at].kind == SL_LEDGER_LIBRARY; at++) {
         sl_ledger_row *row = &rows->at[at];
-        if (row->library.len == name.len && memcmp(row->library.ptr, name.ptr, name.len) == 0) {
+        if (sl_str_equals(row->library, name)) {
             row->bytes = sl_known_u64(row->bytes.value + bytes);
             return true;
         }
@@ -119,7 +121,7 @@ static void balance_libraries(sl_ledger_rows *rows, const sl_ledger_figures *fig
         if (row->kind != SL_LEDGER_LIBRARY)
             continue;
         uint64_t own = sl_library_serves_allocator(row->library) ? row->bytes.value : 0;
-        own = own < reserved ? own : reserved;
+        own = sl_min_u64(own, reserved);
         reserved -= own;
         row->bytes = (sl_maybe_u64){row->bytes.value - own, figures->libraries_known};
     }

@@ -8,8 +8,8 @@
  * everything fits. Contexts and modules do shrink, but rarely; where no moment of the bin fits, its
  * end is taken after all. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/core/order.h"
 #include "model/counter_series.h"
 #include "run/ledger.h"
 
@@ -32,10 +32,6 @@ typedef struct book {
     uint64_t context;             /* of the last moment that was settled, 0 = not known */
 } book;
 
-static uint64_t max_u64(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 static uint64_t clamp_u64(uint64_t value, uint64_t low, uint64_t high) {
     return value < low ? low : value > high ? high : value;
 }
@@ -45,7 +41,7 @@ static uint64_t clamp_u64(uint64_t value, uint64_t low, uint64_t high) {
 static uint64_t highest(series_ref series) {
     uint64_t high = 0;
     for (size_t i = 0; i < series->readings.cnt; i++)
-        high = max_u64(high, series->readings.at[i].max);
+        high = sl_max_u64(high, series->readings.at[i].max);
     return high;
 }
 
@@ -118,7 +114,7 @@ static sl_maybe_u64 reserved_at(const book *b, const sl_reading *bin, int64_t ti
 /* What has a name at a moment. */
 static uint64_t named_at(const book *b, sl_maybe_u64 reserved, int64_t time_us) {
     library_sums sums = sum_libraries(b, time_us);
-    return sums.own + (reserved.known ? max_u64(reserved.value, sums.shared) : sums.shared);
+    return sums.own + (reserved.known ? sl_max_u64(reserved.value, sums.shared) : sums.shared);
 }
 
 /* The latest change of a library's bytes at or before this time, and not before `from_us`. */
@@ -263,7 +259,7 @@ static sl_maybe_u64 allocated_at(const book *b, size_t moment, sl_maybe_u64 rese
     if (!sl_series_range(b->allocated, bin->from_us, bin->to_us, &low, &high))
         return (sl_maybe_u64){0};
     uint64_t bytes = clamp_u64(live_bytes(b, moment), low, high);
-    return sl_known_u64(reserved.known && bytes > reserved.value ? reserved.value : bytes);
+    return sl_known_u64(reserved.known ? sl_min_u64(bytes, reserved.value) : bytes);
 }
 
 static sl_ledger_figures figures_at(const book *b, size_t moment) {
@@ -304,7 +300,7 @@ static void fill_moment(book *b, size_t moment, sl_ledger_rows *rows) {
         .card_used = figures.card_used,
         .card_total = figures.card_total,
         .used_min = bin->min,
-        .used_max = max_u64(bin->max, sl_u64_or_0(figures.card_used)),
+        .used_max = sl_max_u64(bin->max, sl_u64_or_0(figures.card_used)),
     };
     for (size_t i = 0; i < rows->cnt; i++)
         b->ledger->bytes[moment * rows->cnt + i] = rows->at[i].bytes;
@@ -393,7 +389,7 @@ sl_status sl_ledger_new(const sl_trace *trace, const sl_replay *replay, sl_ledge
     free(b.tagged);
     if (!ok) {
         sl_ledger_free(b.ledger);
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the ledger of '%s'", trace->path);
+        return sl_fail_no_memory(err, "the ledger of '%s'", trace->path);
     }
     *out = b.ledger;
     return SL_OK;
@@ -423,7 +419,7 @@ size_t sl_ledger_at(const sl_ledger *ledger, int64_t time_us) {
 uint64_t sl_ledger_most_used(const sl_ledger *ledger) {
     uint64_t most = 0;
     for (size_t i = 0; i < ledger->moment_cnt; i++)
-        most = max_u64(most, ledger->moments[i].used_max);
+        most = sl_max_u64(most, ledger->moments[i].used_max);
     return most;
 }
 

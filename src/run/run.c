@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/core/nearest.h"
+#include "base/core/order.h"
 #include "run/work_end.h"
 #include "telemetry/telemetry.h"
 
@@ -27,7 +28,7 @@ struct sl_input_facts {
 };
 
 static sl_status no_memory(const sl_run_input *input, sl_error *err) {
-    return sl_fail(err, SL_E_NOMEM, "out of memory for '%s'", input->trace->path);
+    return sl_fail_no_memory(err, "'%s'", input->trace->path);
 }
 
 /* ---- making and freeing ---- */
@@ -85,7 +86,7 @@ sl_status sl_run_new(const sl_trace *const *traces, size_t cnt, sl_run **out, sl
     }
     if (!ok) {
         sl_run_free(run);
-        return sl_fail(err, SL_E_NOMEM, "out of memory for a run of %zu inputs", cnt);
+        return sl_fail_no_memory(err, "a run of %zu inputs", cnt);
     }
     *out = run;
     return SL_OK;
@@ -276,9 +277,9 @@ bool sl_run_span(const sl_run_input *input, const sl_run_device *device, sl_span
         size_t work_cnt = sl_work_count(input->trace, input->devices[i].events);
         int64_t first = events->time_us[0], exit = events->time_us[events->cnt - 1];
         int64_t last = work_cnt ? events->time_us[work_cnt - 1] : first;
-        span->first_us = is_found && span->first_us < first ? span->first_us : first;
-        span->last_us = is_found && span->last_us > last ? span->last_us : last;
-        span->exit_us = is_found && span->exit_us > exit ? span->exit_us : exit;
+        span->first_us = is_found ? sl_min_i64(span->first_us, first) : first;
+        span->last_us = is_found ? sl_max_i64(span->last_us, last) : last;
+        span->exit_us = is_found ? sl_max_i64(span->exit_us, exit) : exit;
         is_found = true;
     }
     return is_found;

@@ -6,9 +6,8 @@
  * the inverse of its variation. Distances are in events, not in time: the first step is slow. */
 #include "run/steps.h"
 
-#include <math.h>
-#include <string.h>
-
+#include "base/core/str.h"
+#include "base/stats/sample_stats.h"
 #include "base/stats/series.h"
 #include "model/addr_map.h"
 #include "run/step_thresholds.h"
@@ -75,9 +74,8 @@ static bool fill_table(beat_table *table, uint32_t from, uint32_t to) {
 }
 
 static double variation(const beat *b) {
-    double gaps = (double)(b->cnt - 1), mean = (double)(b->last - b->first) / gaps;
-    double variance = b->gap_squares / gaps - mean * mean;
-    return mean > 0 ? sqrt(variance > 0 ? variance : 0) / mean : INFINITY;
+    return sl_stat_gap_variation((double)(b->last - b->first), (double)(b->cnt - 1),
+                                 b->gap_squares);
 }
 
 static bool is_candidate(const beat *b, uint32_t span) {
@@ -161,14 +159,13 @@ static bool find_by_period(sl_steps *steps, const sl_replay *replay, const sl_st
 /* ---- marked steps ---- */
 
 static bool is_step_mark(const sl_trace *trace, const sl_mark *mark, int device) {
-    static const char prefix[] = "ProfilerStep#";
+    const sl_str prefix = SL_STR("ProfilerStep#");
     if (mark->device >= 0 && mark->device != device)
         return false;
     if (mark->kind == SL_MARK_STEP)
         return true;
     sl_str name = sl_strtab_get(&trace->strings, mark->name);
-    return mark->kind == SL_MARK_END && name.len > sizeof prefix - 1 &&
-           memcmp(name.ptr, prefix, sizeof prefix - 1) == 0;
+    return mark->kind == SL_MARK_END && name.len > prefix.len && sl_str_starts_with(name, prefix);
 }
 
 /* A step mark ends a step: the next one begins with the first event behind it. */
@@ -215,7 +212,7 @@ static void measure(sl_steps *steps, const sl_replay *replay) {
     size_t stride = (cnt - 1 + SL_SERIES_MAX - 1) / SL_SERIES_MAX;
     for (size_t i = 0; i + 1 < cnt; i += stride)
         lengths[used++] = sl_replay_span_us(replay, steps->borders.at[i], steps->borders.at[i + 1]);
-    steps->median_us = sl_known_f64(sl_median(lengths, used));
+    steps->median_us = sl_known_f64(sl_stat_median(lengths, used));
 }
 
 bool sl_steps_find(sl_steps *steps, const sl_replay *replay, const sl_stack_class *classes,

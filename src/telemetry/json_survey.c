@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/order.h"
+#include "base/core/str.h"
 #include "base/text/json_in.h"
 
 /* Any of these makes an object look like a record. */
@@ -20,7 +22,7 @@ static const char *const signs[] = {
 
 static bool is_sign(sl_str key) {
     for (size_t i = 0; i < SL_COUNT_OF(signs); i++)
-        if (key.len == strlen(signs[i]) && memcmp(key.ptr, signs[i], key.len) == 0)
+        if (sl_str_is(key, signs[i]))
             return true;
     return false;
 }
@@ -29,14 +31,13 @@ static sl_status add_key(sl_json_survey *survey, sl_str key, sl_error *err) {
     if (survey->keys.cnt >= SL_SURVEY_KEYS_MAX)
         return SL_OK;
     for (size_t i = 0; i < survey->keys.cnt; i++)
-        if (strlen(survey->keys.at[i]) == key.len &&
-            memcmp(survey->keys.at[i], key.ptr, key.len) == 0)
+        if (sl_str_is(key, survey->keys.at[i]))
             return SL_OK;
     char *copy = strndup(key.ptr, key.len);
     if (copy && sl_vec_push(&survey->keys, copy))
         return SL_OK;
     free(copy);
-    return sl_fail(err, SL_E_NOMEM, "out of memory for the keys");
+    return sl_fail_no_memory(err, "the keys");
 }
 
 /* Records are the outermost object, or the items of the outermost array. */
@@ -53,12 +54,8 @@ static sl_status look(sl_json_in *json, const sl_json_token *token, sl_json_surv
         survey->looks_like_telemetry = true;
     if (!is_outer)
         return SL_OK;
-    *is_events = token->text.len == 6 && memcmp(token->text.ptr, "events", 6) == 0;
+    *is_events = sl_str_is(token->text, "events");
     return add_key(survey, token->text, err);
-}
-
-static int compare_keys(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static sl_status read_all(sl_byte_stream *in, sl_json_survey *survey, sl_error *err) {
@@ -85,7 +82,7 @@ sl_status sl_json_survey_read(const char *path, sl_json_survey *survey, sl_error
         status = read_all(&in, survey, err);
     sl_bytes_close(&in);
     if (survey->keys.cnt)
-        qsort(survey->keys.at, survey->keys.cnt, sizeof *survey->keys.at, compare_keys);
+        qsort(survey->keys.at, survey->keys.cnt, sizeof *survey->keys.at, sl_order_texts);
     return status;
 }
 

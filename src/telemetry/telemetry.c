@@ -33,7 +33,7 @@ void sl_telemetry_free(sl_telemetry *set) {
 sl_status sl_tm_intern(sl_telemetry *set, const char *text, uint32_t *id, sl_error *err) {
     *id = text ? sl_strtab_intern(&set->strings, text, strlen(text)) : SL_TM_NO_TEXT;
     if (text && *id == SL_STR_NONE)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the texts of the records");
+        return sl_fail_no_memory(err, "the texts of the records");
     return SL_OK;
 }
 

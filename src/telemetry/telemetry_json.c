@@ -2,7 +2,8 @@
 #include "telemetry/telemetry_json.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "base/core/str.h"
 
 void sl_tm_reader_init(sl_tm_reader *reader, sl_telemetry *set, sl_byte_stream *in) {
     *reader = (sl_tm_reader){.set = set};
@@ -20,7 +21,7 @@ void sl_tm_reader_fini(sl_tm_reader *reader) {
 
 static sl_status intern(sl_telemetry *set, sl_str text, uint32_t *id, sl_error *err) {
     *id = sl_strtab_intern(&set->strings, text.ptr, text.len);
-    return *id == SL_STR_NONE ? sl_fail(err, SL_E_NOMEM, "out of memory for a text") : SL_OK;
+    return *id == SL_STR_NONE ? sl_fail_no_memory(err, "a text") : SL_OK;
 }
 
 static sl_status keep_json(sl_tm_reader *reader, const sl_json_token *token, uint32_t *id,
@@ -66,8 +67,7 @@ sl_status sl_tm_value_take(sl_tm_reader *reader, const sl_json_token *token, sl_
 #define EXTRA_PREFIX "metadata_"
 
 static bool is_extra(sl_str key) {
-    size_t len = sizeof EXTRA_PREFIX - 1;
-    return key.len >= len && memcmp(key.ptr, EXTRA_PREFIX, len) == 0;
+    return sl_str_starts_with(key, SL_STR(EXTRA_PREFIX));
 }
 
 static sl_status take_extra(sl_tm_reader *reader, sl_str key, sl_error *err) {
@@ -78,7 +78,7 @@ static sl_status take_extra(sl_tm_reader *reader, sl_str key, sl_error *err) {
     SL_TRY(sl_json_next(&reader->json, &token, err));
     SL_TRY(sl_tm_value_take(reader, &token, &extra.value, &extra.json, err));
     return sl_vec_push(&reader->raw.extras, extra) ? SL_OK
-                                                   : sl_fail(err, SL_E_NOMEM, "out of memory");
+                                                   : sl_fail_no_memory(err, "a telemetry record");
 }
 
 static sl_status take_unknown(sl_tm_reader *reader, sl_str key, sl_error *err) {
@@ -127,9 +127,8 @@ static sl_status parse_one(sl_tm_reader *reader, const sl_tm_convert *how, sl_er
     SL_TRY(sl_tm_raw_read(reader, err));
     SL_TRY(sl_tm_from_raw(set, &reader->raw, how, &record, err));
     set->legacy_cnt += reader->raw.at[SL_TM_SCHEMA_VERSION].kind == SL_TM_ABSENT;
-    return sl_vec_push(&set->records, record)
-               ? SL_OK
-               : sl_fail(err, SL_E_NOMEM, "out of memory for a telemetry record");
+    return sl_vec_push(&set->records, record) ? SL_OK
+                                              : sl_fail_no_memory(err, "a telemetry record");
 }
 
 sl_status sl_tm_record_parse(sl_telemetry *set, sl_str text, const sl_tm_convert *how,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/core/str.h"
 #include "telemetry/telemetry_json.h"
 
 #define NS_PER_S 1e9
@@ -31,10 +32,6 @@ typedef struct legacy {
     sl_json_text text;      /* room to write */
 } legacy;
 
-static sl_status no_memory(sl_error *err) {
-    return sl_fail(err, SL_E_NOMEM, "out of memory for a telemetry record");
-}
-
 /* ---- metadata ---- */
 
 static sl_status put_member(legacy *l, member m, sl_error *err) {
@@ -46,7 +43,7 @@ static sl_status put_member(legacy *l, member m, sl_error *err) {
     }
     if (l->members.cnt >= MEMBERS_MAX)
         return sl_fail(err, SL_E_LIMIT, "metadata must have at most %d members", MEMBERS_MAX);
-    return sl_vec_push(&l->members, m) ? SL_OK : no_memory(err);
+    return sl_vec_push(&l->members, m) ? SL_OK : sl_fail_no_memory(err, "a telemetry record");
 }
 
 static sl_status read_member(legacy *l, sl_tm_reader *reader, sl_str key, sl_error *err) {
@@ -55,7 +52,7 @@ static sl_status read_member(legacy *l, sl_tm_reader *reader, sl_str key, sl_err
     SL_TRY(sl_json_next(&reader->json, &token, err));
     SL_TRY(sl_tm_value_take(reader, &token, &m.value, &m.json, err));
     if (m.name == SL_STR_NONE || m.json == SL_STR_NONE)
-        return no_memory(err);
+        return sl_fail_no_memory(err, "a telemetry record");
     return put_member(l, m, err);
 }
 
@@ -92,7 +89,7 @@ static const sl_tm_value *find_member(const legacy *l, const char *name) {
     static const sl_tm_value absent;
     for (size_t i = 0; i < l->members.cnt; i++) {
         sl_str found = sl_tm_text(l->set, l->members.at[i].name);
-        if (found.len == strlen(name) && memcmp(found.ptr, name, found.len) == 0)
+        if (sl_str_is(found, name))
             return &l->members.at[i].value;
     }
     return &absent;
@@ -101,7 +98,7 @@ static const sl_tm_value *find_member(const legacy *l, const char *name) {
 static bool is_identity(sl_str name) {
     static const char *const names[] = {"job_id", "rank", "local_rank", "world_size"};
     for (size_t i = 0; i < SL_COUNT_OF(names); i++)
-        if (name.len == strlen(names[i]) && memcmp(name.ptr, names[i], name.len) == 0)
+        if (sl_str_is(name, names[i]))
             return true;
     return false;
 }
@@ -128,7 +125,7 @@ static sl_status write_metadata(legacy *l, uint32_t *out, sl_error *err) {
     }
     SL_TRY(sl_json_text_add(&l->text, "}", 1, err));
     *out = cnt ? sl_strtab_intern(&l->set->strings, l->text.at, l->text.len) : 0;
-    return *out == SL_STR_NONE ? no_memory(err) : SL_OK;
+    return *out == SL_STR_NONE ? sl_fail_no_memory(err, "a telemetry record") : SL_OK;
 }
 
 /* ---- fields ---- */

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/core/str.h"
+
 static const char *const key_names[SL_TM_KEY_CNT] = {
 #define SL_TM_KEY_NAME(name, text, type, least, required, member) [SL_TM_##name] = text,
     SL_TM_FIELD_MAP(SL_TM_KEY_NAME)
@@ -15,7 +17,7 @@ static const char *const key_names[SL_TM_KEY_CNT] = {
 };
 
 static bool is_key(int key, sl_str name) {
-    return strlen(key_names[key]) == name.len && memcmp(key_names[key], name.ptr, name.len) == 0;
+    return sl_str_is(name, key_names[key]);
 }
 
 int sl_tm_key_find(sl_str name, int guess) {

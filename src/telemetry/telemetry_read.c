@@ -31,7 +31,7 @@ sl_status sl__tm_accept(sl_telemetry *set, const sl_tm_raw *raw, const sl_tm_loa
     set->legacy_cnt += raw->at[SL_TM_SCHEMA_VERSION].kind == SL_TM_ABSENT;
     return sl_vec_push(&set->records, record)
                ? SL_OK
-               : sl_fail(err, SL_E_NOMEM, "out of memory for %zu records", set->records.cnt);
+               : sl_fail_no_memory(err, "%zu records", set->records.cnt);
 }
 
 static int first_byte(sl_byte_stream *in) {

@@ -26,10 +26,6 @@ typedef struct job {
     uint64_t index;
 } job;
 
-static sl_status no_memory(sl_error *err) {
-    return sl_fail(err, SL_E_NOMEM, "out of memory for a CSV table");
-}
-
 static sl_status read_header(job *j, sl_error *err) {
     bool has_known = false;
     int status = sl_csv_next(&j->csv, err);
@@ -41,7 +37,7 @@ static sl_status read_header(job *j, sl_error *err) {
         uint32_t id = sl_strtab_intern(&j->set->strings, name.ptr, name.len);
         has_known = has_known || key >= 0;
         if (id == SL_STR_NONE || !sl_vec_push(&j->columns, key) || !sl_vec_push(&j->names, id))
-            return no_memory(err);
+            return sl_fail_no_memory(err, "a CSV table");
     }
     return has_known ? SL_OK
                      : sl_fail_at(err, SL_E_FOREIGN, 0,
@@ -131,7 +127,7 @@ static sl_status take_cell(job *j, size_t i, sl_error *err) {
         cell = (sl_str){cell.ptr + 1, cell.len - 1};
     uint32_t id = sl_strtab_intern(&j->set->strings, cell.ptr, cell.len);
     *value = text_value(id);
-    return id == SL_STR_NONE ? no_memory(err) : SL_OK;
+    return id == SL_STR_NONE ? sl_fail_no_memory(err, "a CSV table") : SL_OK;
 }
 
 static sl_status take_cells(job *j, sl_error *err) {

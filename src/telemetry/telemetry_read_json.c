@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/str.h"
 #include "telemetry/telemetry_json.h"
 #include "telemetry/telemetry_read.h"
 
@@ -75,8 +76,7 @@ static const char *events_key(const job *j) {
 
 /* One member of the outermost object: the array of events, or a value of the object itself. */
 static sl_status take_member(job *j, int *guess, bool *has_events, sl_error *err) {
-    size_t len = strlen(events_key(j));
-    if (j->token.text.len != len || memcmp(j->token.text.ptr, events_key(j), len) != 0)
+    if (!sl_str_is(j->token.text, events_key(j)))
         return sl_tm_raw_take(&j->reader, &j->token, guess, err);
     SL_TRY(next(j, err));
     if (j->token.type == SL_JSON_BEGIN_ARRAY) {

@@ -33,6 +33,24 @@ static void test_quantiles_and_median(void **state) {
     assert_near(sl_stat_median(odd, 5), 5);
     double one[] = {3};
     assert_near(sl_stat_median(one, 1), 3);
+    assert_near(sl_stat_median(one, 0), 0);
+}
+
+static void test_gaps_and_outliers(void **state) {
+    (void)state;
+    /* At 0, 2, 4, 10: distances 2, 2, 6; numpy.std 1.88561808, mean 3.33333333. */
+    assert_near(sl_stat_gap_variation(10, 3, 44), 0.5656854249492381);
+    assert_near(sl_stat_gap_variation(12, 4, 36), 0);
+    assert_true(isinf(sl_stat_gap_variation(0, 3, 0)));
+    static const double v[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 21}, flat[] = {4, 4, 4};
+    sl_outliers out = sl_stat_outliers(v, 12, 3);
+    assert_int_equal(out.cnt, 1);
+    assert_near(out.largest, 21);
+    assert_near(out.largest_z, 3.175426480542942);
+    out = sl_stat_outliers(flat, 3, 3);
+    assert_true(out.cnt == 0 && out.largest == 4 && out.largest_z == 0);
+    out = sl_stat_outliers(flat, 0, 3);
+    assert_true(out.cnt == 0 && out.largest == 0 && out.largest_z == 0);
 }
 
 /* The selection against sorting, on arrays with many equal values. */
@@ -87,6 +105,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mean_and_deviation),
         cmocka_unit_test(test_quantiles_and_median),
+        cmocka_unit_test(test_gaps_and_outliers),
         cmocka_unit_test(test_median_of_many),
         cmocka_unit_test(test_line),
         cmocka_unit_test(test_students_distribution),

@@ -5,6 +5,7 @@
 
 #include "sltest.h"
 
+#include "base/stats/sample_stats.h"
 #include "base/stats/series.h"
 #include "fake_alloc.h"
 
@@ -39,7 +40,7 @@ static void test_median_against_sorting(void **state) {
             v[i] = round % 3 == 0 ? (double)(round % 2 ? i : cnt - i)
                                   : (double)fake_random(&seed, range);
         memcpy(w, v, cnt * sizeof *v);
-        assert_true(sl_median(v, cnt) == sorted_median(w, cnt));
+        assert_true(sl_stat_median(v, cnt) == sorted_median(w, cnt));
     }
 }
 
@@ -82,6 +83,7 @@ static void test_trend_of_a_line(void **state) {
     close_to(t.largest_fall, 0, 0);
     /* S = 190, var = 950, z = 189 / sqrt(950) = 6.132: the tables give 4.3e-10. */
     close_to(t.p, 4.34e-10, 0.1e-10);
+    close_to(sl_mann_kendall(y, 20).z, 6.1320, 1e-4);
 }
 
 static void test_trend_of_nothing(void **state) {
@@ -93,6 +95,18 @@ static void test_trend_of_nothing(void **state) {
     assert_true(t.slope == 0 && t.p == 1);
     t = sl_trend_of(flat, 0);
     assert_true(t.slope == 0 && t.p == 1);
+}
+
+/* By hand: S = 13, two pairs of equals, so var = (6 * 5 * 17 - 2 * 18) / 18 = 26.33 and
+ * z = 12 / sqrt(26.33); falling values mirror it. */
+static void test_ties_of_mann_kendall(void **state) {
+    (void)state;
+    double y[] = {1, 1, 2, 3, 3, 4}, down[] = {4, 3, 3, 2, 1, 1};
+    sl_kendall up = sl_mann_kendall(y, 6), fall = sl_mann_kendall(down, 6);
+    close_to(up.z, 2.3385, 1e-4);
+    close_to(up.z + fall.z, 0, 1e-12);
+    close_to(up.p + fall.p, 1, 1e-12);
+    close_to(up.tau, 13 / sqrt(15 * 13), 1e-12);
 }
 
 static void test_fall(void **state) {
@@ -122,6 +136,7 @@ int main(void) {
         cmocka_unit_test(test_slope_ignores_outliers),
         cmocka_unit_test(test_trend_of_a_line),
         cmocka_unit_test(test_trend_of_nothing),
+        cmocka_unit_test(test_ties_of_mann_kendall),
         cmocka_unit_test(test_fall),
         cmocka_unit_test(test_false_alarms_of_mann_kendall),
     };

@@ -17,10 +17,21 @@ static void fail_records_code_position_and_text(void **state) {
     assert_string_equal(err.text, "'run.slog': expected 7");
 }
 
+static void out_of_memory_says_for_what(void **state) {
+    SL_UNUSED(state);
+    sl_error err = SL_ERROR_INIT;
+    errno = EIO;
+    assert_int_equal(sl_fail_no_memory(&err, "the names of '%s'", "run.slog"), SL_E_NOMEM);
+    assert_int_equal(err.code, SL_E_NOMEM);
+    assert_string_equal(err.text, "out of memory for the names of 'run.slog'");
+    assert_int_equal(errno, EIO);
+}
+
 static void a_null_error_is_fine(void **state) {
     SL_UNUSED(state);
     assert_int_equal(sl_fail(NULL, SL_E_LIMIT, "x"), SL_E_LIMIT);
     assert_int_equal(sl_fail_at(NULL, SL_E_LIMIT, 1, "x"), SL_E_LIMIT);
+    assert_int_equal(sl_fail_no_memory(NULL, "x"), SL_E_NOMEM);
     errno = EIO;
     assert_int_equal(sl_fail_errno(NULL, SL_E_READ, "x"), SL_E_READ);
 }
@@ -75,6 +86,7 @@ static void every_code_has_a_unique_name_and_an_exit_code(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fail_records_code_position_and_text),
+        cmocka_unit_test(out_of_memory_says_for_what),
         cmocka_unit_test(a_null_error_is_fine),
         cmocka_unit_test(errno_is_kept_and_mapped),
         cmocka_unit_test(a_long_text_is_cut_not_overrun),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/samples/collective_marks.h"
+#include "base/core/order.h"
 #include "base/stats/sample_stats.h"
 
 /* A sample as far as this analysis needs it. */
@@ -58,10 +59,6 @@ const char *sl_collective_class_name(sl_collective_class class_id) {
     return names[class_id];
 }
 
-static sl_status no_memory(sl_error *err) {
-    return sl_fail(err, SL_E_NOMEM, "out of memory for the collective attribution");
-}
-
 static int compare_place(int rank_a, int64_t time_a, int rank_b, int64_t time_b) {
     if (rank_a != rank_b)
         return rank_a < rank_b ? -1 : 1;
@@ -99,7 +96,7 @@ static sl_status collect(job *j, const sl_telemetry *set, sl_error *err) {
     j->trace_start_ns = INT64_MAX;
     for (size_t i = 0; status == SL_OK && i < set->records.cnt; i++)
         if (!add_record(j, &marks, &set->records.at[i]))
-            status = no_memory(err);
+            status = sl_fail_no_memory(err, "the collective attribution");
     sl_collective_marks_fini(&marks);
     if (status == SL_OK && j->samples.cnt)
         qsort(j->samples.at, j->samples.cnt, sizeof *j->samples.at, compare_samples);
@@ -199,7 +196,7 @@ static sl_status find_all_spikes(job *j, sl_error *err) {
         from = to;
     }
     free(room);
-    return is_good ? SL_OK : no_memory(err);
+    return is_good ? SL_OK : sl_fail_no_memory(err, "the collective attribution");
 }
 
 typedef struct dated {
@@ -232,7 +229,8 @@ static sl_status synchronize(job *j, sl_error *err) {
     size_t cnt = j->spikes.cnt;
     dated *by_time = malloc((cnt + 1) * sizeof *by_time);
     uint32_t *in_window = calloc(j->rank_cnt + 1, sizeof *in_window);
-    sl_status status = by_time && in_window ? SL_OK : no_memory(err);
+    sl_status status =
+        by_time && in_window ? SL_OK : sl_fail_no_memory(err, "the collective attribution");
     if (status == SL_OK) {
         uint32_t rank_idx = 0;
         for (size_t i = 0; i < cnt; i++) {
@@ -299,18 +297,14 @@ static sl_collective_class class_of(double score) {
     return score >= 0.6 ? SL_COLLECTIVE_LIKELY : SL_COLLECTIVE_SUSPECT;
 }
 
-static int64_t max_i64(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 static sl_collective_result describe(const job *j, const spike *s, double score) {
     bool has_marks = s->marker_hits > 0;
-    int64_t first = has_marks && s->first_mark_ns < s->time_ns ? s->first_mark_ns : s->time_ns;
-    int64_t last = has_marks ? max_i64(s->last_mark_ns, s->time_ns) : s->time_ns;
+    int64_t first = has_marks ? sl_min_i64(s->first_mark_ns, s->time_ns) : s->time_ns;
+    int64_t last = has_marks ? sl_max_i64(s->last_mark_ns, s->time_ns) : s->time_ns;
     sl_collective_result r = {
         .rank = s->rank,
         .interval_start_ns =
-            max_i64(max_i64(first - j->config->interval_padding_ns, j->trace_start_ns), 0),
+            sl_max_i64(sl_max_i64(first - j->config->interval_padding_ns, j->trace_start_ns), 0),
         .interval_end_ns = add_clamped(last, j->config->interval_padding_ns),
         .class_id = class_of(score),
         .confidence = sl_stat_round(score, 3),
@@ -328,7 +322,7 @@ static sl_collective_result describe(const job *j, const spike *s, double score)
 }
 
 static void merge_into(sl_collective_result *a, const sl_collective_result *b) {
-    a->interval_end_ns = max_i64(a->interval_end_ns, b->interval_end_ns);
+    a->interval_end_ns = sl_max_i64(a->interval_end_ns, b->interval_end_ns);
     if (b->interval_start_ns < a->interval_start_ns)
         a->interval_start_ns = b->interval_start_ns;
     a->class_id = b->class_id > a->class_id ? b->class_id : a->class_id;
@@ -339,7 +333,7 @@ static void merge_into(sl_collective_result *a, const sl_collective_result *b) {
     if (b->synchronized_ranks > a->synchronized_ranks)
         a->synchronized_ranks = b->synchronized_ranks;
     a->synchrony_ratio = fmax(a->synchrony_ratio, b->synchrony_ratio);
-    a->peak_gap_bytes = max_i64(a->peak_gap_bytes, b->peak_gap_bytes);
+    a->peak_gap_bytes = sl_max_i64(a->peak_gap_bytes, b->peak_gap_bytes);
     if (b->peak_gap_ratio.known &&
         (!a->peak_gap_ratio.known || b->peak_gap_ratio.value > a->peak_gap_ratio.value))
         a->peak_gap_ratio = b->peak_gap_ratio;
@@ -375,7 +369,7 @@ static sl_status report(const job *j, sl_collective_results *out, sl_error *err)
         if (score <= 0 || score < j->config->min_confidence)
             continue;
         if (!sl_vec_push(out, describe(j, &j->spikes.at[i], score)))
-            return no_memory(err);
+            return sl_fail_no_memory(err, "the collective attribution");
     }
     merge_overlaps(out, from);
     return SL_OK;

@@ -78,7 +78,7 @@ static sl_status build(const sl_tm_record *records, size_t cnt, series *s, sl_er
     *s = (series){.gap = malloc((cnt + 1) * sizeof(double)),
                   .time_ns = malloc((cnt + 1) * sizeof(double))};
     if (!s->gap || !s->time_ns)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the gaps of %zu records", cnt);
+        return sl_fail_no_memory(err, "the gaps of %zu records", cnt);
     int64_t first_ns = 0;
     for (size_t i = 0; i < cnt; i++) {
         const sl_tm_record *r = &records[i];
@@ -100,29 +100,21 @@ static void add_number(sl_gap_finding *f, const char *name, double value, bool i
 }
 
 static bool find_spike(const series *s, const sl_gap_options *o, sl_gap_finding *f) {
-    double mean = sl_stat_mean(s->gap, s->cnt), stdev = sl_stat_stdev(s->gap, s->cnt);
-    if (!(stdev > 0))
+    sl_outliers spikes = sl_stat_outliers(s->gap, s->cnt, o->spike_zscore);
+    double z = spikes.largest_z;
+    if (!spikes.cnt)
         return false;
-    size_t spikes = 0;
-    double largest = s->gap[0];
-    for (size_t i = 0; i < s->cnt; i++) {
-        spikes += (s->gap[i] - mean) / stdev > o->spike_zscore;
-        largest = fmax(largest, s->gap[i]);
-    }
-    if (!spikes)
-        return false;
-    double z = (largest - mean) / stdev;
     f->severity = z > 2 * o->spike_zscore ? SL_SEV_CRITICAL : SL_SEV_WARNING;
     f->confidence = sl_stat_round(fmin(1, z / (3 * o->spike_zscore)), 3);
-    add_number(f, "spike_count", (double)spikes, true);
-    add_number(f, "max_gap_bytes", largest, true);
+    add_number(f, "spike_count", (double)spikes.cnt, true);
+    add_number(f, "max_gap_bytes", spikes.largest, true);
     add_number(f, "max_zscore", sl_stat_round(z, 3), false);
-    add_number(f, "mean_gap_bytes", sl_stat_round(mean, 1), false);
-    add_number(f, "std_gap_bytes", sl_stat_round(stdev, 1), false);
+    add_number(f, "mean_gap_bytes", sl_stat_round(spikes.mean, 1), false);
+    add_number(f, "std_gap_bytes", sl_stat_round(spikes.stdev, 1), false);
     snprintf(f->description, sizeof f->description,
              "%zu transient spike(s) of hidden memory: up to %.2f MB outside the allocator "
              "(z-score %.2f)",
-             spikes, largest / MIB, z);
+             spikes.cnt, spikes.largest / MIB, z);
     return true;
 }
 

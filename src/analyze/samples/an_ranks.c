@@ -10,10 +10,6 @@
 #include "analyze/samples/rank_cause.h"
 #include "base/stats/sample_stats.h"
 
-static sl_status no_memory(sl_error *err) {
-    return sl_fail(err, SL_E_NOMEM, "out of memory for the timelines of the ranks");
-}
-
 /* Samples that take part, as indexes into the set. */
 typedef struct picked {
     const sl_telemetry *set;
@@ -34,7 +30,7 @@ static sl_status pick_samples(const sl_telemetry *set, picked *p, sl_error *err)
         if (!is_sample(set, &set->records.at[i]))
             p->saw_others = true;
         else if (!sl_vec_push(&p->at, (uint32_t)i))
-            return no_memory(err);
+            return sl_fail_no_memory(err, "the timelines of the ranks");
     }
     return SL_OK;
 }
@@ -45,7 +41,7 @@ static sl_status common_job(const picked *p, uint32_t *job, bool *is_mixed, sl_e
     size_t id_cnt = p->set->strings.strings.cnt + 1;
     uint32_t *counts = calloc(id_cnt, sizeof *counts);
     if (!counts)
-        return no_memory(err);
+        return sl_fail_no_memory(err, "the timelines of the ranks");
     uint32_t best = 0;
     *job = SL_TM_NO_TEXT;
     *is_mixed = false;
@@ -133,7 +129,7 @@ static sl_status claimed_world(const picked *p, int32_t *size, sl_error *err) {
     }
     *size = is_good ? most_claimed(claims.at, claims.cnt) : 1;
     sl_vec_free(&claims);
-    return is_good ? SL_OK : no_memory(err);
+    return is_good ? SL_OK : sl_fail_no_memory(err, "the timelines of the ranks");
 }
 
 /* The points of each rank behind each other, and a row for each rank. */
@@ -163,7 +159,7 @@ static sl_status median_interval(const sl_ranks *ranks, const picked *p, double 
     double *room = malloc((ranks->points.cnt + 1) * sizeof *room);
     size_t cnt = 0;
     if (!room)
-        return no_memory(err);
+        return sl_fail_no_memory(err, "the timelines of the ranks");
     for (size_t i = 1; i < ranks->points.cnt; i++) {
         const sl_rank_point *a = &ranks->points.at[i - 1], *b = &ranks->points.at[i];
         if (a->rank == b->rank && b->timestamp_ns > a->timestamp_ns)
@@ -207,13 +203,13 @@ static sl_status list_missing(sl_ranks *ranks, sl_error *err) {
         if (row < ranks->rows.cnt && ranks->rows.at[row].rank == rank)
             row++;
         else if (!sl_vec_push(&ranks->missing, rank))
-            return no_memory(err);
+            return sl_fail_no_memory(err, "the timelines of the ranks");
     }
     if (!ranks->missing.cnt)
         return SL_OK;
     list = sl__ranks_list(&ranks->arena, ranks->missing.at, ranks->missing.cnt);
     if (!list)
-        return no_memory(err);
+        return sl_fail_no_memory(err, "the timelines of the ranks");
     sl__ranks_note(ranks, "No samples of these ranks: %s.", list);
     return SL_OK;
 }
@@ -240,7 +236,7 @@ static sl_status filter_job(sl_ranks *ranks, picked *p, sl_error *err) {
         sl_str text = sl_tm_text(p->set, job);
         ranks->job_id = sl_arena_copy(&ranks->arena, text.ptr, text.len);
         if (!ranks->job_id)
-            return no_memory(err);
+            return sl_fail_no_memory(err, "the timelines of the ranks");
     }
     return SL_OK;
 }
@@ -262,7 +258,7 @@ static sl_status build(sl_ranks *ranks, picked *p, sl_error *err) {
     qsort_r(p->at.at, p->at.cnt, sizeof *p->at.at, compare_records, (void *)(uintptr_t)p->set);
     for (size_t i = 0; i < p->at.cnt; i++)
         if (!add_point(ranks, &p->set->records.at[p->at.at[i]]))
-            return no_memory(err);
+            return sl_fail_no_memory(err, "the timelines of the ranks");
     SL_TRY(find_world(ranks, p, err));
     SL_TRY(list_missing(ranks, err));
     SL_TRY(median_interval(ranks, p, &interval_ns, err));
@@ -281,7 +277,8 @@ static void no_samples(sl_ranks *ranks) {
 sl_status sl_ranks_new(const sl_telemetry *set, sl_ranks **out, sl_error *err) {
     sl_ranks *ranks = calloc(1, sizeof *ranks);
     picked p = {0};
-    sl_status status = ranks ? pick_samples(set, &p, err) : no_memory(err);
+    sl_status status =
+        ranks ? pick_samples(set, &p, err) : sl_fail_no_memory(err, "the timelines of the ranks");
     if (status == SL_OK && !set->records.cnt)
         sl__ranks_note(ranks, "There were no telemetry events.");
     if (status == SL_OK && p.saw_others)

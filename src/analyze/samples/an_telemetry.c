@@ -2,7 +2,9 @@
 #include "analyze/samples/an_telemetry.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "base/core/order.h"
+#include "base/core/str.h"
 
 static int compare_places(const sl_tm_record *x, const sl_tm_record *y) {
     if (x->device_id != y->device_id)
@@ -33,8 +35,8 @@ static window find_window(const sl_telemetry *set, const sl_analysis_options *o)
     int64_t first = INT64_MAX, last = 0;
     for (size_t i = 0; i < set->records.cnt; i++) {
         int64_t t = set->records.at[i].timestamp_ns;
-        first = t < first ? t : first;
-        last = t > last ? t : last;
+        first = sl_min_i64(t, first);
+        last = sl_max_i64(t, last);
     }
     window w = {first, last};
     if (o->has_since)
@@ -59,7 +61,7 @@ static sl_status arrange(const sl_telemetry *set, const sl_analysis_options *o,
         return SL_OK;
     *owned = malloc((set->records.cnt + 1) * sizeof **owned);
     if (!*owned)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for %zu samples", set->records.cnt);
+        return sl_fail_no_memory(err, "%zu samples", set->records.cnt);
     *cnt = 0;
     for (size_t i = 0; i < set->records.cnt; i++) {
         const sl_tm_record *r = &set->records.at[i];
@@ -82,8 +84,7 @@ static size_t group_length(const sl_tm_record *records, size_t cnt, bool by_rank
 }
 
 static bool is_type(const sl_telemetry *set, const sl_tm_record *r, const char *type) {
-    sl_str text = sl_tm_text(set, r->event_type);
-    return text.len == strlen(type) && memcmp(text.ptr, type, text.len) == 0;
+    return sl_str_is(sl_tm_text(set, r->event_type), type);
 }
 
 /* Of several ranks on one device index the sums would mix processes, so each has its own row. */
@@ -128,7 +129,7 @@ static bool add_device(const sl_tm_group *g) {
 static sl_status find_growth(sl_tm_group *g, sl_error *err) {
     sl_growth_point *points = malloc((g->cnt + 1) * sizeof *points);
     if (!points)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for %zu samples", g->cnt);
+        return sl_fail_no_memory(err, "%zu samples", g->cnt);
     for (size_t i = 0; i < g->cnt; i++)
         points[i] = (sl_growth_point){g->records[i].timestamp_ns, g->records[i].allocated_bytes};
     sl_growth_find(points, g->cnt, &g->growth);
@@ -143,7 +144,7 @@ static sl_status analyze_groups(sl_tm_group *g, const sl_tm_record *records, siz
         g->cnt = group_length(records + at, cnt - at, true);
         SL_TRY(find_growth(g, err));
         if (!add_device(g) || !sl__telemetry_findings(g, err))
-            return err && err->code < 0 ? err->code : sl_fail(err, SL_E_NOMEM, "out of memory");
+            return err && err->code < 0 ? err->code : sl_fail_no_memory(err, "the findings");
     }
     return SL_OK;
 }

@@ -61,7 +61,7 @@ sl_status sl_collective_marks_init(sl_collective_marks *marks, const sl_telemetr
     size_t cnt = set->strings.strings.cnt + 1;
     *marks = (sl_collective_marks){set, calloc(cnt, 1), calloc(cnt, 1)};
     if (!marks->text_state || !marks->metadata_state)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the marks of collective operations");
+        return sl_fail_no_memory(err, "the marks of collective operations");
     return SL_OK;
 }
 

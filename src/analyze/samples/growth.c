@@ -3,7 +3,9 @@
 
 #include <math.h>
 
+#include "base/core/order.h"
 #include "base/stats/sample_stats.h"
+#include "base/stats/series.h"
 
 #define BINS_MAX    64
 #define BINS_MIN    8
@@ -39,26 +41,6 @@ static void fill(bins *b, const sl_growth_point *points, size_t cnt) {
         b->floor[i] = lowest;
         b->mid_s[i] = (double)span * ((double)i + 0.5) / (double)b->cnt / 1e9;
     }
-}
-
-/* Mann-Kendall's z of y[0..n), ties taken into the variance. */
-static double trend_z(const double *y, size_t n) {
-    double s = 0, ties = 0;
-    for (size_t i = 0; i < n; i++) {
-        double equal = 0;
-        for (size_t j = 0; j < n; j++) {
-            equal += y[j] == y[i];
-            if (j > i)
-                s += (y[j] > y[i]) - (y[j] < y[i]);
-        }
-        /* Each of the t equals adds (t - 1)(2t + 5); together t(t - 1)(2t + 5). */
-        ties += (equal - 1) * (2 * equal + 5);
-    }
-    double count = (double)n;
-    double variance = (count * (count - 1) * (2 * count + 5) - ties) / 18;
-    if (variance <= 0)
-        return 0;
-    return s > 0 ? (s - 1) / sqrt(variance) : s < 0 ? (s + 1) / sqrt(variance) : 0;
 }
 
 static double middle(const double *values, size_t cnt) {
@@ -123,7 +105,7 @@ static size_t without_start(const sl_growth_point *points, size_t cnt) {
     int64_t largest = 0;
     size_t first = 0;
     for (size_t i = 0; i < cnt; i++)
-        largest = points[i].bytes > largest ? points[i].bytes : largest;
+        largest = sl_max_i64(points[i].bytes, largest);
     while (first + 1 < cnt && (double)points[first].bytes < START_SHARE * (double)largest)
         first++;
     double span = (double)(points[cnt - 1].time_ns - points[0].time_ns);
@@ -140,7 +122,7 @@ static bool find_with(bins *b, const sl_growth_point *points, size_t cnt, sl_gro
         return false;
     double least = fmax((double)SL_GROWTH_MIN_BYTES, SL_GROWTH_MIN_SHARE * b->largest);
     least = fmax(least, 4 * noise(b, from, &fit));
-    out->trend_z = trend_z(b->floor + from, b->cnt - from);
+    out->trend_z = sl_mann_kendall(b->floor + from, b->cnt - from).z;
     /* A few bins cannot reach the z of 1 %; there the other conditions decide. */
     double min_z = b->cnt - from < 6 ? 1.0 : SL_GROWTH_MIN_Z;
     if (out->trend_z < min_z || !rises_throughout(b, from, least))

@@ -82,7 +82,7 @@ static sl_status collect(sl_ranks *ranks, bool *is_sparse, sl_error *err) {
                            list);
     }
     sl_vec_free(&short_ranks);
-    return is_good ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory for the suspects");
+    return is_good ? SL_OK : sl_fail_no_memory(err, "the suspects");
 }
 
 static int compare_suspects(const void *a, const void *b) {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/order.h"
+
 #define ARENA_ALIGN       16
 #define ARENA_CHUNK_BYTES ((size_t)64 * 1024)
 
@@ -17,7 +19,7 @@ struct sl_arena_chunk {
 };
 
 static sl_arena_chunk *add_chunk(sl_arena *arena, size_t at_least) {
-    size_t cap = at_least > ARENA_CHUNK_BYTES ? at_least : ARENA_CHUNK_BYTES;
+    size_t cap = sl_max_size(at_least, ARENA_CHUNK_BYTES);
     size_t total;
     if (sl_add_overflows(sizeof(sl_arena_chunk), cap, &total))
         return NULL;

@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static size_t min_size(size_t a, size_t b) {
-    return a < b ? a : b;
-}
+#include "base/core/order.h"
 
 /* Optimal string alignment with three rows: enough, because a swap looks back two rows. */
 size_t sl_edit_distance(const char *a, const char *b) {
@@ -19,9 +17,9 @@ size_t sl_edit_distance(const char *a, const char *b) {
         now[0] = i;
         for (size_t j = 1; j <= b_len; j++) {
             size_t change = before[j - 1] + (a[i - 1] != b[j - 1]);
-            now[j] = min_size(change, min_size(before[j], now[j - 1]) + 1);
+            now[j] = sl_min_size(change, sl_min_size(before[j], now[j - 1]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                now[j] = min_size(now[j], earlier[j - 2] + 1);
+                now[j] = sl_min_size(now[j], earlier[j - 2] + 1);
         }
     }
     return rows[a_len % 3][b_len];

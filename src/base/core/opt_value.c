@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/core/nearest.h"
+#include "base/core/str.h"
 #include "base/text/human.h"
 
 /* More choices than bits in the mask of a CHOICES value would be a bug of the table. */
@@ -184,7 +185,7 @@ static int64_t find_choice(const sl_opt *opt, sl_str given, sl_error *err) {
     sl_nearest nearest = {.word = word};
     for (size_t i = 0; sl_opt_choice(opt->choices, i, &choice); i++) {
         assert(i < CHOICES_MAX);
-        if (choice.len == given.len && memcmp(choice.ptr, given.ptr, given.len) == 0)
+        if (sl_str_equals(choice, given))
             return (int64_t)i;
         sl_nearest_offer(&nearest, choice);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/core/nearest.h"
+#include "base/core/str.h"
 
 sl_status sl_opts_init(sl_opts *opts, const sl_opt *table, size_t table_cnt, sl_error *err) {
     *opts = (sl_opts){.table = table, .table_cnt = table_cnt};
@@ -15,7 +16,7 @@ sl_status sl_opts_init(sl_opts *opts, const sl_opt *table, size_t table_cnt, sl_
             return sl_fail(err, SL_E_INTERNAL, "the initial value of '--%s' is wrong",
                            table[i].name);
         if (!sl_vec_push(&opts->values, value))
-            return sl_fail(err, SL_E_NOMEM, "out of memory for the options");
+            return sl_fail_no_memory(err, "the options");
     }
     return SL_OK;
 }
@@ -28,7 +29,7 @@ void sl_opts_fini(sl_opts *opts) {
 
 static const sl_opt *find_long(const sl_opts *opts, const char *name, size_t len) {
     for (size_t i = 0; i < opts->table_cnt; i++)
-        if (strlen(opts->table[i].name) == len && memcmp(opts->table[i].name, name, len) == 0)
+        if (sl_str_is((sl_str){name, len}, opts->table[i].name))
             return &opts->table[i];
     return NULL;
 }
@@ -87,7 +88,7 @@ static sl_status store(sl_opts *opts, const sl_opt *opt, const char *text, sl_er
                                  : sl_error_prefix(err, "option '--%s'", opt->name);
     opts->values.at[opt - opts->table] = value;
     if (opt->is_repeated && !sl_vec_push(&opts->repeats, ((sl_opt_repeat){opt, value})))
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the options");
+        return sl_fail_no_memory(err, "the options");
     return SL_OK;
 }
 
@@ -159,7 +160,7 @@ static sl_status parse_short(sl_opts *opts, const char *letters, cursor *in, sl_
 static sl_status take_operand(sl_opts *opts, const char *word, sl_error *err) {
     if (sl_vec_push(&opts->operands, word))
         return SL_OK;
-    return sl_fail(err, SL_E_NOMEM, "out of memory for the operands");
+    return sl_fail_no_memory(err, "the operands");
 }
 
 sl_status sl_opts_parse(sl_opts *opts, int argc, char *const *argv, sl_error *err) {

@@ -56,6 +56,17 @@ sl_status sl_fail(sl_error *err, sl_status code, const char *fmt, ...) {
     return code;
 }
 
+sl_status sl_fail_no_memory(sl_error *err, const char *what, ...) {
+    int saved_errno = errno;
+    char text[SL_ERROR_TEXT_CAP];
+    va_list args;
+    va_start(args, what);
+    vsnprintf(text, sizeof text, what, args);
+    va_end(args);
+    errno = saved_errno;
+    return sl_fail(err, SL_E_NOMEM, "out of memory for %s", text);
+}
+
 sl_status sl_fail_at(sl_error *err, sl_status code, uint64_t position, const char *fmt, ...) {
     int saved_errno = errno;
     va_list args;

@@ -66,6 +66,9 @@ sl_status sl_fail_at(sl_error *err, sl_status code, uint64_t position, const cha
  * to SL_E_NOSPACE, EACCES and EPERM to SL_E_PERMISSION, ENOMEM to SL_E_NOMEM. */
 sl_status sl_fail_errno(sl_error *err, sl_status code, const char *fmt, ...) SL_PRINTF(3, 4);
 
+/* SL_E_NOMEM: "out of memory for <what>". */
+sl_status sl_fail_no_memory(sl_error *err, const char *what, ...) SL_PRINTF(2, 3);
+
 /* Puts "prefix: " in front of a recorded failure; once per layer. Returns err->code. */
 sl_status sl_error_prefix(sl_error *err, const char *fmt, ...) SL_PRINTF(2, 3);
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/core/str.h"
+
 static uint64_t mix(uint64_t a, uint64_t b) {
     __uint128_t product = (__uint128_t)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
@@ -29,15 +31,11 @@ uint64_t sl_hash_bytes(const void *bytes, size_t len) {
     return mix(mix(h ^ a ^ k1, b ^ k2), k1);
 }
 
-static bool same(sl_str s, const char *ptr, size_t len) {
-    return s.len == len && (len == 0 || memcmp(s.ptr, ptr, len) == 0);
-}
-
 /* The slot that holds these bytes, or the empty one where they belong. */
 static size_t find_slot(const sl_strtab *tab, const char *ptr, size_t len) {
     size_t mask = tab->slot_cnt - 1;
     size_t i = (size_t)sl_hash_bytes(ptr, len) & mask;
-    while (tab->slots[i] && !same(tab->strings.at[tab->slots[i] - 1], ptr, len))
+    while (tab->slots[i] && !sl_str_equals(tab->strings.at[tab->slots[i] - 1], (sl_str){ptr, len}))
         i = (i + 1) & mask;
     return i;
 }

@@ -126,7 +126,7 @@ static bool make_room(sl_byte_stream *stream, size_t want) {
         size_t cap = stream->window_cap * 2;
         unsigned char *grown = realloc(stream->window, cap);
         if (!grown) {
-            sl_fail(&stream->failure, SL_E_NOMEM, "no memory for an item of %zu bytes", want);
+            sl_fail_no_memory(&stream->failure, "an item of %zu bytes", want);
             stream->at = stream->window, stream->end = stream->window + kept;
             return false;
         }
@@ -186,8 +186,7 @@ static bool add_chunk(sl_byte_stream *stream) {
     if (chunk.len == 0)
         return true;
     if (!join_chunk(stream, &chunk)) {
-        sl_fail(&stream->failure, SL_E_NOMEM, "no memory for an item of more than %zu bytes",
-                SL_AHEAD_HEADROOM);
+        sl_fail_no_memory(&stream->failure, "an item of more than %zu bytes", SL_AHEAD_HEADROOM);
         stream->is_at_end = true;
         return false;
     }
@@ -238,7 +237,7 @@ static sl_status start_unpacking(sl_byte_stream *stream, sl_error *err) {
     }
     stream->packed = calloc(1, sizeof *stream->packed);
     if (!stream->packed)
-        return sl_fail(err, SL_E_NOMEM, "no memory to decompress");
+        return sl_fail_no_memory(err, "the decompression");
     memcpy(stream->packed->bytes, stream->at, len);
     stream->packed->len = len;
     stream->at = stream->end = stream->window;
@@ -257,7 +256,7 @@ sl_status sl_bytes_open(sl_byte_stream *stream, const char *path, const sl_byte_
     SL_TRY(check_kind(stream, err));
     stream->window = malloc(WINDOW_BYTES);
     if (!stream->window)
-        return sl_fail(err, SL_E_NOMEM, "no memory for a read window");
+        return sl_fail_no_memory(err, "a read window");
     stream->at = stream->end = stream->window;
     /* Small on purpose: these bytes must fit into the decompressor's input buffer. */
     stream->window_cap = PACKED_BYTES;

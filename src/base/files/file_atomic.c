@@ -26,7 +26,7 @@ static bool is_special(const char *path) {
 static sl_status open_temp(sl_file_out *out, sl_error *err) {
     if (asprintf(&out->temp_path, "%s.tmp-XXXXXX", out->path) < 0) {
         out->temp_path = NULL;
-        return sl_fail(err, SL_E_NOMEM, "out of memory for a file name");
+        return sl_fail_no_memory(err, "a file name");
     }
     /* A file that is replaced keeps its permissions; a new one gets what the umask leaves. */
     struct stat old;
@@ -57,7 +57,7 @@ sl_status sl_file_out_open(sl_file_out *out, const char *path, sl_error *err) {
         return sl_fail(err, SL_E_USAGE, "cannot write '%s': it is a folder; name a file", path);
     out->path = resolve(path);
     if (!out->path)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for a file name");
+        return sl_fail_no_memory(err, "a file name");
     if (!is_special(out->path)) {
         sl_status status = open_temp(out, err);
         if (status < 0)

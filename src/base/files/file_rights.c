@@ -61,7 +61,7 @@ static sl_status check_parts(char *path, sl_error *err) {
 sl_status sl_place_check(const char *path, sl_error *err) {
     char *copy = strdup(path);
     if (!copy)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for a path");
+        return sl_fail_no_memory(err, "a path");
     sl_status status = check_parts(copy, err);
     free(copy);
     return status;

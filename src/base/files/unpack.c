@@ -47,9 +47,8 @@ struct sl_unpacker {
 
 #if HAVE_ZLIB
 static sl_status gzip_open(sl_unpacker *unpack, sl_error *err) {
-    return inflateInit2(&unpack->zlib, 16 + MAX_WBITS) == Z_OK
-               ? SL_OK
-               : sl_fail(err, SL_E_NOMEM, "no memory for zlib");
+    return inflateInit2(&unpack->zlib, 16 + MAX_WBITS) == Z_OK ? SL_OK
+                                                               : sl_fail_no_memory(err, "zlib");
 }
 
 static sl_status gzip_step(sl_unpacker *unpack, sl_unpack_buffers *buffers, bool *is_between,
@@ -89,7 +88,7 @@ static void gzip_close(sl_unpacker *unpack) {
 #if HAVE_ZSTD
 static sl_status zstd_open(sl_unpacker *unpack, sl_error *err) {
     unpack->zstd = ZSTD_createDStream();
-    return unpack->zstd ? SL_OK : sl_fail(err, SL_E_NOMEM, "no memory for zstd");
+    return unpack->zstd ? SL_OK : sl_fail_no_memory(err, "zstd");
 }
 
 static sl_status zstd_step(sl_unpacker *unpack, sl_unpack_buffers *buffers, bool *is_between,
@@ -217,7 +216,7 @@ sl_status sl_unpack_open(const unsigned char *magic, size_t len, sl_unpacker **o
                        found->name, found->name);
     sl_unpacker *unpack = calloc(1, sizeof *unpack);
     if (!unpack)
-        return sl_fail(err, SL_E_NOMEM, "no memory to decompress");
+        return sl_fail_no_memory(err, "the decompression");
     unpack->codec = found;
     sl_status status = found->open(unpack, err);
     if (status < 0) {

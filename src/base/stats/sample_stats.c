@@ -44,6 +44,12 @@ double sl_stat_stdev(const double *values, size_t cnt) {
     return sqrt(cross(values, mean, values, mean, cnt) / (double)(cnt - 1));
 }
 
+double sl_stat_gap_variation(double span, double gap_cnt, double gap_squares) {
+    double mean = span / gap_cnt;
+    double variance = gap_squares / gap_cnt - mean * mean;
+    return mean > 0 ? sqrt(fmax(variance, 0)) / mean : INFINITY;
+}
+
 double sl_stat_quantile(const double *sorted, size_t cnt, double share) {
     double place = share * (double)(cnt - 1);
     size_t low = (size_t)place;
@@ -104,12 +110,14 @@ static double select_rank(double *v, size_t cnt, size_t k) {
 }
 
 double sl_stat_median(double *values, size_t cnt) {
+    if (cnt == 0)
+        return 0;
     double upper = select_rank(values, cnt, cnt / 2);
     if (cnt % 2)
         return upper;
     double lower = values[0];
     for (size_t i = 1; i < cnt / 2; i++)
-        lower = fmax(lower, values[i]);
+        lower = values[i] > lower ? values[i] : lower;
     return (lower + upper) / 2;
 }
 
@@ -120,6 +128,19 @@ double sl_stat_pearson(const double *x, const double *y, size_t cnt) {
         return NAN;
     double r = cross(x, mean_x, y, mean_y, cnt) / (sqrt(sxx) * sqrt(syy));
     return fmax(-1, fmin(1, r));
+}
+
+sl_outliers sl_stat_outliers(const double *values, size_t cnt, double z_limit) {
+    sl_outliers out = {.largest = cnt ? values[0] : 0,
+                       .mean = sl_stat_mean(values, cnt),
+                       .stdev = sl_stat_stdev(values, cnt)};
+    for (size_t i = 0; i < cnt; i++) {
+        out.largest = fmax(out.largest, values[i]);
+        out.cnt += out.stdev > 0 && (values[i] - out.mean) / out.stdev > z_limit;
+    }
+    if (out.stdev > 0)
+        out.largest_z = (out.largest - out.mean) / out.stdev;
+    return out;
 }
 
 /* Continued fraction of the incomplete beta function (Lentz's method). */

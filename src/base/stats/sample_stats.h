@@ -12,12 +12,25 @@ double sl_stat_mean(const double *values, size_t cnt);
 /* With n - 1 in the denominator; 0 below two values. */
 double sl_stat_stdev(const double *values, size_t cnt);
 
+/* Standard deviation over mean of the distances between events that are known by their span, the number
+ * of distances and the sum of the squared distances. INFINITY when the span is 0. */
+double sl_stat_gap_variation(double span, double gap_cnt, double gap_squares);
+
+typedef struct sl_outliers {
+    size_t cnt; /* values more than z_limit standard deviations above the mean */
+    double largest, largest_z;
+    double mean, stdev;
+} sl_outliers;
+
+/* None, and a largest_z of 0, when the values do not vary. */
+sl_outliers sl_stat_outliers(const double *values, size_t cnt, double z_limit);
+
 /* Linear interpolation between the closest ranks, share 0..1. `sorted` ascends; cnt > 0. */
 double sl_stat_quantile(const double *sorted, size_t cnt, double share);
 
 void sl_stat_sort(double *values, size_t cnt);
 
-/* The middle value, or the mean of the two; reorders the array, linear time. cnt > 0. */
+/* The middle value, or the mean of the two; 0 for an empty array. Reorders it, linear time. */
 double sl_stat_median(double *values, size_t cnt);
 
 /* Pearson's r; NaN when either side does not vary. */

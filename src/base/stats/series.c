@@ -3,50 +3,8 @@
 
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
-static void swap(double *a, double *b) {
-    double t = *a;
-    *a = *b;
-    *b = t;
-}
-
-/* Hoare's selection with the middle as pivot: linear on the sorted and nearly sorted input that
- * slopes of a trend are. */
-static double select_nth(double *v, size_t cnt, size_t nth) {
-    size_t lo = 0, hi = cnt - 1;
-    while (lo < hi) {
-        double pivot = v[lo + (hi - lo) / 2];
-        size_t i = lo, j = hi;
-        for (;;) {
-            while (v[i] < pivot)
-                i++;
-            while (v[j] > pivot)
-                j--;
-            if (i >= j)
-                break;
-            swap(&v[i++], &v[j--]);
-        }
-        if (nth <= j)
-            hi = j;
-        else
-            lo = j + 1;
-    }
-    return v[nth];
-}
-
-double sl_median(double *values, size_t cnt) {
-    if (cnt == 0)
-        return 0;
-    double upper = select_nth(values, cnt, cnt / 2);
-    if (cnt % 2)
-        return upper;
-    /* Selection left the smaller half in front. */
-    double lower = values[0];
-    for (size_t i = 1; i < cnt / 2; i++)
-        lower = values[i] > lower ? values[i] : lower;
-    return (lower + upper) / 2;
-}
+#include "base/stats/sample_stats.h"
 
 #define PAIRS_MAX (SL_SERIES_MAX * (SL_SERIES_MAX - 1) / 2)
 
@@ -58,7 +16,7 @@ double sl_theil_sen(const double *y, size_t cnt) {
     for (size_t i = 0; i < cnt; i++)
         for (size_t j = i + 1; j < cnt; j++)
             slopes[n++] = (y[j] - y[i]) / (double)(j - i);
-    return sl_median(slopes, n);
+    return sl_stat_median(slopes, n);
 }
 
 static double sign_of(double d) {
@@ -82,7 +40,7 @@ static void count_ties(const double *y, size_t cnt, double *variance_part, doubl
     }
 }
 
-static void mann_kendall(const double *y, size_t cnt, sl_trend *trend) {
+sl_kendall sl_mann_kendall(const double *y, size_t cnt) {
     double s = 0, n = (double)cnt, tie_variance, tie_pairs;
     for (size_t i = 0; i < cnt; i++)
         for (size_t j = i + 1; j < cnt; j++)
@@ -90,12 +48,12 @@ static void mann_kendall(const double *y, size_t cnt, sl_trend *trend) {
     count_ties(y, cnt, &tie_variance, &tie_pairs);
     double all = n * (n - 1) / 2, variance = (n * (n - 1) * (2 * n + 5) - tie_variance) / 18;
     double scale = sqrt(all * (all - tie_pairs));
-    trend->tau = scale > 0 ? s / scale : 0;
-    trend->p = 1;
+    sl_kendall result = {.tau = scale > 0 ? s / scale : 0, .p = 1};
     if (variance > 0) {
-        double z = (s - sign_of(s)) / sqrt(variance);
-        trend->p = 0.5 * erfc(z / sqrt(2));
+        result.z = (s - sign_of(s)) / sqrt(variance);
+        result.p = 0.5 * erfc(result.z / sqrt(2));
     }
+    return result;
 }
 
 static double largest_fall(const double *y, size_t cnt) {
@@ -111,7 +69,7 @@ static void fit_quality(const double *y, size_t cnt, sl_trend *trend) {
     double scratch[SL_SERIES_MAX], mean = 0, total = 0, rest = 0;
     for (size_t i = 0; i < cnt; i++)
         scratch[i] = y[i] - trend->slope * (double)i;
-    trend->intercept = sl_median(scratch, cnt);
+    trend->intercept = sl_stat_median(scratch, cnt);
     for (size_t i = 0; i < cnt; i++)
         mean += y[i] / (double)cnt;
     for (size_t i = 0; i < cnt; i++) {
@@ -121,7 +79,7 @@ static void fit_quality(const double *y, size_t cnt, sl_trend *trend) {
         scratch[i] = fabs(residual);
     }
     trend->r_squared = total > 0 && rest < total ? 1 - rest / total : 0;
-    trend->noise = 1.4826 * sl_median(scratch, cnt);
+    trend->noise = 1.4826 * sl_stat_median(scratch, cnt);
 }
 
 sl_trend sl_trend_of(const double *y, size_t cnt) {
@@ -130,7 +88,9 @@ sl_trend sl_trend_of(const double *y, size_t cnt) {
         return trend;
     trend.slope = sl_theil_sen(y, cnt);
     trend.largest_fall = largest_fall(y, cnt);
-    mann_kendall(y, cnt, &trend);
+    sl_kendall kendall = sl_mann_kendall(y, cnt);
+    trend.tau = kendall.tau;
+    trend.p = kendall.p;
     fit_quality(y, cnt, &trend);
     return trend;
 }

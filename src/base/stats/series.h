@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Robust statistics on short series of equally spaced values. Formulas and their limits:
- * docs/estimators.md. Pure; no allocation. */
+/* Robust trends of short series of equally spaced values; the statistics of a sample without an order
+ * are in sample_stats.h. Formulas and their limits: docs/estimators.md. Pure; no allocation. */
 #ifndef SL_SERIES_H
 #define SL_SERIES_H
 
@@ -9,18 +9,23 @@
 /* The longest series that is looked at whole; longer ones are thinned evenly by the caller. */
 #define SL_SERIES_MAX 128u
 
-/* Median; reorders the values. 0 for an empty series. Mean of the middle two when cnt is even. */
-double sl_median(double *values, size_t cnt);
-
 /* Theil-Sen: the median of the slopes between all pairs, per step of the index. cnt at most
  * SL_SERIES_MAX; 0 below two values. */
 double sl_theil_sen(const double *y, size_t cnt);
 
+typedef struct sl_kendall {
+    double tau; /* Kendall's tau-b against the index, -1..1; 0 when the series does not vary */
+    double z;   /* Mann-Kendall's, ties in the variance, corrected for continuity; 0 likewise */
+    double p;   /* one-sided probability of so much growth without a trend; 1 likewise */
+} sl_kendall;
+
+/* Whether the values rise. Quadratic. */
+sl_kendall sl_mann_kendall(const double *y, size_t cnt);
+
 typedef struct sl_trend {
     double slope;        /* Theil-Sen, per index */
     double intercept;    /* median of y - slope * x */
-    double tau;          /* Kendall's tau-b against the index, -1..1 */
-    double p;            /* one-sided probability of so much growth without a trend */
+    double tau, p;       /* of sl_kendall */
     double r_squared;    /* of the robust line; may be negative for a bad fit, then 0 */
     double noise;        /* median absolute deviation from the line, times 1.4826 */
     double largest_fall; /* from an earlier maximum */

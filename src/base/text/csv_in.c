@@ -19,7 +19,7 @@ static sl_status put(sl_csv_in *csv, char c, sl_error *err) {
         return sl_fail_at(err, SL_E_LIMIT, csv->position, "line %llu is longer than %zu bytes",
                           (unsigned long long)csv->line, SL_CSV_ROW_MAX);
     if (!sl_vec_push(&csv->text, c))
-        return sl_fail(err, SL_E_NOMEM, "out of memory for a CSV row");
+        return sl_fail_no_memory(err, "a CSV row");
     return SL_OK;
 }
 
@@ -56,8 +56,7 @@ static sl_status read_cell(sl_csv_in *csv, sl_error *err) {
     if (csv->cells.cnt >= SL_CSV_CELL_MAX)
         return sl_fail_at(err, SL_E_LIMIT, csv->position, "line %llu has more than %d cells",
                           (unsigned long long)csv->line, SL_CSV_CELL_MAX);
-    return sl_vec_push(&csv->cells, cell) ? SL_OK
-                                          : sl_fail(err, SL_E_NOMEM, "out of memory for a cell");
+    return sl_vec_push(&csv->cells, cell) ? SL_OK : sl_fail_no_memory(err, "a cell");
 }
 
 static sl_status read_row(sl_csv_in *csv, sl_error *err) {

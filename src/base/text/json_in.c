@@ -56,10 +56,6 @@ static bool skip_space(sl_json_in *json) {
 
 /* --- Strings ---------------------------------------------------------------------------------- */
 
-static sl_status out_of_memory(sl_error *err) {
-    return sl_fail(err, SL_E_NOMEM, "no memory for a JSON string");
-}
-
 static bool hex4(const unsigned char *at, uint32_t *value) {
     *value = 0;
     for (int i = 0; i < 4; i++) {
@@ -117,7 +113,7 @@ static sl_status decode(sl_json_in *json, const unsigned char *body, size_t len,
                         sl_error *err) {
     json->text.cnt = 0;
     if (!sl_vec_reserve(&json->text, len))
-        return out_of_memory(err);
+        return sl_fail_no_memory(err, "a JSON string");
     for (size_t i = 0; i < len;) {
         size_t used = 1;
         if (body[i] != '\\')
@@ -346,7 +342,7 @@ static sl_status take_key(sl_json_in *json, sl_json_token *token, sl_error *err)
     if (token->text.ptr != json->text.at) {
         json->text.cnt = 0;
         if (!sl_vec_reserve(&json->text, token->text.len + 1))
-            return out_of_memory(err);
+            return sl_fail_no_memory(err, "a JSON string");
         memcpy(json->text.at, token->text.ptr, token->text.len);
         token->text.ptr = json->text.at;
     }

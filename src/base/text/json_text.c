@@ -9,7 +9,7 @@ sl_status sl_json_text_add(sl_json_text *to, const char *ptr, size_t len, sl_err
     if (len > SL_JSON_TEXT_MAX || to->len + len > SL_JSON_TEXT_MAX)
         return sl_fail(err, SL_E_LIMIT, "a value of more than %zu bytes", SL_JSON_TEXT_MAX);
     if (!sl_vec_grow((void **)&to->at, &to->cap, to->len, len + 1, 1))
-        return sl_fail(err, SL_E_NOMEM, "out of memory for a JSON value");
+        return sl_fail_no_memory(err, "a JSON value");
     memcpy(to->at + to->len, ptr, len);
     to->len += len;
     to->at[to->len] = '\0';

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/core/str.h"
 #include "base/text/json_in.h"
 
 /* What is gathered while the file goes by. */
@@ -12,10 +13,6 @@ typedef struct gathering {
     sl_baseline baseline;
     bool is_report;
 } gathering;
-
-static bool is_text(const sl_json_token *token, const char *text) {
-    return token->text.len == strlen(text) && memcmp(token->text.ptr, text, token->text.len) == 0;
-}
 
 typedef sl_status member_fn(gathering *all, void *object, const char *key, sl_json_token *value,
                             sl_error *err);
@@ -90,7 +87,7 @@ static sl_status take_finding_member(gathering *all, void *object, const char *k
                                      sl_json_token *value, sl_error *err) {
     baseline_finding *finding = object;
     if (strcmp(key, "kind") == 0 && value->type == SL_JSON_STRING)
-        finding->is_leak = is_text(value, "leak");
+        finding->is_leak = sl_str_is(value->text, "leak");
     if (strcmp(key, "bytes_per_step") == 0) {
         if (value->type == SL_JSON_FLOAT)
             finding->bytes_per_step = sl_known_f64(value->f);
@@ -116,7 +113,7 @@ static sl_status take_report_member(gathering *all, void *object, const char *ke
                                     sl_json_token *value, sl_error *err) {
     SL_UNUSED(object);
     if (strcmp(key, "schema") == 0 && value->type == SL_JSON_STRING)
-        all->is_report = is_text(value, SL_REPORT_SCHEMA);
+        all->is_report = sl_str_is(value->text, SL_REPORT_SCHEMA);
     if (strcmp(key, "devices") == 0)
         return each_object(all, value, take_device, err);
     if (strcmp(key, "findings") != 0)

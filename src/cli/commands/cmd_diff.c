@@ -28,7 +28,7 @@ static sl_status parse_side(const char *operand, side *out, sl_error *err) {
     out->moment = (sl_opt_time){SL_ANCHOR_END, 0};
     out->path = strdup(operand);
     if (!out->path)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for a path");
+        return sl_fail_no_memory(err, "a path");
     char *at = strrchr(out->path, '@');
     if (!at || access(operand, F_OK) == 0)
         return SL_OK;
@@ -65,7 +65,7 @@ static sl_status choose_recording(side *chosen, sl_error *err) {
     char *copy = status == SL_OK ? strdup(one) : NULL;
     sl_recordings_fini(&list);
     if (!copy)
-        return status < 0 ? status : sl_fail(err, SL_E_NOMEM, "out of memory for a path");
+        return status < 0 ? status : sl_fail_no_memory(err, "a path");
     free(chosen->path);
     chosen->path = copy;
     return SL_OK;
@@ -104,7 +104,7 @@ static sl_status add_diff(const sl_opts *opts, const side sides[2], sl_diff_pair
     if (sl_vec_push(diffs, diff))
         return SL_OK;
     sl_diff_free(diff);
-    return sl_fail(err, SL_E_NOMEM, "out of memory for the comparison");
+    return sl_fail_no_memory(err, "the comparison");
 }
 
 static sl_status compare(const sl_opts *opts, const side sides[2], diff_vec *diffs, sl_error *err) {
@@ -115,7 +115,7 @@ static sl_status compare(const sl_opts *opts, const side sides[2], diff_vec *dif
     SL_TRY(sl_inputs_check_device(sides[1].input, choice, err));
     if (!sl_diff_pair_devices(sides[0].input, sides[1].input, choice.is_one ? &choice.device : NULL,
                               &pairs))
-        status = sl_fail(err, SL_E_NOMEM, "out of memory for the comparison");
+        status = sl_fail_no_memory(err, "the comparison");
     for (size_t i = 0; i < pairs.cnt && status == SL_OK; i++)
         status = add_diff(opts, sides, pairs.at[i], diffs, err);
     sl_vec_free(&pairs);

@@ -109,7 +109,7 @@ static sl_status write_into_folder(const sl_opts *opts, const sl_exporter *expor
     char *path = path_in_folder(folder, recording, exporter->extension);
     sl_inputs inputs = {0};
     if (!path)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for a path");
+        return sl_fail_no_memory(err, "a path");
     sl_status status = sl_inputs_load(&inputs, &recording, 1, err);
     if (status == SL_OK)
         status = write_input(opts, exporter, &inputs.run->inputs[0], path, err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "base/core/str.h"
 #include "base/files/file_atomic.h"
 #include "cli/core/analysis_options.h"
 #include "cli/core/cmd_list.h"
@@ -13,17 +14,12 @@
 
 #define TOP_DEFAULT 8
 
-static bool ends_in(const char *text, const char *end) {
-    size_t len = strlen(text), end_len = strlen(end);
-    return len > end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 /* The format follows the name, as every program that draws does it. */
 static sl_status read_format(const char *path, sl_plot_options *options, sl_error *err) {
     if (!path)
         return sl_fail(err, SL_E_USAGE, "name the picture with -o out.png or -o out.svg");
-    options->is_svg = ends_in(path, ".svg");
-    if (!options->is_svg && !ends_in(path, ".png"))
+    options->is_svg = sl_str_ends_with(sl_str_of(path), SL_STR(".svg"));
+    if (!options->is_svg && !sl_str_ends_with(sl_str_of(path), SL_STR(".png")))
         return sl_fail(err, SL_E_USAGE, "the picture '%s' must end in .png or .svg", path);
     return SL_OK;
 }
@@ -95,7 +91,7 @@ static sl_status draw(const sl_opts *opts, const sl_plot_options *options, const
     sl_report *report;
     SL_TRY(sl_cli_analyze(run, &analysis, &report, err));
     sl_plot_input *drawn = calloc(run->input_cnt + 1, sizeof *drawn);
-    sl_status status = drawn ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory for the inputs");
+    sl_status status = drawn ? SL_OK : sl_fail_no_memory(err, "the inputs");
     for (size_t i = 0; i < run->input_cnt && status == SL_OK; i++)
         status = prepare(&drawn[i], &run->inputs[i], report, err);
     if (status == SL_OK)

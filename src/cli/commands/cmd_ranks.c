@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/core/order.h"
 #include "base/files/file_atomic.h"
 #include "base/text/human.h"
 #include "cli/core/cmd_list.h"
@@ -18,10 +19,6 @@
 #include "telemetry/telemetry_read.h"
 
 typedef SL_VEC(char *) path_list;
-
-static int compare_paths(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
 
 static bool is_data_file(const char *name) {
     static const char *const ends[] = {".json",     ".jsonl",    ".csv",   ".json.gz",
@@ -38,11 +35,11 @@ static sl_status add_path(path_list *list, const char *folder, const char *name,
     char *path;
     int len = folder ? asprintf(&path, "%s/%s", folder, name) : asprintf(&path, "%s", name);
     if (len < 0)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for a path");
+        return sl_fail_no_memory(err, "a path");
     if (sl_vec_push(list, path))
         return SL_OK;
     free(path);
-    return sl_fail(err, SL_E_NOMEM, "out of memory for a path");
+    return sl_fail_no_memory(err, "a path");
 }
 
 /* A pipe may have such a name, too; opening it would wait for a writer. */
@@ -66,7 +63,7 @@ static sl_status add_folder(path_list *list, const char *folder, sl_error *err) 
         status =
             sl_fail(err, SL_E_OPEN, "'%s' holds no telemetry file (.json, .jsonl, .csv)", folder);
     if (list->cnt > first)
-        qsort(list->at + first, list->cnt - first, sizeof *list->at, compare_paths);
+        qsort(list->at + first, list->cnt - first, sizeof *list->at, sl_order_texts);
     return status;
 }
 
@@ -153,8 +150,7 @@ static sl_status compare(const sl_opts *opts, sl_telemetry *set, const path_list
 static int run(const sl_opts *opts, sl_error *err) {
     path_list paths = {0};
     sl_telemetry *set = sl_telemetry_new();
-    sl_status status = set ? collect(opts, &paths, err)
-                           : sl_fail(err, SL_E_NOMEM, "out of memory for the records");
+    sl_status status = set ? collect(opts, &paths, err) : sl_fail_no_memory(err, "the records");
     if (status == SL_OK)
         status = compare(opts, set, &paths, err);
     for (size_t i = 0; i < paths.cnt; i++)

@@ -95,7 +95,7 @@ static int run_command(const sl_cmd *cmd, int argc, char **argv) {
     sl_opts opts = {0};
     int code;
     if (!make_table(cmd, &table))
-        sl_fail(&err, SL_E_NOMEM, "out of memory for the options");
+        sl_fail_no_memory(&err, "the options");
     else if (sl_opts_init(&opts, table.at, table.cnt, &err) == SL_OK) {
         opts.stops_at_operand = cmd->stops_at_operand;
         opts.is_argparse = running->is_compat;

@@ -17,7 +17,7 @@ static sl_status write_page(const sl_manual_kind *kind, const char *dir, const s
     else
         snprintf(name, sizeof name, "%s", kind->program_file);
     if (asprintf(&path, "%s/%s", dir, name) < 0)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for a file name");
+        return sl_fail_no_memory(err, "a file name");
     sl_file_out out;
     sl_status status = sl_file_out_open(&out, path, err);
     free(path);

@@ -32,7 +32,7 @@ static sl_status export_library(sl_error *err) {
     SL_TRY(sl_target_find_library(library, err));
     char *list = sl_preload_list(library, getenv("LD_PRELOAD"));
     if (!list)
-        return sl_fail(err, SL_E_NOMEM, "out of host memory");
+        return sl_fail_no_memory(err, "LD_PRELOAD");
     bool is_set = setenv("LD_PRELOAD", list, 1) == 0;
     free(list);
     return is_set ? SL_OK : sl_fail_errno(err, SL_E_SYSTEM, "cannot set LD_PRELOAD");
@@ -160,7 +160,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     }
     char **argv = make_argv(opts);
     if (!argv)
-        return sl_fail(err, SL_E_NOMEM, "out of host memory");
+        return sl_fail_no_memory(err, "the command");
     int result = target.fit == SL_TARGET_OK
                      ? run_recorded(opts, &target, argv, err)
                      : run_unrecorded(&target, argv, sl_target_fit_text(target.fit), err);

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/sl_base.h"
+#include "base/core/str.h"
 
 #define SEPARATORS " :" /* both, as ld.so(8) has it */
 
 static bool is_recorder(const char *entry, size_t len) {
-    size_t name_len = strlen(SL_PRELOAD_NAME);
-    return len >= name_len && memcmp(entry + len - name_len, SL_PRELOAD_NAME, name_len) == 0 &&
-           (len == name_len || entry[len - name_len - 1] == '/');
+    const sl_str name = SL_STR(SL_PRELOAD_NAME);
+    return sl_str_ends_with((sl_str){entry, len}, name) &&
+           (len == name.len || entry[len - name.len - 1] == '/');
 }
 
 char *sl_preload_list(const char *library, const char *before) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api/oom_bundles.h"
+#include "base/core/str.h"
 #include "base/core/vec.h"
 #include "base/text/human.h"
 #include "cli/core/cli.h"
@@ -197,8 +198,7 @@ static void reap_writer(sl_run_watch *watch, int flags) {
 
 static bool is_told(sl_run_watch *watch, sl_str rule, int device) {
     for (size_t i = 0; i < watch->told_cnt; i++)
-        if (watch->told[i].device == device && strlen(watch->told[i].rule) == rule.len &&
-            memcmp(watch->told[i].rule, rule.ptr, rule.len) == 0)
+        if (watch->told[i].device == device && sl_str_is(rule, watch->told[i].rule))
             return true;
     if (watch->told_cnt == ALERT_MAX || rule.len >= sizeof watch->told[0].rule)
         return true;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/core/order.h"
 #include "base/text/term.h"
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
@@ -26,14 +27,10 @@ static void free_paths(path_list *list) {
     sl_vec_free(list);
 }
 
-static int compare_paths(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static sl_status add_path(path_list *list, const char *folder, const char *name, sl_error *err) {
     char *path = NULL;
     if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0 || !sl_vec_push(list, path))
-        return sl_fail(err, SL_E_NOMEM, "out of host memory");
+        return sl_fail_no_memory(err, "a path");
     return SL_OK;
 }
 
@@ -52,7 +49,7 @@ static sl_status list_folder(path_list *list, const char *folder, const char *pi
     if (status == SL_OK && list->cnt == 0)
         return sl_fail(err, SL_E_OPEN, "there is no recording in '%s'", folder);
     if (list->cnt)
-        qsort(list->at, list->cnt, sizeof list->at[0], compare_paths);
+        qsort(list->at, list->cnt, sizeof list->at[0], sl_order_texts);
     return status;
 }
 

@@ -123,7 +123,7 @@ sl_status sl_top_write_json(sl_json_out *json, sl_log_reader *reader, const char
         sl_json_key(json, "out_of_memory_count");
         sl_json_u64(json, c.ooms.cnt);
         if (!write_devices(json, &c, reader))
-            status = sl_fail(err, SL_E_NOMEM, "out of memory for the ledger");
+            status = sl_fail_no_memory(err, "the ledger");
         sl_json_end_object(json);
     }
     sl_log_tables_fini(&c.tables);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/core/str.h"
 #include "model/counter_series.h"
 
 static sl_maybe_u64 last_of(const sl_log_counters *counters, const sl_log_reader *reader,
@@ -11,9 +12,7 @@ static sl_maybe_u64 last_of(const sl_log_counters *counters, const sl_log_reader
         const sl_log_counter_info *info = &counters->at[i];
         sl_str own = sl_log_get_string(reader, info->name);
         const char *kind = sl_counter_name(info->kind);
-        if (info->device == device &&
-            (info->name ? own.len == strlen(name) && memcmp(own.ptr, name, own.len) == 0
-                        : strcmp(kind, name) == 0))
+        if (info->device == device && (info->name ? sl_str_is(own, name) : strcmp(kind, name) == 0))
             return (sl_maybe_u64){info->last, info->is_available};
     }
     return (sl_maybe_u64){0};

@@ -36,7 +36,7 @@ static sl_status write_trace(const void *self, FILE *to, sl_error *err) {
 static sl_status write_packed_trace(const void *self, FILE *to, sl_error *err) {
     FILE *packed = sl_gzip_open(to);
     if (!packed)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for a compressed file");
+        return sl_fail_no_memory(err, "a compressed file");
     setvbuf(packed, NULL, _IOFBF, 1 << 16);
     sl_status status = write_trace(self, packed, err);
     if (fclose(packed) != 0 && status == SL_OK)
@@ -230,7 +230,7 @@ static void keep_sample(void *self, const sl_telemetry_record *record) {
     out.local_rank = sink->origin->local_rank >= 0 ? sink->origin->local_rank : out.rank;
     out.world_size = sink->origin->world_size >= 1 ? (int32_t)sink->origin->world_size : 1;
     if (!sl_vec_push(&sink->set->records, out))
-        sink->status = sl_fail(sink->err, SL_E_NOMEM, "out of memory for telemetry records");
+        sink->status = sl_fail_no_memory(sink->err, "telemetry records");
 }
 
 /* Samples of the whole recording, for readers that know no allocations; none without a clock. */
@@ -248,7 +248,7 @@ static sl_status write_bundle(const sl_oom_bundle *bundle, const sl_telemetry *s
     size_t cnt = set->records.cnt;
     const sl_tm_record **records = malloc((cnt ? cnt : 1) * sizeof *records);
     if (!records)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for a bundle");
+        return sl_fail_no_memory(err, "a bundle");
     for (size_t i = 0; i < cnt; i++)
         records[i] = &set->records.at[i];
     sl_status status = sl_oom_bundle_write(bundle, set, records, cnt, path, err);
@@ -284,9 +284,8 @@ sl_status sl_oom_evidence_write(const sl_oom_evidence *evidence, const char *par
         .time_s = evidence->report->oom.time_us / 1000000,
         .pid = evidence->origin->pid,
     };
-    sl_status status = failure && system && set
-                           ? collect_samples(evidence, set, err)
-                           : sl_fail(err, SL_E_NOMEM, "out of memory for a bundle");
+    sl_status status = failure && system && set ? collect_samples(evidence, set, err)
+                                                : sl_fail_no_memory(err, "a bundle");
     if (status == SL_OK)
         status = write_bundle(&bundle, set, path, err);
     sl_telemetry_free(set);

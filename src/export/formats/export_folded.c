@@ -60,7 +60,7 @@ static sl_status write_device(const sl_run_device *device, const sl_export_optio
         fprintf(to, " %" PRIu64 "\n", sums[id].bytes);
     }
     free(sums);
-    return is_done ? SL_OK : sl_fail(err, SL_E_NOMEM, "out of memory for the live blocks");
+    return is_done ? SL_OK : sl_fail_no_memory(err, "the live blocks");
 }
 
 sl_status sl_export_folded(const sl_run_input *input, const sl_export_options *options, FILE *to,

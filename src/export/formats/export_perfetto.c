@@ -323,7 +323,7 @@ static sl_status put_device(perfetto *p, const sl_run_device *device, sl_error *
     SL_TRY(sl_run_lines(device->input, &lines, err));
     SL_TRY(sl_run_steps(device, &steps, err));
     if (!put_replay(p, lines, replay, steps))
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the counters of the sites");
+        return sl_fail_no_memory(err, "the counters of the sites");
     if (replay->event_cnt) {
         put_ledger(p, replay, ledger);
         put_alerts(p, replay);
@@ -351,7 +351,7 @@ sl_status sl_export_perfetto(const sl_run_input *input, const sl_export_options 
             status = put_device(&p, &input->devices[i], err);
     put_marks(&p);
     if (status == SL_OK && p.out.has_failed)
-        status = sl_fail(err, SL_E_NOMEM, "out of memory for a packet of the trace");
+        status = sl_fail_no_memory(err, "a packet of the trace");
     sl_pb_fini(&p.out);
     sl_pb_fini(&p.packet);
     sl_pb_fini(&p.part);

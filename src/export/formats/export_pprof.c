@@ -198,7 +198,7 @@ static sl_status put_device(profile_out *profile, const sl_run_device *device,
     SL_TRY(sl_run_state_at(device, options->at, &state, err));
     return put_samples(profile, state.replay, state.event)
                ? SL_OK
-               : sl_fail(err, SL_E_NOMEM, "out of memory for the live blocks");
+               : sl_fail_no_memory(err, "the live blocks");
 }
 
 /* When it was recorded, where the input has a clock that fits into nanoseconds. */
@@ -233,7 +233,7 @@ static sl_status write_bytes(const uint8_t *bytes, size_t cnt, FILE *to, sl_erro
     z_stream zip = {0};
     if (deflateInit2(&zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) !=
         Z_OK)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the compression");
+        return sl_fail_no_memory(err, "the compression");
     bool is_done = true, is_last = false;
     for (size_t at = 0; is_done && !is_last; at += GZIP_PART) {
         is_last = cnt - at <= GZIP_PART;
@@ -263,7 +263,7 @@ static sl_status put_all(profile_out *profile, const sl_run_input *input,
     put_strings(profile);
     put_times(profile, input);
     if (profile->out.has_failed)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the profile");
+        return sl_fail_no_memory(err, "the profile");
     return SL_OK;
 }
 

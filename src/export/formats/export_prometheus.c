@@ -164,7 +164,7 @@ static sl_status put_site_families(FILE *to, const replay_list *replays, const s
                                                : sl_replay_end(replay));
             sl_site_bands_fini(&bands);
             if (!is_done)
-                return sl_fail(err, SL_E_NOMEM, "out of memory for the sites");
+                return sl_fail_no_memory(err, "the sites");
         }
     }
     return SL_OK;
@@ -178,7 +178,7 @@ static sl_status load_replays(replay_list *replays, const sl_run_input *input,
             continue;
         SL_TRY(sl_run_replay(&input->devices[i], &replay, err));
         if (!sl_vec_push(replays, replay))
-            return sl_fail(err, SL_E_NOMEM, "out of memory for the devices");
+            return sl_fail_no_memory(err, "the devices");
     }
     return SL_OK;
 }
@@ -233,7 +233,7 @@ static sl_status load_ledgers(ledger_list *ledgers, const sl_run_input *input,
         SL_TRY(sl_run_replay(&input->devices[i], &replay, err));
         if (ledger->moment_cnt > 0 &&
             !sl_vec_push(ledgers, ((card_end){ledger, sl_ledger_end(ledger, replay)})))
-            return sl_fail(err, SL_E_NOMEM, "out of memory for the ledgers");
+            return sl_fail_no_memory(err, "the ledgers");
     }
     return SL_OK;
 }

@@ -392,9 +392,8 @@ sl_status sl_export_snapshot(const sl_run_input *input, const sl_export_options 
     out.strings = new_memo(trace->strings.strings.cnt);
     out.frames = new_memo(trace->stacks.frames.cnt);
     out.stacks = new_memo(trace->stacks.spans.cnt);
-    sl_status status = out.strings && out.frames && out.stacks
-                           ? write_all(&out, to, err)
-                           : sl_fail(err, SL_E_NOMEM, "out of memory for the memo");
+    sl_status status = out.strings && out.frames && out.stacks ? write_all(&out, to, err)
+                                                               : sl_fail_no_memory(err, "the memo");
     free(out.strings);
     free(out.frames);
     free(out.stacks);

@@ -122,9 +122,7 @@ static bool write_profiles(speedscope *out, const sl_replay *replay) {
 static sl_status write_device(speedscope *out, const sl_run_device *device, sl_error *err) {
     const sl_replay *replay;
     SL_TRY(sl_run_replay(device, &replay, err));
-    return write_profiles(out, replay)
-               ? SL_OK
-               : sl_fail(err, SL_E_NOMEM, "out of memory for the live blocks");
+    return write_profiles(out, replay) ? SL_OK : sl_fail_no_memory(err, "the live blocks");
 }
 
 static void write_head(speedscope *out) {

@@ -95,7 +95,7 @@ static sl_status write_trace(const sl_run_input *input, const sl_export_options 
                              sl_tm_form form, sl_error *err) {
     record_sink sink = {.set = sl_telemetry_new(), .err = err};
     if (!sink.set)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for telemetry records");
+        return sl_fail_no_memory(err, "telemetry records");
     sl_tm_out_begin(&sink.out, to, form);
     sl_status status =
         sl_telemetry_walk(input, options, &(sl_telemetry_sink){put_record, &sink}, err);

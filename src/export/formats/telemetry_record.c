@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/formats/telemetry_record.h"
 
+#include "base/core/order.h"
 #include "model/bounds.h"
 #include "model/counter_series.h"
 #include "run/blocks/replay.h"
@@ -18,17 +19,13 @@ typedef struct telemetry_walk {
     bool has_last;
 } telemetry_walk;
 
-static uint64_t max_u64(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* What the card said, where it was read; at least what the allocator knows. Total and used bytes
  * must fit each other: readers of the schema refuse used > total. */
 static void set_device_bytes(sl_telemetry_record *record, const sl_counter_series *used,
                              sl_maybe_u64 capacity) {
-    uint64_t known = max_u64(record->allocated_bytes, record->reserved_bytes);
+    uint64_t known = sl_max_u64(record->allocated_bytes, record->reserved_bytes);
     sl_maybe_u64 read = sl_series_at(used, record->time_us);
-    record->used_bytes = max_u64(read.value, known);
+    record->used_bytes = sl_max_u64(read.value, known);
     record->total_bytes = capacity;
     if (capacity.known && record->used_bytes > capacity.value)
         record->total_bytes.known = false;
@@ -51,7 +48,7 @@ static void put_record(telemetry_walk *walk, int64_t time_us, const sl_replay_to
         .reserved_bytes = replay->reserved_known ? totals->reserved_bytes : totals->allocated_bytes,
         .active_bytes = sl_known_u64(totals->active_bytes),
         .requested_bytes = totals->requested_bytes,
-        .max_allocated_bytes = max_u64(walk->max_allocated, totals->allocated_bytes),
+        .max_allocated_bytes = sl_max_u64(walk->max_allocated, totals->allocated_bytes),
     };
     if (replay->reserved_known && totals->reserved_bytes >= totals->active_bytes)
         record.inactive_bytes = sl_known_u64(totals->reserved_bytes - totals->active_bytes);
@@ -80,7 +77,7 @@ static void walk_events(telemetry_walk *walk) {
     for (uint32_t event = 0; sl_replay_walk_next(&replay_walk); event++) {
         int64_t time_us = events->time_us[event];
         const char *forced = forced_type(walk->replay, event);
-        walk->max_allocated = max_u64(walk->max_allocated, replay_walk.totals.allocated_bytes);
+        walk->max_allocated = sl_max_u64(walk->max_allocated, replay_walk.totals.allocated_bytes);
         if (time_us < walk->next_us && !forced)
             continue;
         put_record(walk, time_us, &replay_walk.totals, forced ? forced : "sample");

@@ -356,5 +356,5 @@ sl_status sl_trace_write_json(const sl_trace *trace, FILE *to, sl_error *err) {
     free(out.frames.of);
     free(out.stacks.of);
     return has_room ? sl_json_finish(&out.json, err)
-                    : sl_fail(err, SL_E_NOMEM, "out of memory for the names of a trace");
+                    : sl_fail_no_memory(err, "the names of a trace");
 }

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/core/order.h"
 #include "memprof/compat_cli.h"
 #include "memprof/watch/watch_child.h"
 
@@ -308,7 +309,7 @@ static sl_status prepare(sl_watch *watch, sl_error *err) {
     watch->tree = calloc(1, sizeof *watch->tree);
     watch->kept_cap = watch->options.buffer_size ? watch->options.buffer_size : BUFFER_DEFAULT;
     if (!watch->kept || !watch->tree)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the records");
+        return sl_fail_no_memory(err, "the records");
     SL_TRY(open_counters(watch, err));
     watch->pid = watch->options.pid ? watch->options.pid : (int)getpid();
     watch->oom_kills = sl_cgroup_oom_kills();
@@ -362,7 +363,7 @@ static sl_status loop(sl_watch *watch) {
     while (!is_over(watch)) {
         tell_second(watch, &next_second);
         int64_t second = watch->begin_ns + next_second;
-        int64_t until = next_tick < second ? next_tick : second;
+        int64_t until = sl_min_i64(next_tick, second);
         int64_t last = watch->begin_ns + (int64_t)(fmin(watch->options.duration_s, 1e9) * 1e9);
         if (watch->options.duration_s > 0 && last < until)
             until = last;
@@ -394,7 +395,7 @@ sl_status sl_watch_run(sl_watch *watch, const sl_watch_options *options, sl_erro
     set_handlers(old, true);
     sl_status status = prepare(watch, err);
     if (status == SL_OK && (begin(watch) < 0 || loop(watch) < 0))
-        status = sl_fail(err, SL_E_NOMEM, "out of memory for the records");
+        status = sl_fail_no_memory(err, "the records");
     if (status == SL_OK) {
         look_back(watch);
         figures f = {watch->current_bytes, watch->current_bytes, SL_TM_NULL, SL_TM_NULL, -1};
@@ -403,7 +404,7 @@ sl_status sl_watch_run(sl_watch *watch, const sl_watch_options *options, sl_erro
         if (!watch->counters && !watch->tree->is_alive)
             f.allocated = f.used = watch->current_bytes;
         if (emit(watch, &f, &(happening){"stop", 0, "Memory tracking stopped", NULL}) < 0)
-            status = sl_fail(err, SL_E_NOMEM, "out of memory for the records");
+            status = sl_fail_no_memory(err, "the records");
     }
     set_handlers(old, false);
     return status;

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/core/order.h"
+
 int64_t sl_watch_clock(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -149,6 +151,6 @@ void sl_watch_child_wait(sl_watch *watch, int64_t at_most_ns) {
     int64_t until = sl_watch_clock() + at_most_ns;
     while (!sl_watch_child_ended(watch) && sl_watch_clock() < until) {
         int64_t soon = sl_watch_clock() + 50000000;
-        sl_watch_sleep(watch, soon < until ? soon : until);
+        sl_watch_sleep(watch, sl_min_i64(soon, until));
     }
 }

@@ -19,7 +19,7 @@ static sl_status read_command(const sl_opts *opts, sl_watch_options *out, char *
         return SL_OK;
     *command = calloc(cnt + 1, sizeof **command);
     if (!*command)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the command");
+        return sl_fail_no_memory(err, "the command");
     for (size_t i = 0; i < cnt; i++)
         (*command)[i] = (char *)(uintptr_t)opts->operands.at[i];
     out->command = *command;
@@ -117,8 +117,8 @@ sl_status sl_watch_log_finish(sl_watch_log *log, sl_tm_form form, sl_error *err)
     if (!log->part)
         return SL_OK;
     sl_telemetry *set = sl_telemetry_new();
-    sl_status status = set ? sl_watch_log_load(log, set, err)
-                           : sl_fail(err, SL_E_NOMEM, "out of memory for the records");
+    sl_status status =
+        set ? sl_watch_log_load(log, set, err) : sl_fail_no_memory(err, "the records");
     if (status == SL_OK)
         status = sl_file_out_open(&file, log->path, err);
     if (status == SL_OK) {

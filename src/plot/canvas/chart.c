@@ -32,10 +32,6 @@ bool sl_chart_form_find(const char *path, sl_chart_form *form) {
     return false;
 }
 
-static sl_status no_memory(sl_error *err) {
-    return sl_fail(err, SL_E_NOMEM, "out of memory for a chart");
-}
-
 sl_chart *sl_chart_new(const char *title, int width, int height, int columns) {
     sl_chart *chart = calloc(1, sizeof *chart);
     if (!chart)
@@ -72,7 +68,8 @@ sl_status sl_chart_panel_begin(sl_chart *chart, sl_chart_kind kind, const char *
                                sl_error *err) {
     sl_chart_panel panel = {
         .kind = kind, .title = keep(chart, title), .x_label = "", .y_label = ""};
-    return panel.title && sl_vec_push(&chart->panels, panel) ? SL_OK : no_memory(err);
+    return panel.title && sl_vec_push(&chart->panels, panel) ? SL_OK
+                                                             : sl_fail_no_memory(err, "a chart");
 }
 
 /* NULL before the first one. */
@@ -91,7 +88,7 @@ sl_status sl_chart_set_axes(sl_chart *chart, const char *x_label, const char *y_
         return no_panel(err);
     panel->x_label = keep(chart, x_label);
     panel->y_label = keep(chart, y_label);
-    return panel->x_label && panel->y_label ? SL_OK : no_memory(err);
+    return panel->x_label && panel->y_label ? SL_OK : sl_fail_no_memory(err, "a chart");
 }
 
 static double *keep_numbers(sl_chart *chart, const double *values, size_t cnt) {
@@ -110,8 +107,8 @@ sl_status sl_chart_add_series(sl_chart *chart, const char *name, const double *x
     series.y = keep_numbers(chart, y, cnt);
     series.x = x ? keep_numbers(chart, x, cnt) : NULL;
     if (!series.name || !series.y || (x && !series.x))
-        return no_memory(err);
-    return sl_vec_push(&panel->series, series) ? SL_OK : no_memory(err);
+        return sl_fail_no_memory(err, "a chart");
+    return sl_vec_push(&panel->series, series) ? SL_OK : sl_fail_no_memory(err, "a chart");
 }
 
 sl_status sl_chart_add_label(sl_chart *chart, const char *text, sl_error *err) {
@@ -119,7 +116,7 @@ sl_status sl_chart_add_label(sl_chart *chart, const char *text, sl_error *err) {
     if (!panel)
         return no_panel(err);
     const char *copy = keep(chart, text);
-    return copy && sl_vec_push(&panel->labels, copy) ? SL_OK : no_memory(err);
+    return copy && sl_vec_push(&panel->labels, copy) ? SL_OK : sl_fail_no_memory(err, "a chart");
 }
 
 sl_status sl_chart_add_note(sl_chart *chart, const sl_chart_note *note, sl_error *err) {
@@ -128,5 +125,6 @@ sl_status sl_chart_add_note(sl_chart *chart, const sl_chart_note *note, sl_error
         return no_panel(err);
     sl_chart_note copy = *note;
     copy.text = keep(chart, note->text);
-    return copy.text && sl_vec_push(&panel->notes, copy) ? SL_OK : no_memory(err);
+    return copy.text && sl_vec_push(&panel->notes, copy) ? SL_OK
+                                                         : sl_fail_no_memory(err, "a chart");
 }

@@ -253,7 +253,7 @@ static sl_status draw(const sl_chart *chart, const sl_pen *pen, sl_error *err) {
                    (sl_text_style){16, false, SL_ALIGN_CENTER, {INK, 1}});
     for (size_t i = 0; i < chart->panels.cnt; i++)
         if (!draw_panel(chart, i, pen))
-            return sl_fail(err, SL_E_NOMEM, "out of memory for a line");
+            return sl_fail_no_memory(err, "a line");
     return SL_OK;
 }
 

@@ -36,7 +36,7 @@ static sl_status fail_by(cairo_status_t status, sl_error *err) {
     if (status == CAIRO_STATUS_WRITE_ERROR)
         return sl_fail_errno(err, SL_E_WRITE, "cannot write the picture");
     if (status == CAIRO_STATUS_NO_MEMORY)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the picture");
+        return sl_fail_no_memory(err, "the picture");
     return sl_fail(err, SL_E_INTERNAL, "cairo: %s", cairo_status_to_string(status));
 }
 
@@ -44,7 +44,7 @@ sl_status sl_canvas_open(sl_canvas **out, double width, double height, bool is_s
                          sl_error *err) {
     sl_canvas *canvas = calloc(1, sizeof *canvas);
     if (!canvas)
-        return sl_fail(err, SL_E_NOMEM, "out of memory for the picture");
+        return sl_fail_no_memory(err, "the picture");
     canvas->to = to;
     canvas->is_svg = is_svg;
     canvas->surface = is_svg

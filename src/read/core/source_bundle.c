@@ -2,9 +2,9 @@
 #include "read/core/source_bundle.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
+#include "base/core/str.h"
 #include "base/text/json_text.h"
 #include "telemetry/telemetry.h"
 #include "telemetry/telemetry_read.h"
@@ -43,7 +43,7 @@ static const char **slot_of(story *s, sl_str key) {
     } rows[] = {
         {"exception_message", &s->message}, {"reason", &s->reason}, {"exception_type", &s->type}};
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
-        if (key.len == strlen(rows[i].name) && memcmp(key.ptr, rows[i].name, key.len) == 0)
+        if (sl_str_is(key, rows[i].name))
             return rows[i].slot;
     return NULL;
 }
@@ -62,7 +62,7 @@ static sl_status read_members(sl_json_in *json, story *s, sl_error *err) {
         SL_TRY(sl_json_next(json, &token, err));
         if (slot && token.type == SL_JSON_STRING &&
             !(*slot = sl_arena_copy(s->arena, token.text.ptr, token.text.len)))
-            return sl_fail(err, SL_E_NOMEM, "no memory for a text");
+            return sl_fail_no_memory(err, "a text");
         SL_TRY(sl_json_skip(json, &token, err));
     }
 }
@@ -102,7 +102,7 @@ static sl_status fill_from_samples(const char *path, const sl_load_options *opti
                                    sl_trace *trace, sl_error *err) {
     sl_telemetry *set = sl_telemetry_new();
     if (!set)
-        return sl_fail(err, SL_E_NOMEM, "no memory for telemetry records");
+        return sl_fail_no_memory(err, "telemetry records");
     sl_status status = read_events(path, options, set, err);
     if (status < 0) {
         sl_telemetry_free(set);
@@ -156,7 +156,7 @@ sl_status sl_bundle_load(const char *path, const sl_load_options *options, sl_tr
                          sl_error *err) {
     sl_trace *trace = sl_trace_new(path, SL_SOURCE_OOM_BUNDLE);
     if (!trace)
-        return sl_fail(err, SL_E_NOMEM, "no memory for a trace");
+        return sl_fail_no_memory(err, "a trace");
     sl_status status = fill(path, options, trace, err);
     if (status < 0)
         sl_trace_free(trace);

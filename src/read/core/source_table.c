@@ -49,7 +49,7 @@ static sl_status load_source(const sl_source_ops *source, const sl_source_input 
                              sl_trace **out, sl_error *err) {
     sl_trace *trace = sl_trace_new(input->path, source->kind);
     if (!trace)
-        return sl_fail(err, SL_E_NOMEM, "no memory for a trace");
+        return sl_fail_no_memory(err, "a trace");
     sl_status status = source->load(input, trace, err);
     if (status < 0) {
         sl_trace_free(trace);

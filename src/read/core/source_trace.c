@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/str.h"
 #include "base/text/json_in.h"
 #include "base/text/json_text.h"
 #include "model/bounds.h"
@@ -30,10 +31,6 @@ typedef struct trace_in {
 
 typedef sl_status (*take_row)(trace_in *in, const uint64_t *row);
 typedef sl_status (*take_value)(trace_in *in, const sl_json_token *token);
-
-static sl_status no_memory(trace_in *in) {
-    return sl_fail(in->err, SL_E_NOMEM, "no memory for a trace");
-}
 
 static sl_status fail_id(trace_in *in, const char *what, uint64_t found, size_t cnt) {
     return sl_fail_at(in->err, SL_E_FORMAT, in->position,
@@ -112,16 +109,17 @@ static sl_status take_frame(trace_in *in, const uint64_t *row) {
     sl_frame frame = {.line = (uint32_t)row[2]};
     SL_TRY(keep_number(in, "string", row[0], &frame.function));
     SL_TRY(keep_number(in, "string", row[1], &frame.file));
-    return sl_vec_push(&in->numbers.raw_frames, frame) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->numbers.raw_frames, frame) ? SL_OK
+                                                       : sl_fail_no_memory(in->err, "a trace");
 }
 
 static sl_status take_stream(trace_in *in, const uint64_t *row) {
-    return sl_vec_push(&in->trace->streams, row[0]) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->trace->streams, row[0]) ? SL_OK : sl_fail_no_memory(in->err, "a trace");
 }
 
 static sl_status take_pool(trace_in *in, const uint64_t *row) {
     sl_pool pool = {(int64_t)row[0], (int64_t)row[1]};
-    return sl_vec_push(&in->trace->pools, pool) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->trace->pools, pool) ? SL_OK : sl_fail_no_memory(in->err, "a trace");
 }
 
 static sl_status take_mark(trace_in *in, const uint64_t *row) {
@@ -132,7 +130,7 @@ static sl_status take_mark(trace_in *in, const uint64_t *row) {
     if (row[1] > SL_MARK_STEP)
         return fail_id(in, "kind of mark", row[1], SL_MARK_STEP + 1);
     SL_TRY(keep_number(in, "string", row[2], &mark.name));
-    return sl_vec_push(&in->trace->marks, mark) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->trace->marks, mark) ? SL_OK : sl_fail_no_memory(in->err, "a trace");
 }
 
 static sl_status take_alert(trace_in *in, const uint64_t *row) {
@@ -140,12 +138,13 @@ static sl_status take_alert(trace_in *in, const uint64_t *row) {
         .time_us = (int64_t)row[0], .device = (int)row[1], .value = row[4], .threshold = row[5]};
     SL_TRY(keep_number(in, "string", row[2], &alert.text));
     SL_TRY(keep_number(in, "string", row[3], &alert.severity));
-    return sl_vec_push(&in->trace->alerts, alert) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->trace->alerts, alert) ? SL_OK : sl_fail_no_memory(in->err, "a trace");
 }
 
 static sl_status take_reading(trace_in *in, const uint64_t *row) {
     sl_reading reading = {(int64_t)row[0], (int64_t)row[1], row[2], row[3], row[4]};
-    return sl_vec_push(&in->series->readings, reading) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->series->readings, reading) ? SL_OK
+                                                       : sl_fail_no_memory(in->err, "a trace");
 }
 
 /* A newer version's kinds are counted and left out, as every reader does it. */
@@ -162,7 +161,8 @@ static sl_status take_event(trace_in *in, const uint64_t *row) {
         in->trace->unknown_actions++;
         return SL_OK;
     }
-    return sl_events_push(&in->device.events, &event) ? SL_OK : no_memory(in);
+    return sl_events_push(&in->device.events, &event) ? SL_OK
+                                                      : sl_fail_no_memory(in->err, "a trace");
 }
 
 static sl_status take_segment(trace_in *in, const uint64_t *row) {
@@ -178,7 +178,8 @@ static sl_status take_segment(trace_in *in, const uint64_t *row) {
                           .is_large = row[10] != 0,
                           .is_expandable = row[11] != 0};
     SL_TRY(keep_number(in, "stack", row[5], &segment.stack_id));
-    return sl_vec_push(&in->device.segments, segment) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->device.segments, segment) ? SL_OK
+                                                      : sl_fail_no_memory(in->err, "a trace");
 }
 
 static sl_status take_block(trace_in *in, const uint64_t *row) {
@@ -193,14 +194,16 @@ static sl_status take_block(trace_in *in, const uint64_t *row) {
         return fail_id(in, "segment", row[4], SL_IDX_NONE);
     if (row[5] > SL_BLOCK_PENDING_FREE)
         return fail_id(in, "state of a block", row[5], SL_BLOCK_PENDING_FREE + 1);
-    return sl_vec_push(&in->device.blocks, block) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->device.blocks, block) ? SL_OK : sl_fail_no_memory(in->err, "a trace");
 }
 
 /* ---- lists without rows of a fixed width ---- */
 
 static sl_status take_string(trace_in *in, const sl_json_token *token) {
     uint32_t id = sl_strtab_intern(&in->trace->strings, token->text.ptr, token->text.len);
-    return id != SL_STR_NONE && sl_vec_push(&in->numbers.strings, id) ? SL_OK : no_memory(in);
+    return id != SL_STR_NONE && sl_vec_push(&in->numbers.strings, id)
+               ? SL_OK
+               : sl_fail_no_memory(in->err, "a trace");
 }
 
 static sl_status take_strings(trace_in *in, const sl_json_token *first) {
@@ -210,12 +213,15 @@ static sl_status take_strings(trace_in *in, const sl_json_token *first) {
 static sl_status take_frame_number(trace_in *in, const sl_json_token *token) {
     uint32_t number = 0;
     SL_TRY(keep_number(in, "frame", token->u, &number));
-    return sl_vec_push(&in->numbers.raw_stacks, number) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->numbers.raw_stacks, number) ? SL_OK
+                                                        : sl_fail_no_memory(in->err, "a trace");
 }
 
 static sl_status take_stack(trace_in *in, const sl_json_token *token) {
     SL_TRY(each_element(in, token, SL_JSON_INT, "the number of a frame", take_frame_number));
-    return sl_vec_push(&in->numbers.raw_ends, in->numbers.raw_stacks.cnt) ? SL_OK : no_memory(in);
+    return sl_vec_push(&in->numbers.raw_ends, in->numbers.raw_stacks.cnt)
+               ? SL_OK
+               : sl_fail_no_memory(in->err, "a trace");
 }
 
 static sl_status take_stacks(trace_in *in, const sl_json_token *first) {
@@ -236,8 +242,7 @@ static sl_status take_notes(trace_in *in, const sl_json_token *first) {
 static sl_status take_schema(trace_in *in, const sl_json_token *token) {
     if (token->type != SL_JSON_STRING)
         return fail_type(in, token, "the name of a schema");
-    in->has_schema = token->text.len == strlen(SL_TRACE_SCHEMA) &&
-                     memcmp(token->text.ptr, SL_TRACE_SCHEMA, token->text.len) == 0;
+    in->has_schema = sl_str_is(token->text, SL_TRACE_SCHEMA);
     if (in->has_schema)
         return SL_OK;
     return sl_fail_at(in->err, SL_E_VERSION, token->position,
@@ -288,7 +293,7 @@ static sl_status take_message(trace_in *in, const sl_json_token *token) {
     if (token->type != SL_JSON_STRING)
         return fail_type(in, token, "a text or null");
     in->trace->oom_message = sl_arena_copy(&in->trace->arena, token->text.ptr, token->text.len);
-    return in->trace->oom_message ? SL_OK : no_memory(in);
+    return in->trace->oom_message ? SL_OK : sl_fail_no_memory(in->err, "a trace");
 }
 
 /* ---- objects ---- */
@@ -303,7 +308,7 @@ typedef struct member {
 
 static const member *find_member(const member *members, size_t cnt, sl_str key) {
     for (size_t i = 0; i < cnt; i++)
-        if (key.len == strlen(members[i].key) && memcmp(key.ptr, members[i].key, key.len) == 0)
+        if (sl_str_is(key, members[i].key))
             return &members[i];
     return NULL;
 }
@@ -386,7 +391,7 @@ static sl_status take_counter(trace_in *in, const sl_json_token *token) {
                                      {"readings", SL_TRACE_READING_WIDTH, take_reading, NULL}};
     SL_UNUSED(token);
     if (!sl_vec_push(&in->trace->counters, ((sl_counter_series){.device = SL_DEVICE_HOST})))
-        return no_memory(in);
+        return sl_fail_no_memory(in->err, "a trace");
     in->series = &in->trace->counters.at[in->trace->counters.cnt - 1];
     return read_members(in, members, SL_COUNT_OF(members));
 }
@@ -434,7 +439,7 @@ static sl_status check_device(trace_in *in) {
         if (i && b->addr < device->blocks.at[i - 1].addr)
             return sl_fail_at(in->err, SL_E_FORMAT, in->position, "blocks are out of order");
     }
-    return sl_events_sort(&device->events) >= 0 ? SL_OK : no_memory(in);
+    return sl_events_sort(&device->events) >= 0 ? SL_OK : sl_fail_no_memory(in->err, "a trace");
 }
 
 static void free_device(sl_device_trace *device) {
@@ -447,7 +452,7 @@ static void free_device(sl_device_trace *device) {
 static sl_status add_device(trace_in *in) {
     sl_device_trace *device = sl_trace_device(in->trace, (int)in->device_number);
     if (!device)
-        return no_memory(in);
+        return sl_fail_no_memory(in->err, "a trace");
     in->device.device = device->device;
     *device = in->device;
     in->device = (sl_device_trace){0};
@@ -481,22 +486,12 @@ static sl_status take_devices(trace_in *in, const sl_json_token *first) {
 
 /* ---- the source ---- */
 
-static int compare_marks(const void *a, const void *b) {
-    const sl_mark *x = a, *y = b;
-    return x->time_us < y->time_us ? -1 : x->time_us > y->time_us;
-}
-
-static int compare_alerts(const void *a, const void *b) {
-    const sl_alert *x = a, *y = b;
-    return x->time_us < y->time_us ? -1 : x->time_us > y->time_us;
-}
-
 /* Both lists ascend in time, whatever wrote the file. */
 static void sort_lists(sl_trace *trace) {
     if (trace->marks.cnt > 1)
-        qsort(trace->marks.at, trace->marks.cnt, sizeof *trace->marks.at, compare_marks);
+        qsort(trace->marks.at, trace->marks.cnt, sizeof *trace->marks.at, sl_mark_compare_time);
     if (trace->alerts.cnt > 1)
-        qsort(trace->alerts.at, trace->alerts.cnt, sizeof *trace->alerts.at, compare_alerts);
+        qsort(trace->alerts.at, trace->alerts.cnt, sizeof *trace->alerts.at, sl_alert_compare_time);
 }
 
 static sl_status read_trace(trace_in *in) {

@@ -24,9 +24,8 @@ static sl_status resolve_stack(const job *j, uint32_t *id) {
 }
 
 static sl_status keep_id(const job *j, sl_number_ids *list, uint32_t id) {
-    return id != SL_STACK_NONE && sl_vec_push(list, id)
-               ? SL_OK
-               : sl_fail(j->err, SL_E_NOMEM, "no memory for a trace");
+    return id != SL_STACK_NONE && sl_vec_push(list, id) ? SL_OK
+                                                        : sl_fail_no_memory(j->err, "a trace");
 }
 
 static sl_status resolve_frames(const job *j) {

@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/order.h"
+#include "base/core/str.h"
 #include "model/counter_series.h"
 #include "model/severity.h"
-
-static sl_status no_memory(sl_error *err) {
-    return sl_fail(err, SL_E_NOMEM, "no memory for the counters of a recording");
-}
 
 static uint32_t intern_cstr(sl_trace *trace, const char *text) {
     return sl_strtab_intern(&trace->strings, text, strlen(text));
@@ -22,18 +20,13 @@ static uint32_t intern_str(sl_trace *trace, sl_str text) {
 
 /* ---- curves ---- */
 
-static bool ends_with(sl_str text, const char *end) {
-    size_t len = strlen(end);
-    return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
-}
-
 /* Custom counters carry no unit; these are the recorder's own. */
 static const char *custom_unit(sl_str name) {
     static const char *const in_bytes[] = {SL_SERIES_OTHER_PROCESSES, SL_SERIES_DRIVER_RESERVED};
     for (size_t i = 0; i < SL_COUNT_OF(in_bytes); i++)
-        if (name.len == strlen(in_bytes[i]) && memcmp(name.ptr, in_bytes[i], name.len) == 0)
+        if (sl_str_is(name, in_bytes[i]))
             return "bytes";
-    return ends_with(name, "_bytes") ? "bytes" : sl_counter_unit(SL_COUNTER_CUSTOM);
+    return sl_str_ends_with(name, SL_STR("_bytes")) ? "bytes" : sl_counter_unit(SL_COUNTER_CUSTOM);
 }
 
 /* "library:libnccl" */
@@ -96,7 +89,7 @@ static sl_status load_curve(sl_log_reader *log, sl_trace *trace, const sl_log_co
     sl_vec_free(&bins);
     if (!ok)
         sl_vec_free(&series.readings);
-    return ok ? SL_OK : no_memory(err);
+    return ok ? SL_OK : sl_fail_no_memory(err, "the counters of a recording");
 }
 
 sl_status sl_slog_load_curves(sl_log_reader *log, sl_trace *trace, sl_error *err) {
@@ -110,11 +103,6 @@ sl_status sl_slog_load_curves(sl_log_reader *log, sl_trace *trace, sl_error *err
 }
 
 /* ---- alerts ---- */
-
-static int compare_alert_time(const void *a, const void *b) {
-    const sl_alert *x = a, *y = b;
-    return x->time_us < y->time_us ? -1 : x->time_us > y->time_us;
-}
 
 static const char *severity_name(uint32_t severity) {
     return sl_severity_name(severity < SL_SEV_CRITICAL ? (sl_severity)severity : SL_SEV_CRITICAL);
@@ -139,8 +127,9 @@ sl_status sl_slog_load_alerts(sl_log_reader *log, sl_trace *trace, sl_error *err
     }
     sl_vec_free(&alerts);
     if (ok && trace->alerts.cnt > 1)
-        qsort(trace->alerts.at, trace->alerts.cnt, sizeof trace->alerts.at[0], compare_alert_time);
-    return ok ? SL_OK : no_memory(err);
+        qsort(trace->alerts.at, trace->alerts.cnt, sizeof trace->alerts.at[0],
+              sl_alert_compare_time);
+    return ok ? SL_OK : sl_fail_no_memory(err, "the counters of a recording");
 }
 
 /* ---- libraries ---- */
@@ -173,7 +162,7 @@ static bool change(sl_counter_series *series, int64_t at_us, int64_t bytes) {
     if (cnt == 0 || at_us - series->readings.at[cnt - 1].from_us >= READING_US)
         return sl_vec_push(&series->readings, ((sl_reading){at_us, at_us, value, value, value}));
     sl_reading *last = &series->readings.at[cnt - 1];
-    last->to_us = at_us > last->to_us ? at_us : last->to_us;
+    last->to_us = sl_max_i64(at_us, last->to_us);
     last->last = value;
     last->min = (int64_t)value < (int64_t)last->min ? value : last->min;
     last->max = (int64_t)value > (int64_t)last->max ? value : last->max;
@@ -286,7 +275,7 @@ static bool sum_sites(sl_slog_libraries *l, sl_log_reader *log, sl_trace *trace,
 sl_status sl_slog_libraries_finish(sl_slog_libraries *l, sl_log_reader *log, sl_trace *trace,
                                    const sl_log_tables *tables, uint64_t lost, sl_error *err) {
     if (!sum_sites(l, log, trace, tables))
-        return no_memory(err);
+        return sl_fail_no_memory(err, "the counters of a recording");
     int64_t from_us = lost > 0 && l->has_first ? l->first_us : sl_slog_time_us(log, 0);
     for (size_t i = 0; i < l->series.cnt; i++) {
         sl_counter_series *series = &l->series.at[i];
@@ -294,7 +283,7 @@ sl_status sl_slog_libraries_finish(sl_slog_libraries *l, sl_log_reader *log, sl_
         sl_counter_series *curve = curve_of(trace, series);
         if (!rebase(series, from_us, base) || !(curve ? join(curve, series, sl_slog_time_us(log, 0))
                                                       : sl_vec_push(&trace->counters, *series)))
-            return no_memory(err);
+            return sl_fail_no_memory(err, "the counters of a recording");
         *series = (sl_counter_series){0}; /* the trace owns its readings now */
     }
     return SL_OK;

@@ -2,8 +2,8 @@
 #include "read/slog/slog_facts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/core/str.h"
 #include "log/layout/log_layout.h"
 #include "model/torch_frames.h"
 
@@ -29,8 +29,7 @@ sl_label_meaning sl_slog_label(sl_slog_facts *f, uint16_t label) {
         sl_str name = sl_log_get_label(f->log, label);
         *meaning = (sl_label_meaning){
             .is_known = name.len > 0,
-            .is_look = name.len == strlen(SL_TAG_LOOKED_LABEL) &&
-                       memcmp(name.ptr, SL_TAG_LOOKED_LABEL, name.len) == 0,
+            .is_look = sl_str_is(name, SL_TAG_LOOKED_LABEL),
             .phase = (uint8_t)sl_train_phase_find(name),
             .tag = (uint8_t)sl_tag_find(name.ptr, name.len),
         };
@@ -148,7 +147,7 @@ sl_tag sl_slog_block_tag(sl_slog_facts *f, const sl_log_tables *tables, const sl
 sl_status sl_slog_facts_new(sl_log_reader *log, sl_slog_facts **out, sl_error *err) {
     sl_slog_facts *f = calloc(1, sizeof *f);
     if (!f)
-        return sl_fail(err, SL_E_NOMEM, "no memory for the tags of a recording");
+        return sl_fail_no_memory(err, "the tags of a recording");
     f->log = log;
     f->training_from_ns = UINT64_MAX;
     sl_status status = find_steps(f, err);

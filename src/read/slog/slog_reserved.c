@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/core/order.h"
 #include "model/counter_series.h"
 #include "read/slog/slog_counters.h"
 
@@ -18,11 +19,6 @@ typedef struct maker {
     size_t before_end_cnt; /* added ones that come before the end of the work (T5 in trace.h) */
     bool has_room;
 } maker;
-
-static int compare_times(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
 
 /* Sorted in, the event comes after those of the same time that were there. */
 static bool is_before_end(const maker *m, int64_t time_us) {
@@ -93,7 +89,7 @@ static void find_changes(maker *m, int64_t from_us, int64_t to_us) {
         }
     }
     if (m->at.cnt > 1)
-        qsort(m->at.at, m->at.cnt, sizeof *m->at.at, compare_times);
+        qsort(m->at.at, m->at.cnt, sizeof *m->at.at, sl_order_i64);
 }
 
 /* Whether the changes reach what the bin says was reached: if so they are its moments. */
@@ -101,7 +97,7 @@ static bool fits(const maker *m, const sl_log_bin *bin) {
     uint64_t most = 0;
     for (size_t i = 0; i < m->at.cnt; i++) {
         uint64_t sum = sum_at(m, m->at.at[i]);
-        most = sum > most ? sum : most;
+        most = sl_max_u64(sum, most);
     }
     return most == bin->max;
 }
@@ -142,7 +138,7 @@ static sl_status add_curve(maker *m, sl_log_reader *log, uint32_t counter, sl_er
     m->device->end_cnt += m->before_end_cnt;
     sl_vec_free(&m->shared);
     sl_vec_free(&m->at);
-    return m->has_room ? SL_OK : sl_fail(err, SL_E_NOMEM, "no memory for a trace");
+    return m->has_room ? SL_OK : sl_fail_no_memory(err, "a trace");
 }
 
 sl_status sl_slog_add_reserved(sl_log_reader *log, sl_trace *trace, sl_error *err) {

@@ -214,7 +214,7 @@ sl_tag sl_slog_tags_block(sl_slog_tags *t, const sl_log_tables *tables, const sl
 sl_status sl_slog_tags_new(sl_trace *trace, sl_log_reader *log, sl_slog_tags **out, sl_error *err) {
     sl_slog_tags *t = calloc(1, sizeof *t);
     if (!t)
-        return sl_fail(err, SL_E_NOMEM, "no memory for a trace");
+        return sl_fail_no_memory(err, "a trace");
     t->trace = trace;
     sl_status status = sl_slog_facts_new(log, &t->about, err);
     if (status < 0)

@@ -27,10 +27,6 @@ typedef struct slog_load {
     uint64_t torn;
 } slog_load;
 
-static sl_status no_memory(sl_error *err) {
-    return sl_fail(err, SL_E_NOMEM, "no memory for a trace");
-}
-
 /* ---- names ---- */
 
 static uint32_t take_string(const slog_load *l, uint32_t id) {
@@ -98,12 +94,12 @@ static void mark_end(slog_load *l, const sl_log_record *r) {
 
 static sl_status add_event(slog_load *l, const sl_log_record *r, sl_error *err) {
     if (!sl_slog_libraries_add(&l->libraries, l->log, l->trace, r))
-        return no_memory(err);
+        return sl_fail_no_memory(err, "a trace");
     if (!sl_event_row_of(r->kind)->is_in_trace) {
         l->trace->unknown_actions += r->kind >= SL_EV_LIMIT;
         if (r->kind == SL_EV_WORK_END)
             mark_end(l, r);
-        return sl_slog_tags_add(l->tags, r, NULL) ? SL_OK : no_memory(err);
+        return sl_slog_tags_add(l->tags, r, NULL) ? SL_OK : sl_fail_no_memory(err, "a trace");
     }
     sl_device_trace *device = sl_trace_device(l->trace, r->device);
     sl_event event = {.time_us = sl_slog_time_us(l->log, r->time_ns),
@@ -115,7 +111,7 @@ static sl_status add_event(slog_load *l, const sl_log_record *r, sl_error *err) 
     l->trace->has_event_stacks |= event.stack_id != SL_STACK_EMPTY;
     if (!device || event.stack_id == SL_STACK_NONE || !sl_events_push(&device->events, &event) ||
         !sl_slog_tags_add(l->tags, r, device))
-        return no_memory(err);
+        return sl_fail_no_memory(err, "a trace");
     return SL_OK;
 }
 
@@ -141,7 +137,7 @@ static sl_status sort_events(slog_load *l, sl_error *err) {
     for (size_t i = 0; i < l->trace->devices.cnt; i++) {
         int64_t moved = sl_events_sort(&l->trace->devices.at[i]->events);
         if (moved < 0)
-            return no_memory(err);
+            return sl_fail_no_memory(err, "a trace");
         if (moved > 0)
             sl_trace_note(l->trace,
                           "device %d: time went backwards %lld times, so the recording is damaged; "
@@ -178,11 +174,6 @@ static sl_status find_capacities(slog_load *l, sl_error *err) {
 
 /* ---- end state ---- */
 
-static int compare_addr(const void *a, const void *b) {
-    const sl_block *x = a, *y = b;
-    return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
 static sl_status add_block(slog_load *l, const sl_log_block *b, sl_error *err) {
     sl_device_trace *device = sl_trace_device(l->trace, b->device);
     sl_block block = {.addr = b->addr,
@@ -192,11 +183,11 @@ static sl_status add_block(slog_load *l, const sl_log_block *b, sl_error *err) {
                       .segment_idx = SL_IDX_NONE,
                       .state = SL_BLOCK_ALLOCATED};
     if (!device || block.stack_id == SL_STACK_NONE)
-        return no_memory(err);
+        return sl_fail_no_memory(err, "a trace");
     if (b->domain == SL_DOMAIN_BLOCK)
         block.tag = (uint8_t)sl_slog_tags_block(l->tags, &l->tables, b);
     if (!sl_vec_push(&device->blocks, block))
-        return no_memory(err);
+        return sl_fail_no_memory(err, "a trace");
     return SL_OK;
 }
 
@@ -245,7 +236,7 @@ static bool has_end_state(const slog_load *l) {
 static sl_status make_devices(slog_load *l, sl_error *err) {
     for (size_t i = 0; i < l->tables.blocks.cnt; i++)
         if (!sl_trace_device(l->trace, l->tables.blocks.at[i].device))
-            return no_memory(err);
+            return sl_fail_no_memory(err, "a trace");
     return SL_OK;
 }
 
@@ -270,7 +261,8 @@ static sl_status load_end_state(slog_load *l, sl_error *err) {
         SL_TRY(add_blocks(l, device->device, err));
         device->has_end_state = true;
         if (device->blocks.cnt > 1)
-            qsort(device->blocks.at, device->blocks.cnt, sizeof device->blocks.at[0], compare_addr);
+            qsort(device->blocks.at, device->blocks.cnt, sizeof device->blocks.at[0],
+                  sl_block_compare_addr);
     }
     return SL_OK;
 }
@@ -284,11 +276,6 @@ static sl_mark_kind mark_kind(uint8_t kind) {
     case SL_EV_MARK_END: return SL_MARK_END;
     default: return SL_MARK_POINT;
     }
-}
-
-static int compare_mark_time(const void *a, const void *b) {
-    const sl_mark *x = a, *y = b;
-    return x->time_us < y->time_us ? -1 : x->time_us > y->time_us;
 }
 
 /* For a mark that has left the ring: all that is in the ring came after it. */
@@ -325,8 +312,8 @@ static sl_status load_marks(slog_load *l, sl_error *err) {
     /* Threads take their numbers and their times in different orders. */
     if (has_room && l->trace->marks.cnt > 1)
         qsort(l->trace->marks.at, l->trace->marks.cnt, sizeof l->trace->marks.at[0],
-              compare_mark_time);
-    return has_room ? SL_OK : no_memory(err);
+              sl_mark_compare_time);
+    return has_room ? SL_OK : sl_fail_no_memory(err, "a trace");
 }
 
 static sl_status load_ooms(slog_load *l, sl_error *err) {
@@ -344,7 +331,7 @@ static sl_status load_ooms(slog_load *l, sl_error *err) {
             continue;
         l->trace->oom_message = sl_arena_copy(&l->trace->arena, text.ptr, text.len);
         if (!l->trace->oom_message)
-            status = no_memory(err);
+            status = sl_fail_no_memory(err, "a trace");
     }
     sl_vec_free(&ooms);
     return status;

@@ -15,7 +15,7 @@ sl_status sl__tm_attach(sl_trace *trace, sl_telemetry *set, sl_error *err) {
             continue;
         sl_device_trace *device = sl_trace_device(trace, r->device_id);
         if (!device)
-            return sl_fail(err, SL_E_NOMEM, "no memory for a device");
+            return sl_fail_no_memory(err, "a device");
         if (r->total_bytes > 0)
             device->capacity_bytes = sl_known_u64((uint64_t)r->total_bytes);
     }
@@ -36,7 +36,7 @@ static int probe(const unsigned char *head, size_t len, const char *path) {
 static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *err) {
     sl_telemetry *set = sl_telemetry_new();
     if (!set)
-        return sl_fail(err, SL_E_NOMEM, "no memory for telemetry records");
+        return sl_fail_no_memory(err, "telemetry records");
     sl_tm_load_options options = {.skips_bad = input->options->skips_bad};
     sl_status status = sl_telemetry_read(input->in, &options, set, err);
     if (status < 0) {

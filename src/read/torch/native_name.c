@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/core/str.h"
+
 #define DEPTH_MAX 128
 
 typedef struct demangler {
@@ -235,7 +237,7 @@ static const code_row *take_code(demangler *d, const code_row *rows, size_t cnt)
 static void put_source_name(demangler *d) {
     sl_str name = take_source_name(d);
     d->last = name;
-    bool is_anonymous = name.len >= 10 && memcmp(name.ptr, "_GLOBAL__N", 10) == 0;
+    bool is_anonymous = sl_str_starts_with(name, SL_STR("_GLOBAL__N"));
     put(d, is_anonymous ? SL_STR("(anonymous namespace)") : name);
 }
 

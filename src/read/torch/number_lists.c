@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "read/torch/number_lists.h"
 
-#include <string.h>
-
+#include "base/core/str.h"
 #include "base/text/json_text.h"
 
 static sl_number_list *find(sl_number_list *lists, size_t cnt, sl_str key) {
     for (size_t i = 0; i < cnt; i++)
-        if (strlen(lists[i].name) == key.len && memcmp(lists[i].name, key.ptr, key.len) == 0)
+        if (sl_str_is(key, lists[i].name))
             return &lists[i];
     return NULL;
 }
@@ -20,9 +19,7 @@ static sl_status add(sl_number_list *list, const sl_json_token *token, sl_error 
         return sl_fail_at(err, SL_E_FORMAT, token->position,
                           "'%s' must hold numbers, found %s at byte %llu", list->name,
                           sl_json_type_name(token->type), (unsigned long long)token->position);
-    return sl_vec_push(&list->values, value)
-               ? SL_OK
-               : sl_fail(err, SL_E_NOMEM, "out of memory for numbers");
+    return sl_vec_push(&list->values, value) ? SL_OK : sl_fail_no_memory(err, "numbers");
 }
 
 static sl_status take(sl_json_in *json, sl_number_list *list, sl_error *err) {

@@ -307,7 +307,7 @@ static int next_event(sl_pickle_vm *vm) {
     if (in->end - in->at < FIXED_BYTES || *in->at != SL_OP_EMPTY_DICT)
         return 0;
     if (!sl_memo_reserve(&vm->memo, MEMO_LIMIT))
-        return sl_fail(vm->err, SL_E_NOMEM, "no memory for the pickle's memo");
+        return sl_fail_no_memory(vm->err, "the pickle's memo");
     attempt a = {.vm = vm,
                  .at = in->at,
                  .end = in->end,

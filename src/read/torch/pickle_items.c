@@ -21,7 +21,7 @@ sl_status sl_pickle_push(sl_pickle_vm *vm, const sl_torch_value *value) {
                           "more than %zu unfinished values on the stack at byte %llu", STACK_LIMIT,
                           here(vm));
     if (!sl_vec_push(&vm->stack, *value))
-        return sl_fail(vm->err, SL_E_NOMEM, "no memory for the pickle's stack");
+        return sl_fail_no_memory(vm->err, "the pickle's stack");
     return SL_OK;
 }
 
@@ -73,7 +73,7 @@ sl_status sl_pickle_memoize(sl_pickle_vm *vm, uint64_t id) {
     if (sl_memo_tag_of(sl_memo_get(&vm->memo, id)) != SL_MEMO_EMPTY)
         sl_run_clear(&vm->runs);
     if (!sl_memo_put(&vm->memo, (size_t)id, entry))
-        return sl_fail(vm->err, SL_E_NOMEM, "no memory for the pickle's memo");
+        return sl_fail_no_memory(vm->err, "the pickle's memo");
     return SL_OK;
 }
 

@@ -67,7 +67,7 @@ static sl_status push_str(sl_pickle_vm *vm, unsigned op, const operand *arg) {
     sl_torch_value value = {.kind = SL_VAL_STR};
     value.id = sl_strtab_intern(&vm->build->trace->strings, (const char *)arg->bytes, arg->len);
     if (value.id == SL_STR_NONE)
-        return sl_fail(vm->err, SL_E_NOMEM, "no memory for a string");
+        return sl_fail_no_memory(vm->err, "a string");
     return sl_pickle_push(vm, &value);
 }
 

@@ -93,7 +93,7 @@ static sl_status intern(json_driver *driver, sl_str text, uint32_t *id) {
     if (is_ignored(driver))
         return SL_OK;
     *id = sl_strtab_intern(&driver->build.trace->strings, text.ptr, text.len);
-    return *id == SL_STR_NONE ? sl_fail(driver->err, SL_E_NOMEM, "no memory for a string") : SL_OK;
+    return *id == SL_STR_NONE ? sl_fail_no_memory(driver->err, "a string") : SL_OK;
 }
 
 static sl_status give_scalar(json_driver *driver, const sl_json_token *token) {
@@ -136,7 +136,7 @@ static sl_status read_all(json_driver *driver) {
 static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *err) {
     json_driver *driver = calloc(1, sizeof *driver);
     if (!driver)
-        return sl_fail(err, SL_E_NOMEM, "no memory to read JSON");
+        return sl_fail_no_memory(err, "the JSON reader");
     driver->err = err;
     sl_json_in_init(&driver->json, input->in);
     sl_status status = sl_torch_build_init(&driver->build, trace, err);

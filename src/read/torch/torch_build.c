@@ -8,17 +8,13 @@
 #include "read/torch/torch_take.h"
 
 /* More cards than any machine has; keeps a hostile file from making a device per byte. */
-static sl_status no_memory(sl_error *err) {
-    return sl_fail(err, SL_E_NOMEM, "no memory for the snapshot");
-}
-
 sl_status sl_torch_build_init(sl_torch_build *build, sl_trace *trace, sl_error *err) {
     *build = (sl_torch_build){.trace = trace};
     for (uint32_t word = 1; word < SL_WORD_LIMIT; word++) {
         const char *text = sl_torch_words[word];
         uint32_t id = sl_strtab_intern(&trace->strings, text, strlen(text));
         if (id == SL_STR_NONE)
-            return no_memory(err);
+            return sl_fail_no_memory(err, "the snapshot");
         assert(id == word);
     }
     for (uint32_t word = SL_WORD_ALLOC; word < SL_WORD_LIMIT; word++)
@@ -146,7 +142,7 @@ sl_status sl_torch_append(sl_torch_build *build, sl_torch_role role, const sl_to
     if (!is_dict && !is_list)
         return wrong_item(build, role, item, err);
     if (role == SL_ROLE_FRAMES && !sl_vec_push(&build->frames, item->id))
-        return no_memory(err);
+        return sl_fail_no_memory(err, "the snapshot");
     return SL_OK;
 }
 
@@ -156,7 +152,7 @@ sl_status sl_torch_put_event(sl_torch_build *build, const sl_event *event, sl_er
     if (!build->events)
         build->events = sl_trace_device(build->trace, build->trace_device);
     if (!build->events || !sl_events_push(&build->events->events, event))
-        return no_memory(err);
+        return sl_fail_no_memory(err, "the snapshot");
     return SL_OK;
 }
 
@@ -242,7 +238,7 @@ static sl_status end_block(sl_torch_build *build, sl_error *err) {
         block.addr = prev ? prev->addr + prev->size_bytes : 0;
         block.segment_idx = SL_IDX_NONE;
     }
-    return sl_vec_push(&build->blocks, block) ? SL_OK : no_memory(err);
+    return sl_vec_push(&build->blocks, block) ? SL_OK : sl_fail_no_memory(err, "the snapshot");
 }
 
 /* Entries stand newest first: the first one is the tenant. */
@@ -306,7 +302,7 @@ static sl_status end_segment(sl_torch_build *build, sl_error *err) {
     if (!device || build->blocks.cnt + device->blocks.cnt >= SL_IDX_NONE ||
         device->segments.cnt >= SL_IDX_NONE - 1 ||
         !sl_vec_reserve(&device->blocks, build->blocks.cnt))
-        return no_memory(err);
+        return sl_fail_no_memory(err, "the snapshot");
     sl_segment segment = make_segment(build);
     segment.first_block = (uint32_t)device->blocks.cnt;
     for (size_t i = 0; i < build->blocks.cnt; i++) {
@@ -316,19 +312,19 @@ static sl_status end_segment(sl_torch_build *build, sl_error *err) {
         block.segment_idx = (uint32_t)device->segments.cnt;
         device->blocks.at[device->blocks.cnt++] = block;
     }
-    return sl_vec_push(&device->segments, segment) ? SL_OK : no_memory(err);
+    return sl_vec_push(&device->segments, segment) ? SL_OK : sl_fail_no_memory(err, "the snapshot");
 }
 
 static sl_status end_frame(sl_torch_build *build, uint32_t *id, sl_error *err) {
     sl_frame frame = {build->draft.frame.name, build->draft.frame.filename,
                       build->draft.frame.line};
     *id = sl_stacks_intern_frame(&build->trace->stacks, frame);
-    return *id == SL_STACK_NONE ? no_memory(err) : SL_OK;
+    return *id == SL_STACK_NONE ? sl_fail_no_memory(err, "the snapshot") : SL_OK;
 }
 
 static sl_status end_frames(sl_torch_build *build, uint32_t *id, sl_error *err) {
     *id = sl_stacks_intern(&build->trace->stacks, build->frames.at, build->frames.cnt);
-    return *id == SL_STACK_NONE ? no_memory(err) : SL_OK;
+    return *id == SL_STACK_NONE ? sl_fail_no_memory(err, "the snapshot") : SL_OK;
 }
 
 static sl_status end_annotation(sl_torch_build *build, sl_error *err) {
@@ -341,7 +337,7 @@ static sl_status end_annotation(sl_torch_build *build, sl_error *err) {
                 : stage == SL_WORD_END ? SL_MARK_END
                                        : SL_MARK_POINT,
     };
-    return sl_vec_push(&build->trace->marks, mark) ? SL_OK : no_memory(err);
+    return sl_vec_push(&build->trace->marks, mark) ? SL_OK : sl_fail_no_memory(err, "the snapshot");
 }
 
 static void end_settings(sl_torch_build *build) {

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What can be said and set right only when the whole snapshot has been read. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "read/torch/torch_build.h"
-
-static sl_status no_memory(sl_error *err) {
-    return sl_fail(err, SL_E_NOMEM, "no memory to put the snapshot in order");
-}
 
 /* --- Events ----------------------------------------------------------------------------------- */
 
@@ -36,7 +31,7 @@ static sl_status sort_events(sl_trace *trace, sl_error *err) {
         sl_device_trace *device = trace->devices.at[d];
         int64_t moved = sl_events_sort(&device->events);
         if (moved < 0)
-            return no_memory(err);
+            return sl_fail_no_memory(err, "the order of the snapshot");
         if (moved > 0)
             sl_trace_note(trace,
                           "device %d: time went backwards %lld times (a ring that was resized "
@@ -67,11 +62,6 @@ static int compare_segments(const void *a, const void *b) {
     return x->first_block < y->first_block ? -1 : x->first_block > y->first_block;
 }
 
-static int compare_blocks(const void *a, const void *b) {
-    const sl_block *x = a, *y = b;
-    return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
 static bool blocks_are_sorted(const sl_block *blocks, size_t cnt) {
     for (size_t i = 1; i < cnt; i++)
         if (blocks[i].addr < blocks[i - 1].addr)
@@ -93,7 +83,7 @@ static void sort_blocks(sl_device_trace *device) {
             continue;
         sl_block *first = device->blocks.at + segment->first_block;
         if (!blocks_are_sorted(first, segment->block_cnt))
-            qsort(first, segment->block_cnt, sizeof *first, compare_blocks);
+            qsort(first, segment->block_cnt, sizeof *first, sl_block_compare_addr);
     }
 }
 
@@ -104,7 +94,7 @@ static sl_status sort_segments(sl_device_trace *device, sl_error *err) {
     qsort(device->segments.at, device->segments.cnt, sizeof *device->segments.at, compare_segments);
     sl_block *moved = malloc((device->blocks.cnt + 1) * sizeof *moved);
     if (!moved)
-        return no_memory(err);
+        return sl_fail_no_memory(err, "the order of the snapshot");
     size_t cnt = 0;
     for (size_t i = 0; i < device->segments.cnt; i++) {
         sl_segment *segment = &device->segments.at[i];
@@ -162,7 +152,7 @@ static sl_status sort_marks(sl_trace *trace, sl_error *err) {
         return SL_OK;
     mark_key *keys = malloc(trace->marks.cnt * sizeof *keys);
     if (!keys)
-        return no_memory(err);
+        return sl_fail_no_memory(err, "the order of the snapshot");
     for (size_t i = 0; i < trace->marks.cnt; i++)
         keys[i] = (mark_key){trace->marks.at[i], i};
     qsort(keys, trace->marks.cnt, sizeof *keys, compare_marks);

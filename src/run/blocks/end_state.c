@@ -121,7 +121,7 @@ sl_status sl_end_state_load(sl_end_state *state, const sl_run_device *of, sl_err
     if (is_done)
         return SL_OK;
     sl_end_state_fini(state);
-    return sl_fail(err, SL_E_NOMEM, "out of memory for the end state");
+    return sl_fail_no_memory(err, "the end state");
 }
 
 void sl_end_state_fini(sl_end_state *state) {

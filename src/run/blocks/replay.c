@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/core/order.h"
 #include "run/blocks/alloc_mirror.h"
 #include "run/blocks/live_index.h"
 #include "run/work_end.h"
@@ -162,11 +163,6 @@ static bool place_base(replay_run *run) {
     return ok;
 }
 
-static int compare_ids(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void start_totals(replay_run *run) {
     sl_replay *replay = run->replay;
     for (size_t i = 0; i < replay->base_cnt; i++) {
@@ -182,7 +178,7 @@ static void start_totals(replay_run *run) {
     replay->peak_allocated = (sl_replay_peak){run->now.allocated_bytes, SL_EVENT_BEFORE};
     replay->peak_reserved = (sl_replay_peak){run->now.reserved_bytes, SL_EVENT_BEFORE};
     if (run->base_twins.cnt)
-        qsort(run->base_twins.at, run->base_twins.cnt, sizeof(uint32_t), compare_ids);
+        qsort(run->base_twins.at, run->base_twins.cnt, sizeof(uint32_t), sl_order_u32);
 }
 
 /* ---- second pass: forward ---- */
@@ -294,8 +290,7 @@ static bool on_segment(replay_run *run, uint32_t i) {
         return true;
     run->replay->reserved_known = true;
     if (ev.kind == SL_EV_SEGMENT_FREE || ev.kind == SL_EV_SEGMENT_UNMAP) {
-        run->now.reserved_bytes -=
-            ev.size_bytes < run->now.reserved_bytes ? ev.size_bytes : run->now.reserved_bytes;
+        run->now.reserved_bytes -= sl_min_u64(ev.size_bytes, run->now.reserved_bytes);
         return sl_mirror_drop_range(&run->mirror, ev.addr, ev.size_bytes, i);
     }
     run->now.reserved_bytes += ev.size_bytes;
@@ -502,7 +497,7 @@ static sl_status replay_new(const sl_trace *trace, const sl_device_trace *device
                        device->device, device->events.cnt, SL_EVENT_NEVER - 2);
     sl_replay *replay = calloc(1, sizeof *replay);
     if (!replay)
-        return sl_fail(err, SL_E_NOMEM, "out of memory");
+        return sl_fail_no_memory(err, "the replay");
     replay->trace = trace;
     replay->device = device;
     replay->has_history = device->events.cnt > 1 || !device->has_end_state;
@@ -512,8 +507,7 @@ static sl_status replay_new(const sl_trace *trace, const sl_device_trace *device
     fini_run(&run);
     if (!ok) {
         sl_replay_free(replay);
-        return sl_fail(err, SL_E_NOMEM, "out of memory while replaying %zu events",
-                       device->events.cnt);
+        return sl_fail_no_memory(err, "the replay of %zu events", device->events.cnt);
     }
     *out = replay;
     return SL_OK;

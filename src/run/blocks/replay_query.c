@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions to a finished replay: an instant's live set, totals, geometry; curves. */
-#include <string.h>
 
+#include "base/core/order.h"
 #include "run/blocks/live_index.h"
 #include "run/blocks/replay.h"
 #include "run/blocks/segment_history.h"
@@ -271,13 +271,11 @@ static void begin_bin(sl_curve_bin *bin, int64_t time_us, const sl_replay_totals
 
 static void widen_bin(sl_curve_bin *bin, const sl_replay_totals *now) {
     uint64_t requested = now->requested_bytes;
-    bin->min_requested = requested < bin->min_requested ? requested : bin->min_requested;
-    bin->max_requested = requested > bin->max_requested ? requested : bin->max_requested;
+    bin->min_requested = sl_min_u64(requested, bin->min_requested);
+    bin->max_requested = sl_max_u64(requested, bin->max_requested);
     bin->last_requested = requested;
-    bin->max_allocated =
-        now->allocated_bytes > bin->max_allocated ? now->allocated_bytes : bin->max_allocated;
-    bin->max_reserved =
-        now->reserved_bytes > bin->max_reserved ? now->reserved_bytes : bin->max_reserved;
+    bin->max_allocated = sl_max_u64(now->allocated_bytes, bin->max_allocated);
+    bin->max_reserved = sl_max_u64(now->reserved_bytes, bin->max_reserved);
 }
 
 /* Where bin b of cnt begins between two times; whatever they are, it lies between them. */

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/blocks/trace_cut.h"
 
-#include <string.h>
-
 #include "run/blocks/replay.h"
 
 typedef SL_VEC(sl_block) block_vec;
-
-static int compare_addr(const void *a, const void *b) {
-    const sl_block *x = a, *y = b;
-    return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
 
 static bool take_blocks(const sl_replay *replay, uint32_t last, block_vec *blocks) {
     sl_life_ids ids = {0};
@@ -30,7 +23,7 @@ static bool take_blocks(const sl_replay *replay, uint32_t last, block_vec *block
     }
     sl_vec_free(&ids);
     if (blocks->cnt > 1)
-        qsort(blocks->at, blocks->cnt, sizeof *blocks->at, compare_addr);
+        qsort(blocks->at, blocks->cnt, sizeof *blocks->at, sl_block_compare_addr);
     return has_room;
 }
 
@@ -44,7 +37,7 @@ static sl_status set_blocks(const sl_trace *trace, sl_device_trace *device, size
     sl_replay_free(replay);
     if (!has_room) {
         sl_vec_free(&blocks);
-        return sl_fail(err, SL_E_NOMEM, "no memory for the blocks of a moment");
+        return sl_fail_no_memory(err, "the blocks of a moment");
     }
     sl_vec_free(&device->blocks);
     device->blocks.at = blocks.at, device->blocks.cnt = blocks.cnt, device->blocks.cap = blocks.cap;

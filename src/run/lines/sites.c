@@ -110,7 +110,7 @@ sl_status sl_sites_init(sl_sites *sites, const sl_trace *trace, sl_group_by grou
     *sites = (sl_sites){.trace = trace};
     if (!build(sites, group_by)) {
         sl_sites_fini(sites);
-        return sl_fail(err, SL_E_NOMEM, "out of memory while grouping stacks");
+        return sl_fail_no_memory(err, "the sites");
     }
     if (!filter)
         return SL_OK;

@@ -3,35 +3,19 @@
 
 #include <string.h>
 
-static bool contains(sl_str text, const char *part) {
-    return text.len && memmem(text.ptr, text.len, part, strlen(part)) != NULL;
-}
-
-static bool starts_with(sl_str text, const char *part) {
-    size_t len = strlen(part);
-    return text.len >= len && memcmp(text.ptr, part, len) == 0;
-}
-
-static bool ends_with(sl_str text, const char *part) {
-    size_t len = strlen(part);
-    return text.len >= len && memcmp(text.ptr + text.len - len, part, len) == 0;
-}
-
-static bool equals(sl_str text, const char *other) {
-    return text.len == strlen(other) && memcmp(text.ptr, other, text.len) == 0;
-}
+#include "base/core/str.h"
 
 /* Native code has no place in a Python program: objects, sources, and what could not be resolved.
  * Shared objects carry versions behind the suffix. */
 static bool is_native_file(sl_str file) {
     static const char *const suffixes[] = {".so", ".o",   ".a",  ".c",   ".cc", ".cpp", ".cxx",
                                            ".h",  ".hpp", ".cu", ".cuh", ".S",  ".inc", ".tcc"};
-    if (file.len == 0 || equals(file, "??"))
+    if (file.len == 0 || sl_str_is(file, "??"))
         return true;
     for (size_t i = 0; i < SL_COUNT_OF(suffixes); i++)
-        if (ends_with(file, suffixes[i]))
+        if (sl_str_ends_with(file, sl_str_of(suffixes[i])))
             return true;
-    return contains(file, ".so.");
+    return sl_str_contains(file, SL_STR(".so."));
 }
 
 /* The recorder writes native functions with the place inside them: "main+0x1f". */
@@ -50,7 +34,7 @@ static bool is_library_file(sl_str file) {
         "torchinductor_", "/python/stormlog/", "/python/gpumemprof/", "/python/tfmemprof/",
     };
     for (size_t i = 0; i < SL_COUNT_OF(parts); i++)
-        if (contains(file, parts[i]))
+        if (sl_str_contains(file, sl_str_of(parts[i])))
             return true;
     return false;
 }
@@ -76,21 +60,21 @@ static bool is_system_library(sl_str file) {
         "librt.so",    "ld-linux",    "linux-vdso",  "python",        "pypy",
     };
     for (size_t i = 0; i < SL_COUNT_OF(folders); i++)
-        if (starts_with(file, folders[i]))
+        if (sl_str_starts_with(file, sl_str_of(folders[i])))
             return true;
     for (size_t i = 0; i < SL_COUNT_OF(names); i++)
-        if (starts_with(base_name(file), names[i]))
+        if (sl_str_starts_with(base_name(file), sl_str_of(names[i])))
             return true;
     return file.len == 0 || is_library_file(file);
 }
 
 /* Names in angle brackets. A notebook's cell is the user's own code. */
 static sl_owner owner_of_bracket(sl_str file) {
-    if (equals(file, SL_MODULE_FRAME_FILE))
+    if (sl_str_is(file, SL_MODULE_FRAME_FILE))
         return SL_OWNER_MODULE;
-    if (starts_with(file, "<ipython-input"))
+    if (sl_str_starts_with(file, SL_STR("<ipython-input")))
         return SL_OWNER_USER;
-    if (equals(file, "<string>") || equals(file, "<stdin>"))
+    if (sl_str_is(file, "<string>") || sl_str_is(file, "<stdin>"))
         return SL_OWNER_NAMELESS;
     return SL_OWNER_LIBRARY;
 }
@@ -98,7 +82,7 @@ static sl_owner owner_of_bracket(sl_str file) {
 static sl_owner owner_of(sl_str file, sl_str function, bool is_torch_file) {
     if (is_recorded_native(function))
         return is_system_library(file) ? SL_OWNER_NATIVE : SL_OWNER_NATIVE_USER;
-    if (starts_with(file, "<"))
+    if (sl_str_starts_with(file, SL_STR("<")))
         return owner_of_bracket(file);
     if (is_native_file(file))
         return SL_OWNER_NATIVE;
@@ -108,9 +92,9 @@ static sl_owner owner_of(sl_str file, sl_str function, bool is_torch_file) {
 sl_frame_class sl_frame_classify(sl_str file, sl_str function) {
     sl_torch_frame torch = sl_torch_frame_find(function, file);
     sl_owner owner = owner_of(file, function, torch.is_torch_file);
-    uint8_t roles = owner > SL_OWNER_NATIVE_USER             ? torch.roles
-                    : contains(function, "autograd::Engine") ? SL_ROLE_ENGINE
-                                                             : 0;
+    uint8_t roles = owner > SL_OWNER_NATIVE_USER                            ? torch.roles
+                    : sl_str_contains(function, SL_STR("autograd::Engine")) ? SL_ROLE_ENGINE
+                                                                            : 0;
     return (sl_frame_class){(uint8_t)owner, roles};
 }
 
