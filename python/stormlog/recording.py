@@ -30,9 +30,9 @@ logger = logging.getLogger(__name__)
 _PathLike = Union[str, "os.PathLike[str]"]
 
 _EVENT_BYTES = 32  # of one event in the recording's ring
-_MAX_ENTRIES = (1 << 40) // _EVENT_BYTES  # the largest ring is 1 TiB
-_STACKS = {"python": 0, "none": 1, "native": 2}
-_CPU = {None: 0, True: 1, False: 2}
+_SETTINGS = _record.settings()
+_STACKS = _SETTINGS["stacks"]["words"]
+_CPU = {choice: _SETTINGS["cpu"]["words"][word] for choice, word in ((None, "auto"), (True, "1"), (False, "0"))}
 
 # The recording that this module started, and the number that step() gives next.
 _active: Dict[str, "Recording"] = {}
@@ -102,7 +102,7 @@ class Recording:
         self._is_owner = result == 0
         if self._is_owner:
             atexit.register(self._write_bundles)  # for programs that end without stop()
-        if not self._is_owner and os.environ.get("STORMLOG_DISABLE", "0") not in ("", "0"):
+        if not self._is_owner and os.environ.get(_SETTINGS["is_disabled"]["env"], "0") not in ("", "0"):
             logger.warning("nothing is recorded: STORMLOG_DISABLE is set")
         if self._oom_snapshot is not None:
             _observe_oom()
@@ -183,6 +183,11 @@ def _bundles_of(path: str) -> List[str]:
     return [os.path.join(folder, match[0]) for match in sorted(names, key=lambda match: int(match[1]))]
 
 
+def _check(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise ValueError(f"{name} must be {least} to {most}, found {value}")
+
+
 def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Optional[_PathLike] = None,
            steps: Optional[Tuple[int, int]] = None, snapshot: Optional[_PathLike] = None,
            oom_snapshot: Optional[_PathLike] = "oom_snapshot.pickle", cpu: Optional[bool] = None,
@@ -197,10 +202,10 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
     """
     if stacks not in _STACKS:
         raise ValueError(f"stacks must be one of {', '.join(_STACKS)}, found {stacks!r}")
-    if max_entries is not None and not 0 < max_entries <= _MAX_ENTRIES:
-        raise ValueError(f"max_entries must be 1 to {_MAX_ENTRIES}, found {max_entries}")
-    if interval_ms and not 10 <= interval_ms <= 60000:
-        raise ValueError(f"interval_ms must be 10 to 60000, found {interval_ms}")
+    if max_entries is not None:
+        _check("max_entries", max_entries, 1, _SETTINGS["ring_bytes"]["most"] // _EVENT_BYTES)
+    if interval_ms:
+        _check("interval_ms", interval_ms, _SETTINGS["interval_ms"]["least"], _SETTINGS["interval_ms"]["most"])
     if steps is not None and not 0 <= steps[0] < steps[1]:
         raise ValueError(f"steps must be (first, behind the last), found {steps}")
     options = {"dir": dir, "cpu": _CPU[cpu], "stacks": _STACKS[stacks], "interval_ms": interval_ms,

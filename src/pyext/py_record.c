@@ -2,10 +2,11 @@
 /* The module stormlog._record: all that a training process needs. It finds the recorder's library
  * and calls it; there is no analysis code in it. */
 #include <dlfcn.h>
+#include <string.h>
 
 #include "pyext/py_compat.h"
 #include "pyext/py_watch.h"
-#include "stormlog/record.h"
+#include "record/core/record_setting.h"
 
 /* The recorder's functions, once they were found. The library is never closed: its hooks may stand
  * in other libraries. */
@@ -97,24 +98,122 @@ static recorder *need_recorder(PyObject *module) {
     return NULL;
 }
 
+/* One argument into its member; 0, or -1 with an exception. *path keeps the bytes of a folder's name. */
+static int take_argument(sl_record_options *options, const sl_setting *setting, PyObject *value,
+                         PyObject **path) {
+    void *member = (char *)options + setting->api_offset;
+    if (setting->type == SL_SETTING_PATH) {
+        if (value == Py_None)
+            return 0;
+        if (!PyUnicode_FSConverter(value, path))
+            return -1;
+        *(const char **)member = PyBytes_AsString(*path);
+        return 0;
+    }
+    unsigned long long number = PyLong_AsUnsignedLongLong(value);
+    if (PyErr_Occurred())
+        return -1;
+    if (setting->api_bytes < sizeof number && number >> (8 * setting->api_bytes)) {
+        PyErr_Format(PyExc_OverflowError, "%s does not fit in %zu bytes", setting->name,
+                     setting->api_bytes);
+        return -1;
+    }
+    memcpy(member, &number, setting->api_bytes);
+    return 0;
+}
+
+/* The setting of the table that sl_record_options has under this name; NULL with an exception. */
+static const sl_setting *find_argument(PyObject *name) {
+    for (size_t i = 0; i < SL_SETTING_CNT; i++)
+        if (sl_settings[i].api_bytes &&
+            PyUnicode_CompareWithASCIIString(name, sl_settings[i].name) == 0)
+            return &sl_settings[i];
+    PyErr_Format(PyExc_TypeError, "start() got an unexpected keyword argument '%U'", name);
+    return NULL;
+}
+
+/* dir is the only argument that needs no keyword. */
+static int take_arguments(sl_record_options *options, PyObject *args, PyObject *keywords,
+                          PyObject **path) {
+    PyObject *dir, *name, *value;
+    Py_ssize_t at = 0;
+    if (!PyArg_UnpackTuple(args, "start", 0, 1, &dir))
+        return -1;
+    if (PyTuple_Size(args) == 1 &&
+        take_argument(options, &sl_settings[SL_SETTING_ID_DIR], dir, path) < 0)
+        return -1;
+    while (keywords && PyDict_Next(keywords, &at, &name, &value)) {
+        const sl_setting *setting = find_argument(name);
+        if (!setting)
+            return -1;
+        if (setting->type == SL_SETTING_PATH && PyTuple_Size(args) == 1) {
+            PyErr_Format(PyExc_TypeError, "start() got two values for '%U'", name);
+            return -1;
+        }
+        if (take_argument(options, setting, value, path) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static PyObject *record_start(PyObject *module, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"dir", "cpu", "stacks", "interval_ms", "ring_bytes", NULL};
     recorder *rec = need_recorder(module);
-    PyObject *dir = Py_None, *bytes = NULL; /* dir is borrowed */
+    PyObject *path = NULL;
     sl_record_options options = {.struct_size = sizeof options};
-    unsigned long long ring_bytes = 0;
-    if (!rec || !PyArg_ParseTupleAndKeywords(args, keywords, "|O$IIIK", names, &dir, &options.cpu,
-                                             &options.stacks, &options.interval_ms, &ring_bytes))
+    if (!rec)
         return NULL;
-    if (dir != Py_None && !PyUnicode_FSConverter(dir, &bytes))
+    if (take_arguments(&options, args, keywords, &path) < 0) {
+        Py_XDECREF(path);
         return NULL;
-    options.ring_bytes = ring_bytes;
-    options.dir = bytes ? PyBytes_AsString(bytes) : NULL;
+    }
     int result;
     rec->enter_python();
     Py_BEGIN_ALLOW_THREADS result = rec->start(&options);
-    Py_END_ALLOW_THREADS Py_XDECREF(bytes);
+    Py_END_ALLOW_THREADS Py_XDECREF(path);
     return PyLong_FromLong(result);
+}
+
+/* {"none": 1, …} of a CHOICE. */
+static PyObject *words_of(const sl_setting *setting) {
+    PyObject *words = PyDict_New();
+    long idx = 0;
+    for (const char *at = setting->words; words && *at; idx++) {
+        size_t len = strcspn(at, "|");
+        PyObject *word = PyUnicode_FromStringAndSize(at, (Py_ssize_t)len);
+        PyObject *number = PyLong_FromLong(idx);
+        int failed = word && number ? PyDict_SetItem(words, word, number) : -1;
+        Py_XDECREF(word);
+        Py_XDECREF(number);
+        if (failed)
+            Py_CLEAR(words);
+        at += len + (at[len] == '|');
+    }
+    return words;
+}
+
+static PyObject *describe_setting(const sl_setting *setting) {
+    PyObject *row = PyDict_New();
+    if (row && !sl_py_set_item(row, "env", PyUnicode_FromString(setting->env)) &&
+        !sl_py_set_item(row, "argument", Py_BuildValue("z", setting->python)) &&
+        !sl_py_set_item(row, "is_api", PyBool_FromLong(setting->api_bytes != 0)) &&
+        !sl_py_set_item(row, "meaning", PyUnicode_FromString(setting->meaning)) &&
+        !sl_py_set_item(row, "initial", PyLong_FromUnsignedLongLong(setting->initial)) &&
+        !sl_py_set_item(row, "least", PyLong_FromUnsignedLongLong(setting->least)) &&
+        !sl_py_set_item(row, "most", PyLong_FromUnsignedLongLong(setting->most)) &&
+        !sl_py_set_item(row, "words", setting->words ? words_of(setting) : sl_py_none()))
+        return row;
+    Py_XDECREF(row);
+    return NULL;
+}
+
+static PyObject *record_settings(PyObject *module, PyObject *unused) {
+    SL_UNUSED(module);
+    SL_UNUSED(unused);
+    PyObject *rows = PyDict_New();
+    for (size_t i = 0; rows && i < SL_SETTING_CNT; i++)
+        if (sl_py_set_item(rows, sl_settings[i].name, describe_setting(&sl_settings[i])))
+            Py_CLEAR(rows);
+    return rows;
 }
 
 static PyObject *record_stop(PyObject *module, PyObject *unused) {
@@ -202,6 +301,8 @@ static PyMethodDef record_methods[] = {
      "process_memory($module, /)\n--\n\n(rss, vms, peak_rss) of this process in bytes; peak_rss "
      "may "
      "be None."},
+    {"settings", record_settings, METH_NOARGS,
+     "settings($module, /)\n--\n\nThe recorder's settings by name, with their limits."},
     {"start", SL_PY_KEYWORDS(record_start), METH_VARARGS | METH_KEYWORDS,
      "start($module, dir=None, *, cpu=0, stacks=0, interval_ms=0, ring_bytes=0)\n--\n\n"
      "Begins a recording. 0, or -1 when one is under way or disabled, or -2 for a bad option."},

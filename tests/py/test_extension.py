@@ -16,7 +16,7 @@ from pathlib import Path
 
 import records
 import tap
-from stormlog import _read, _record
+from stormlog import _files, _read, _record, recording
 
 SOURCE = Path(os.environ["STORMLOG_SOURCE"])
 BUILD = Path(os.environ["STORMLOG_BUILD"])
@@ -109,7 +109,9 @@ CALLABLES = {
     "_record.process_memory": [_record.process_memory],
     "_record.MemoryWatch": [watch, lambda: _record.MemoryWatch(0), lambda: _record.MemoryWatch(0.01).start()],
     "_record.is_loaded": [_record.is_loaded],
-    "_record.start": [lambda: _record.start(dir=5), lambda: _record.start(cpu="x")],
+    "_record.settings": [_record.settings],
+    "_record.start": [lambda: _record.start(dir=5), lambda: _record.start(cpu="x"), lambda: _record.start("a", dir="b"),
+                      lambda: _record.start(nothing=1), lambda: _record.start("a", cpu=2 ** 32), lambda: _record.start(1, 2)],
     "_record.stop": [_record.stop],
     "_record.is_on": [_record.is_on],
     "_record.oom_count": [_record.oom_count],
@@ -281,6 +283,33 @@ def _():
         tap.equal(stub_functions(SOURCE / "python" / "stormlog" / f"{name}.pyi"), real_functions(module), f"{name}.pyi")
         undocumented = [key for key in real_functions(module) if "." not in key and not getattr(module, key).__doc__]
         tap.equal(undocumented, [], "functions without a docstring")
+
+
+@tap.test("the recorder's settings: C's struct, Python's arguments and their defaults follow the table")
+def _():
+    rows = _record.settings()
+    public = {name for name, row in rows.items() if row["is_api"]}
+    header = (SOURCE / "include" / "stormlog" / "record.h").read_text()
+    struct = re.search(r"typedef struct sl_record_options \{(.*?)\}", header, re.S)[1]
+    tap.equal({*re.findall(r"^ *[\w *]+?(\w+);", struct, re.M)} - {"struct_size"}, public, "members of sl_record_options")
+    positional, keywords = shape(_record.start)
+    tap.equal({*positional, *keywords}, public, "arguments of _record.start")
+    record = inspect.signature(recording.record).parameters
+    own = {"steps", "snapshot", "oom_snapshot"}  # of Recording, not of the recorder
+    tap.equal(set(record) - own, {row["argument"] for row in rows.values()} - {None}, "arguments of stormlog.record")
+    tap.equal(record["interval_ms"].default, rows["interval_ms"]["initial"], "default of interval_ms")
+    tap.equal(rows["stacks"]["words"][record["stacks"].default], rows["stacks"]["initial"], "default of stacks")
+    tap.equal(_files._SHARE_ENV, rows["is_shared"]["env"], "the variable that shares files")
+    tap.equal({type(kind).__name__ for kind in (refusal(dir=5), refusal(cpu="x"), refusal(nothing=1))}, {"TypeError"}, "wrong types")
+    tap.equal(type(refusal(cpu=2 ** 32)).__name__, "OverflowError", "a number that does not fit")
+
+
+def refusal(**arguments):
+    try:
+        _record.start(**arguments)
+    except Exception as error:
+        return error
+    return None
 
 
 # --- lint --------------------------------------------------------------------------------------------------------

@@ -489,6 +489,18 @@ def _(folder):
                   (2, f"stormlog: --alert-device is '{wrong}'; expected 1% to 100%, or off\n"))
 
 
+@tap.test("a value outside its limits is refused before the command runs")
+def _():
+    for options, expected in (
+            (["--interval", "9ms"], "--interval is '9ms'; expected 10 to 60000 milliseconds"),
+            (["--interval", "2min"], "--interval is '2min'; expected 10 to 60000 milliseconds"),
+            (["--ring", "2TiB"], "--ring is '2TiB'; expected at most 1.00 TiB, as in 256MiB"),
+            (["--cpu", "--no-cpu"], "--cpu and --no-cpu exclude each other")):
+        result = tap.run([stormlog, "run", *options, "--", "echo", "ran"])
+        tap.equal((result.returncode, result.stdout, result.stderr.split("; see")[0].strip()),
+                  (2, "", "stormlog: " + expected), " ".join(options))
+
+
 @tap.test("signals are handed on")
 def _(folder):
     need_preload()

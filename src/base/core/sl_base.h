@@ -19,6 +19,9 @@
 #define SL_COLD                     __attribute__((cold, noinline))
 #define SL_UNUSED(x)                ((void)(x))
 #define SL_COUNT_OF(array)          (sizeof(array) / sizeof((array)[0]))
+/* The number that a macro stands for, as a string literal. */
+#define SL_TEXT_OF(number)          SL_TEXT_OF_EXPANDED(number)
+#define SL_TEXT_OF_EXPANDED(number) #number
 
 /* A byte string that is borrowed, not terminated. */
 typedef struct sl_str {

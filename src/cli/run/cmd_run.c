@@ -14,10 +14,10 @@
 #include "cli/run/run_folder.h"
 #include "cli/run/run_preload.h"
 #include "cli/run/run_process.h"
+#include "cli/run/run_settings.h"
 #include "cli/run/run_target.h"
 #include "cli/run/run_verdict.h"
 #include "cli/run/run_watch.h"
-#include "record/core/record_options.h"
 
 /* As a shell has it: the command was not found, or was found and could not be run. */
 #define EXIT_NOT_FOUND    127
@@ -26,122 +26,13 @@
 /* Between two looks at the recordings: a bundle is there within a second of the failure. */
 #define WATCH_MS 250
 
-static const sl_opt options[] = {
-    {.name = "output",
-     .short_name = 'o',
-     .type = SL_OPT_FILE,
-     .metavar = "DIR",
-     .help = "folder for the recordings instead of " SL_RUNS_FOLDER "/<time>-<name>"},
-    {.name = "ring",
-     .type = SL_OPT_SIZE,
-     .help = "room for raw events per process (the newest are kept); totals per line of code and "
-             "curves cover the whole run in any case"},
-    {.name = "cpu",
-     .type = SL_OPT_FLAG,
-     .help = "record PyTorch's CPU allocator too; this is so by itself where there is no GPU"},
-    {.name = "no-cpu", .type = SL_OPT_FLAG, .help = "never record PyTorch's CPU allocator"},
-    {.name = "no-driver",
-     .type = SL_OPT_FLAG,
-     .help = "only what PyTorch's allocators report, not the CUDA driver's own functions"},
-    {.name = "stacks",
-     .type = SL_OPT_CHOICE,
-     .choices = "python|native|none",
-     .initial = "python",
-     .help = "what is kept about where an allocation came from: its Python frames, those and the "
-             "frames of native code (C, C++) inside them, or nothing"},
-    {.name = "no-tags",
-     .type = SL_OPT_FLAG,
-     .help =
-         "never look at the program's optimizers; what blocks are for is then told from phases and "
-         "stacks alone"},
-    {.name = "modules",
-     .type = SL_OPT_FLAG,
-     .help = "the path of the module that runs (encoder.layers.3.attn) in the stacks of PyTorch "
-             "programs"},
-    {.name = "interval",
-     .type = SL_OPT_DURATION,
-     .initial = "100ms",
-     .help = "time between two readings of the counters of host and device"},
-    {.name = "alert-device",
-     .type = SL_OPT_STRING,
-     .metavar = "PERCENT",
-     .initial = "95%",
-     .help = "raise an alert when a card is this full; off: never"},
-    {.name = "alert-host",
-     .type = SL_OPT_STRING,
-     .metavar = "PERCENT",
-     .initial = "95%",
-     .help = "the same for the host's memory"},
-    {.name = "share",
-     .type = SL_OPT_FLAG,
-     .help = "let other users read the recordings and bundles (modes 0644 and 0755 instead of 0600 "
-             "and 0700; the same as " SL_SHARE_ENV "=1 in the environment)"},
-    {.name = "quiet",
-     .short_name = 'q',
-     .type = SL_OPT_FLAG,
-     .help = "no closing lines, and no messages from inside the command"},
-};
-
-static bool set_env(const char *name, const char *value) {
-    return value ? setenv(name, value, 1) == 0 : unsetenv(name) == 0;
-}
-
-/* Number of a DURATION option in milliseconds. */
-static int64_t interval_ms(const sl_opts *opts) {
-    return sl_opts_number(opts, "interval") / 1000;
-}
-
-static sl_status check_percent(const sl_opts *opts, const char *name, sl_error *err) {
-    unsigned percent;
-    if (sl_record_parse_percent(sl_opts_text(opts, name), &percent))
-        return SL_OK;
-    return sl_fail(err, SL_E_USAGE, "--%s is '%s'; expected %s", name, sl_opts_text(opts, name),
-                   SL_RECORD_PERCENT_EXPECTED);
-}
-
-static sl_status check_options(const sl_opts *opts, sl_error *err) {
-    int64_t ms = interval_ms(opts);
-    SL_TRY(check_percent(opts, "alert-device", err));
-    SL_TRY(check_percent(opts, "alert-host", err));
-    if (sl_opts_flag(opts, "cpu") && sl_opts_flag(opts, "no-cpu"))
-        return sl_fail(err, SL_E_USAGE, "--cpu and --no-cpu exclude each other");
-    if (ms < 10 || ms > 60000)
-        return sl_fail(err, SL_E_USAGE, "--interval is %s; expected 10ms to 1min",
-                       sl_opts_text(opts, "interval"));
-    return SL_OK;
-}
-
-/* What the recorder reads in the process and in all its children. */
-static bool export_settings(const sl_opts *opts, const sl_run_folder *folder) {
-    char number[32];
-    snprintf(number, sizeof number, "%lld", (long long)interval_ms(opts));
-    const char *cpu = sl_opts_flag(opts, "cpu") ? "1" : sl_opts_flag(opts, "no-cpu") ? "0" : "auto";
-    const char *driver = sl_opts_flag(opts, "no-driver") ? "0" : NULL;
-    const char *tags = sl_opts_flag(opts, "no-tags") ? "0" : NULL;
-    const char *modules = sl_opts_flag(opts, "modules") ? "1" : NULL;
-    const char *quiet = sl_opts_flag(opts, "quiet") ? "1" : NULL;
-    return set_env(sl_record_env_name(SL_RECORD_ENV_DIR), folder->full_path) &&
-           set_env(sl_record_env_name(SL_RECORD_ENV_RING), sl_opts_text(opts, "ring")) &&
-           set_env(sl_record_env_name(SL_RECORD_ENV_CPU), cpu) &&
-           set_env(sl_record_env_name(SL_RECORD_ENV_STACKS), sl_opts_text(opts, "stacks")) &&
-           set_env(sl_record_env_name(SL_RECORD_ENV_DRIVER), driver) &&
-           set_env(sl_record_env_name(SL_RECORD_ENV_TAGS), tags) &&
-           set_env(sl_record_env_name(SL_RECORD_ENV_MODULES), modules) &&
-           set_env(sl_record_env_name(SL_RECORD_ENV_INTERVAL), number) &&
-           set_env(sl_record_env_name(SL_RECORD_ENV_ALERT_DEVICE),
-                   sl_opts_text(opts, "alert-device")) &&
-           set_env(sl_record_env_name(SL_RECORD_ENV_ALERT_HOST),
-                   sl_opts_text(opts, "alert-host")) &&
-           set_env(sl_record_env_name(SL_RECORD_ENV_QUIET), quiet);
-}
-
 static sl_status export_library(sl_error *err) {
     char library[SL_RUN_PATH_CAP];
     SL_TRY(sl_target_find_library(library, err));
     char *list = sl_preload_list(library, getenv("LD_PRELOAD"));
     if (!list)
         return sl_fail(err, SL_E_NOMEM, "out of host memory");
-    bool is_set = set_env("LD_PRELOAD", list);
+    bool is_set = setenv("LD_PRELOAD", list, 1) == 0;
     free(list);
     return is_set ? SL_OK : sl_fail_errno(err, SL_E_SYSTEM, "cannot set LD_PRELOAD");
 }
@@ -224,7 +115,7 @@ static sl_status run_watched(const sl_opts *opts, const sl_target *target, char 
 
 /* Everything the command inherits. LD_PRELOAD comes last: without it nothing is recorded. */
 static sl_status prepare(const sl_opts *opts, const sl_run_folder *folder, sl_error *err) {
-    if (!export_settings(opts, folder))
+    if (!sl_run_settings_export(opts, folder->full_path))
         return sl_fail_errno(err, SL_E_SYSTEM, "cannot set the environment");
     return export_library(err);
 }
@@ -255,9 +146,9 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
 
 static int run(const sl_opts *opts, sl_error *err) {
     static sl_target target; /* too large for a stack frame; the command runs once */
-    SL_TRY(check_options(opts, err));
+    SL_TRY(sl_run_settings_check(opts, err));
     /* Read by this program for folders and bundles, and by the recorder for its files. */
-    if (sl_opts_flag(opts, "share") && !set_env(SL_SHARE_ENV, "1"))
+    if (sl_opts_flag(opts, "share") && setenv(SL_SHARE_ENV, "1", 1) != 0)
         return sl_fail_errno(err, SL_E_SYSTEM, "cannot set the environment");
     sl_status found = sl_target_find(&target, opts->operands.at[0], err);
     if (found < 0) {
@@ -306,7 +197,7 @@ const sl_cmd sl_cmd_run = {
                 "  record a training\n"
                 "stormlog run -o runs/a --no-cpu -- torchrun --nproc-per-node 8 train.py\n"
                 "  one file for each rank, GPU memory only\n",
-    .options = options,
-    .option_cnt = SL_COUNT_OF(options),
+    .options = sl_run_options,
+    .option_cnt = SL_RUN_OPTION_CNT,
     .run = run,
 };

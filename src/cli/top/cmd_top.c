@@ -16,6 +16,7 @@
 #include "cli/run/run_folder.h"
 #include "cli/top/top_frame.h"
 #include "cli/top/top_json.h"
+#include "record/core/record_setting.h"
 
 typedef SL_VEC(char *) path_list; /* owned texts */
 
@@ -55,9 +56,10 @@ static sl_status list_folder(path_list *list, const char *folder, const char *pi
     return status;
 }
 
-/* STORMLOG_DIR of a running process, as its environment was when it began. */
+/* The folder of recordings of a running process, as its environment was when it began. */
 static sl_status find_process_folder(const char *pid, char folder[SL_RUN_PATH_CAP], sl_error *err) {
-    static const char key[] = "STORMLOG_DIR=";
+    const char *name = sl_settings[SL_SETTING_ID_DIR].env;
+    size_t len = strlen(name);
     char path[64], *line = NULL;
     size_t cap = 0;
     snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
@@ -66,8 +68,8 @@ static sl_status find_process_folder(const char *pid, char folder[SL_RUN_PATH_CA
         return sl_fail_errno(err, SL_E_OPEN, "no process %s", pid);
     folder[0] = '\0';
     while (getdelim(&line, &cap, '\0', file) > 0)
-        if (strncmp(line, key, strlen(key)) == 0)
-            snprintf(folder, SL_RUN_PATH_CAP, "%s", line + strlen(key));
+        if (strncmp(line, name, len) == 0 && line[len] == '=')
+            snprintf(folder, SL_RUN_PATH_CAP, "%s", line + len + 1);
     free(line);
     fclose(file);
     if (!folder[0])

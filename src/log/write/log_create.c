@@ -48,7 +48,7 @@ static sl_log_options known_options(const sl_log_options *from) {
     to.chunk_bytes =
         (uint32_t)power_of_two_up(pick(to.chunk_bytes, (u64_range){65536, 1024, 1 << 20}));
     to.ring_bytes =
-        pick(to.ring_bytes, (u64_range){256u << 20, 2 * to.chunk_bytes, UINT64_C(1) << 40});
+        pick(to.ring_bytes, (u64_range){256u << 20, 2 * to.chunk_bytes, SL_LOG_RING_MAX});
     to.string_bytes = pick(to.string_bytes, (u64_range){32u << 20, 256, UINT64_C(1) << 34});
     to.frame_cap = pick(to.frame_cap, (u64_range){512u << 10, 4, 1u << 28});
     to.stack_cap = pick(to.stack_cap, (u64_range){2u << 20, 4, 1u << 30});

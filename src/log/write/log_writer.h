@@ -33,6 +33,8 @@ typedef struct sl_log_identity {
     int32_t rank, local_rank, world_size;
 } sl_log_identity;
 
+#define SL_LOG_RING_MAX (UINT64_C(1) << 40)
+
 /* Zero means the default for every number. Capacities are maxima: the file is sparse and grows in
  * pieces while it is written. */
 typedef struct sl_log_options {
@@ -40,7 +42,7 @@ typedef struct sl_log_options {
     uint32_t chunk_bytes; /* of the ring, a power of two >= 1024; default 64 KiB */
     const char *path;
     const sl_log_identity *identity; /* NULL: everything is found out or unknown */
-    uint64_t ring_bytes;             /* default 256 MiB */
+    uint64_t ring_bytes;             /* default 256 MiB, at most SL_LOG_RING_MAX */
     uint64_t string_bytes;           /* default 32 MiB */
     uint64_t frame_cap;              /* default 512 Ki */
     uint64_t stack_cap;              /* default 2 Mi nodes */

@@ -12,26 +12,6 @@
 
 #define DEFAULT_DIR "stormlog-runs"
 
-static bool apply(sl_record_settings *settings, const sl_record_options *options) {
-    if (options->cpu > SL_RECORD_CPU_OFF || options->stacks > SL_RECORD_STACKS_NATIVE ||
-        (options->interval_ms && (options->interval_ms < 10 || options->interval_ms > 60000)) ||
-        (options->dir && strlen(options->dir) >= sizeof settings->dir))
-        return false;
-    if (options->cpu)
-        settings->cpu = options->cpu == SL_RECORD_CPU_ON ? SL_CPU_ON : SL_CPU_OFF;
-    if (options->stacks == SL_RECORD_STACKS_NONE)
-        settings->has_stacks = false;
-    if (options->stacks == SL_RECORD_STACKS_NATIVE)
-        settings->has_stacks = settings->has_native_stacks = true;
-    if (options->interval_ms)
-        settings->interval_ms = options->interval_ms;
-    if (options->ring_bytes)
-        settings->ring_bytes = options->ring_bytes;
-    if (options->dir)
-        strcpy(settings->dir, options->dir);
-    return true;
-}
-
 int sl_record_start(const sl_record_options *options) {
     sl_record_settings settings;
     sl_record_options given = {.struct_size = sizeof given};
@@ -39,7 +19,8 @@ int sl_record_start(const sl_record_options *options) {
     if (options)
         memcpy(&given, options,
                options->struct_size < sizeof given ? options->struct_size : sizeof given);
-    if (sl_record_settings_load(&settings, NULL) < 0 || !apply(&settings, &given))
+    if (sl_record_settings_load(&settings, NULL) < 0 ||
+        !sl_record_settings_apply(&settings, &given))
         return -2;
     if (!settings.dir[0])
         strcpy(settings.dir, DEFAULT_DIR);

@@ -5,125 +5,72 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text/human.h"
-#include "record/core/alert_rules.h"
-
-static const char *text_of(sl_record_env var) {
-    const char *text = getenv(sl_record_env_name(var));
-    return text && *text ? text : NULL;
+/* The format of the file wants a little-endian machine, so a number's low bytes come first. */
+static void store(sl_record_settings *settings, const sl_setting *setting, uint64_t number) {
+    memcpy((char *)settings + setting->offset, &number, setting->bytes);
 }
 
-static bool is_set(sl_record_env var) {
-    const char *text = text_of(var);
-    return text && strcmp(text, "0") != 0;
+static bool store_path(sl_record_settings *settings, const sl_setting *setting, const char *path) {
+    if (strlen(path) > setting->most)
+        return false;
+    strcpy((char *)settings + setting->offset, path);
+    return true;
 }
 
-static sl_status take_dir(sl_record_settings *settings, sl_error *err) {
-    const char *dir = text_of(SL_RECORD_ENV_DIR);
-    size_t len = dir ? strlen(dir) : 0;
-    if (len >= sizeof settings->dir)
-        return sl_fail(err, SL_E_USAGE, "STORMLOG_DIR has %zu bytes; at most %zu are possible", len,
-                       sizeof settings->dir - 1);
-    memcpy(settings->dir, dir ? dir : "", len + 1);
-    return SL_OK;
-}
-
-static sl_status take_cpu(sl_record_settings *settings, sl_error *err) {
-    static const struct {
-        const char *text;
-        sl_cpu_choice choice;
-    } rows[] = {{"1", SL_CPU_ON}, {"0", SL_CPU_OFF}, {"auto", SL_CPU_AUTO}};
-    const char *text = text_of(SL_RECORD_ENV_CPU);
-    for (size_t i = 0; text && i < SL_COUNT_OF(rows); i++)
-        if (strcmp(text, rows[i].text) == 0) {
-            settings->cpu = rows[i].choice;
-            return SL_OK;
-        }
-    return text ? sl_fail(err, SL_E_USAGE, "STORMLOG_CPU is '%s'; expected 1, 0 or auto", text)
-                : SL_OK;
-}
-
-static sl_status take_stacks(sl_record_settings *settings, sl_error *err) {
-    static const struct {
-        const char *text;
-        bool has_stacks, has_native_stacks;
-    } rows[] = {{"python", true, false}, {"native", true, true}, {"none", false, false}};
-    const char *text = text_of(SL_RECORD_ENV_STACKS);
-    for (size_t i = 0; text && i < SL_COUNT_OF(rows); i++)
-        if (strcmp(text, rows[i].text) == 0) {
-            settings->has_stacks = rows[i].has_stacks;
-            settings->has_native_stacks = rows[i].has_native_stacks;
-            return SL_OK;
-        }
-    return text ? sl_fail(err, SL_E_USAGE,
-                          "STORMLOG_STACKS is '%s'; expected python, native or none", text)
-                : SL_OK;
-}
-
-static sl_status take_interval(sl_record_settings *settings, sl_error *err) {
-    const char *text = text_of(SL_RECORD_ENV_INTERVAL);
-    char *end;
-    if (!text)
+static sl_status take_variable(sl_record_settings *settings, const sl_setting *setting,
+                               sl_error *err) {
+    char expected[SL_SETTING_EXPECTED_CAP];
+    uint64_t number;
+    const char *text = getenv(setting->env);
+    if (!text || !*text)
         return SL_OK;
-    unsigned long value = strtoul(text, &end, 10);
-    if (*end || value < 10 || value > 60000)
-        return sl_fail(err, SL_E_USAGE, "STORMLOG_INTERVAL_MS is '%s'; expected 10 to 60000", text);
-    settings->interval_ms = value;
-    return SL_OK;
-}
-
-static sl_status take_percent(sl_record_env var, unsigned *percent, sl_error *err) {
-    const char *text = text_of(var);
-    unsigned value;
-    if (!text)
-        return SL_OK;
-    if (!sl_record_parse_percent(text, &value))
-        return sl_fail(err, SL_E_USAGE, "%s is '%.40s'; expected %s", sl_record_env_name(var), text,
-                       SL_RECORD_PERCENT_EXPECTED);
-    *percent = value;
-    return SL_OK;
-}
-
-static sl_status take_alert_device(sl_record_settings *settings, sl_error *err) {
-    return take_percent(SL_RECORD_ENV_ALERT_DEVICE, &settings->alert_device_pct, err);
-}
-
-static sl_status take_alert_host(sl_record_settings *settings, sl_error *err) {
-    return take_percent(SL_RECORD_ENV_ALERT_HOST, &settings->alert_host_pct, err);
-}
-
-static sl_status take_ring(sl_record_settings *settings, sl_error *err) {
-    const char *text = text_of(SL_RECORD_ENV_RING);
-    if (!text)
-        return SL_OK;
-    if (sl_human_parse_bytes(text, &settings->ring_bytes, err) < 0)
-        return sl_error_prefix(err, "STORMLOG_RING");
+    if (setting->type == SL_SETTING_PATH)
+        return store_path(settings, setting, text)
+                   ? SL_OK
+                   : sl_fail(err, SL_E_USAGE, "%s has %zu bytes; at most %zu are possible",
+                             setting->env, strlen(text), (size_t)setting->most);
+    if (!sl_setting_parse(setting, text, &number))
+        return sl_fail(err, SL_E_USAGE, "%s is '%.40s'; expected %s", setting->env, text,
+                       sl_setting_expected(setting, expected));
+    store(settings, setting, number);
     return SL_OK;
 }
 
 sl_status sl_record_settings_load(sl_record_settings *settings, sl_error *err) {
-    static sl_status (*const takers[])(sl_record_settings *, sl_error *) = {
-        take_dir,  take_cpu,          take_stacks,    take_interval,
-        take_ring, take_alert_device, take_alert_host};
-    *settings = (sl_record_settings){
-        .has_stacks = true,
-        .has_driver = !text_of(SL_RECORD_ENV_DRIVER) || is_set(SL_RECORD_ENV_DRIVER),
-        .has_tags = !text_of(SL_RECORD_ENV_TAGS) || is_set(SL_RECORD_ENV_TAGS),
-        .has_modules = is_set(SL_RECORD_ENV_MODULES),
-        .interval_ms = 100,
-        .alert_device_pct = SL_ALERT_DEFAULT_PCT,
-        .alert_host_pct = SL_ALERT_DEFAULT_PCT,
-        .is_disabled = is_set(SL_RECORD_ENV_DISABLE),
-        .is_shared = is_set(SL_RECORD_ENV_SHARE),
-        .is_quiet = is_set(SL_RECORD_ENV_QUIET),
-    };
     sl_status first = SL_OK;
-    for (size_t i = 0; i < SL_COUNT_OF(takers); i++) {
-        sl_status status = takers[i](settings, first == SL_OK ? err : NULL);
+    *settings = (sl_record_settings){0};
+    for (size_t i = 0; i < SL_SETTING_CNT; i++) {
+        if (sl_settings[i].type != SL_SETTING_PATH)
+            store(settings, &sl_settings[i], sl_settings[i].initial);
+        sl_status status = take_variable(settings, &sl_settings[i], first == SL_OK ? err : NULL);
         if (first == SL_OK)
             first = status;
     }
     return first;
+}
+
+static bool apply_row(sl_record_settings *settings, const sl_setting *setting, const void *member) {
+    if (setting->type == SL_SETTING_PATH) {
+        const char *path = *(const char *const *)member;
+        return !path || store_path(settings, setting, path);
+    }
+    uint64_t number = 0;
+    memcpy(&number, member, setting->api_bytes);
+    if (number == 0)
+        return true;
+    if (!sl_setting_allows(setting, number))
+        return false;
+    store(settings, setting, number);
+    return true;
+}
+
+bool sl_record_settings_apply(sl_record_settings *settings, const sl_record_options *options) {
+    for (size_t i = 0; i < SL_SETTING_CNT; i++)
+        if (sl_settings[i].api_bytes &&
+            !apply_row(settings, &sl_settings[i],
+                       (const char *)options + sl_settings[i].api_offset))
+            return false;
+    return true;
 }
 
 bool sl_record_has_gpu(void) {

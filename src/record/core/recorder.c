@@ -128,14 +128,14 @@ static sl_status create_log(sl_error *err) {
 
 static void start_native_stacks(void) {
     sl_native_detach(); /* an earlier recording may have had them */
-    if (!rec.settings.has_native_stacks || sl_native_attach() != SL_NATIVE_REFUSED)
+    if (rec.settings.stacks != SL_RECORD_STACKS_NATIVE || sl_native_attach() != SL_NATIVE_REFUSED)
         return;
     sl_log_health_add(rec.log, SL_HEALTH_STACK_FAILURE, 1);
     sl_diag_say(&native_refused, "no native stacks: %s", sl_native_get_reason());
 }
 
 static void start_stacks(void) {
-    if (!rec.settings.has_stacks || !sl_stack_cache_init())
+    if (rec.settings.stacks == SL_RECORD_STACKS_NONE || !sl_stack_cache_init())
         return;
     start_native_stacks();
     if (sl_pystack_attach() == SL_PYSTACK_REFUSED) {
@@ -296,7 +296,7 @@ static sl_log *open_log(void) {
     sl_phase_start(rec.log);
     sl_backward_start();
     sl_tag_scan_start(rec.log);
-    sl_module_paths_start(rec.settings.has_modules && rec.settings.has_stacks);
+    sl_module_paths_start(rec.settings.has_modules && rec.settings.stacks != SL_RECORD_STACKS_NONE);
     start_helper();
     atomic_store(&rec.state, STATE_OPEN);
     return publish();
@@ -458,8 +458,8 @@ static bool can_arm(const sl_record_settings *settings) {
 
 static void arm(const sl_record_settings *settings) {
     rec.settings = *settings;
-    atomic_store(&rec.wants_cpu, settings->cpu == SL_CPU_ON ||
-                                     (settings->cpu == SL_CPU_AUTO && !sl_record_has_gpu()));
+    atomic_store(&rec.wants_cpu, settings->cpu == SL_RECORD_CPU_ON ||
+                                     (settings->cpu == SL_RECORD_CPU_AUTO && !sl_record_has_gpu()));
     atomic_store(&rec.path, "");
     sl_alert_set_threshold(SL_ALERT_DEVICE_FULL, settings->alert_device_pct);
     sl_alert_set_threshold(SL_ALERT_HOST_FULL, settings->alert_host_pct);

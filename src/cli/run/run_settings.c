@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/run/run_settings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/run/run_folder.h"
+
+#define VALUE_CAP 32
+
+const sl_opt sl_run_options[SL_RUN_OPTION_CNT] = {
+#define OPTIONS_OF(id, member, type, env, initial, least, most, words, api, python, unset, \
+                   meaning, ...)                                                           \
+    __VA_ARGS__
+#define OPTION(...) {__VA_ARGS__},
+    SL_SETTING_MAP(OPTIONS_OF, OPTION)
+#undef OPTION
+#undef OPTIONS_OF
+};
+
+/* What an option gives the variable; NULL = it was not given and has no initial value. */
+static const char *value_of(const sl_opts *opts, const sl_opt *opt, char buf[VALUE_CAP]) {
+    const sl_opt_value *value = sl_opts_get(opts, opt->name);
+    if (opt->type == SL_OPT_FLAG)
+        return !value->is_given ? NULL : strncmp(opt->name, "no-", 3) == 0 ? "0" : "1";
+    if (opt->type != SL_OPT_DURATION)
+        return value->text;
+    snprintf(buf, VALUE_CAP, "%" PRId64, value->number / 1000);
+    return buf;
+}
+
+/* The options of one setting are next to each other. */
+static sl_status check_row(const sl_opts *opts, const sl_setting *setting, const sl_opt *row,
+                           sl_error *err) {
+    char buf[VALUE_CAP], expected[SL_SETTING_EXPECTED_CAP];
+    const sl_opt *given = NULL;
+    uint64_t number;
+    for (const sl_opt *opt = row; opt < row + setting->option_cnt; opt++) {
+        const char *value = value_of(opts, opt, buf);
+        if (!value)
+            continue;
+        if (given)
+            return sl_fail(err, SL_E_USAGE, "--%s and --%s exclude each other", given->name,
+                           opt->name);
+        given = opt;
+        if (setting->type != SL_SETTING_PATH && !sl_setting_parse(setting, value, &number))
+            return sl_fail(err, SL_E_USAGE, "--%s is '%s'; expected %s", opt->name,
+                           sl_opts_text(opts, opt->name), sl_setting_expected(setting, expected));
+    }
+    return SL_OK;
+}
+
+sl_status sl_run_settings_check(const sl_opts *opts, sl_error *err) {
+    const sl_opt *row = sl_run_options;
+    for (size_t i = 0; i < SL_SETTING_CNT; row += sl_settings[i++].option_cnt)
+        SL_TRY(check_row(opts, &sl_settings[i], row, err));
+    return SL_OK;
+}
+
+static bool export_row(const sl_opts *opts, const sl_setting *setting, const sl_opt *row,
+                       const char *dir) {
+    char buf[VALUE_CAP];
+    const char *value = NULL;
+    if (setting->option_cnt == 0)
+        return true;
+    for (const sl_opt *opt = row; !value && opt < row + setting->option_cnt; opt++)
+        value = value_of(opts, opt, buf);
+    if (setting->type == SL_SETTING_PATH)
+        value = dir;
+    if (!value)
+        return setting->is_inherited || unsetenv(setting->env) == 0;
+    return setenv(setting->env, value, 1) == 0;
+}
+
+bool sl_run_settings_export(const sl_opts *opts, const char *dir) {
+    const sl_opt *row = sl_run_options;
+    for (size_t i = 0; i < SL_SETTING_CNT; row += sl_settings[i++].option_cnt)
+        if (!export_row(opts, &sl_settings[i], row, dir))
+            return false;
+    return true;
+}
