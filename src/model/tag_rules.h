@@ -5,7 +5,7 @@
 #define SL_TAG_RULES_H
 
 #include "model/tag.h"
-#include "model/train_marks.h"
+#include "model/torch_frames.h"
 
 /* An activation is gone when its step is over; a batch may be fetched a step ahead. */
 #define SL_TAG_KEPT_STEPS 2

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "model/train_marks.h"
+#include "model/torch_frames.h"
 #include "sltest.h"
 
 static uint32_t stack_of(sl_trace *trace, const char *function, const char *file) {

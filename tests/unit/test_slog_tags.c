@@ -12,7 +12,7 @@
 
 #include "log/read/log_fsck.h"
 #include "log/write/log_writer.h"
-#include "model/train_marks.h"
+#include "model/torch_frames.h"
 #include "slog_load.h"
 
 static char path[200];

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "log/layout/log_layout.h"
-#include "model/train_marks.h"
+#include "model/torch_frames.h"
 
 struct sl_slog_facts {
     sl_log_reader *log; /* borrowed */
@@ -43,8 +43,9 @@ sl_label_meaning sl_slog_label(sl_slog_facts *f, uint16_t label) {
 static bool find_build_frame(const sl_log_reader *log, uint32_t stack) {
     sl_fmt_frame frame;
     while (sl_log_get_frame(log, stack, &frame, &stack))
-        if (sl_frame_marks_find(sl_log_get_string(log, frame.function),
-                                sl_log_get_string(log, frame.file)) &
+        if (sl_torch_frame_find(sl_log_get_string(log, frame.function),
+                                sl_log_get_string(log, frame.file))
+                .marks &
             SL_FRAME_BUILD)
             return true;
     return false;

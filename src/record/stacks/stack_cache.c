@@ -46,7 +46,7 @@ static sl_stack_ref intern_frame(sl_log *log, const sl_pyframe *frame) {
     }
     if (sl_pyframe_is_shim(&text))
         return (sl_stack_ref){0, FRAME_IS_SHIM, NULL};
-    uint32_t marks = sl_frame_marks_find(text.function, text.file);
+    uint32_t marks = sl_torch_frame_find(text.function, text.file).marks;
     if (marks & SL_FRAME_MODULE)
         sl_pystack_add_module_code(frame);
     uint32_t id = sl_log_frame_of(log, text.function, text.file, text.line, SL_FRAME_PYTHON);

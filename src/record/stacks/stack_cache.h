@@ -9,7 +9,7 @@
 #define SL_STACK_CACHE_H
 
 #include "log/write/log_writer.h"
-#include "model/train_marks.h"
+#include "model/torch_frames.h"
 
 /* What a stack's frames say about the moment: the marks that make a phase. */
 #define SL_STACK_FLAGS (SL_FRAME_OPTIMIZER | SL_FRAME_BACKWARD | SL_FRAME_MODULE)

@@ -7,7 +7,7 @@
 
 #include "base/core/clock.h"
 #include "model/tag.h"
-#include "model/train_marks.h"
+#include "model/torch_frames.h"
 #include "record/core/recorder.h"
 #include "record/stacks/pystack.h"
 #include "record/training/phase_watch.h"
@@ -63,7 +63,7 @@ static bool find_owner(const sl_pyframe *frame, const void *first_slot, void *fo
         return false;
     if (sl_pyframe_is_shim(&text))
         return true;
-    uint32_t marks = sl_frame_marks_find(text.function, text.file);
+    uint32_t marks = sl_torch_frame_find(text.function, text.file).marks;
     if (marks & SL_FRAME_OPTIMIZER)
         *found = sl_pyframe_first_argument(first_slot);
     return !(marks & SL_FRAME_OPTIMIZER) && (marks & SL_FRAME_GRAD_MODE);

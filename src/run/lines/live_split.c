@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "model/train_marks.h"
+#include "model/torch_frames.h"
 
 _Static_assert(SL_TAG_LIMIT <= SL_SPLIT_MAX && SL_PHASE_LIMIT <= SL_SPLIT_MAX,
                "a split has room for every class");
@@ -24,8 +24,9 @@ static sl_train_phase stack_phase(const sl_trace *trace, uint32_t stack_id) {
     uint32_t marks = 0;
     for (size_t i = 0, depth = sl_stack_depth(&trace->stacks, stack_id); i < depth; i++) {
         sl_frame frame = sl_stack_frame(&trace->stacks, stack_id, i);
-        marks |= sl_frame_marks_find(sl_strtab_get(&trace->strings, frame.function),
-                                     sl_strtab_get(&trace->strings, frame.file));
+        marks |= sl_torch_frame_find(sl_strtab_get(&trace->strings, frame.function),
+                                     sl_strtab_get(&trace->strings, frame.file))
+                     .marks;
     }
     return sl_train_phase_of(marks);
 }

@@ -84,36 +84,6 @@ static bool is_system_library(sl_str file) {
     return file.len == 0 || is_library_file(file);
 }
 
-/* A torch that was built from a checkout or packed without folders: only its own subfolders are
- * meant, because users call their folders "torch" too. */
-static bool is_torch_tree(sl_str file) {
-    static const char *const parts[] = {
-        "torch/nn/",
-        "torch/optim/",
-        "torch/autograd/",
-        "torch/utils/",
-        "torch/cuda/",
-        "torch/_dynamo/",
-        "torch/_inductor/",
-        "torch/_functorch/",
-        "torch/fx/",
-        "torch/amp/",
-        "torch/_tensor.py",
-        "torch/functional.py",
-        "torch/_ops.py",
-        "torch/distributed/",
-        "torch/_tensor_str.py",
-        "torch/_library/",
-        "torch/serialization.py",
-    };
-    for (size_t i = 0; i < SL_COUNT_OF(parts); i++) {
-        const char *at = file.len ? memmem(file.ptr, file.len, parts[i], strlen(parts[i])) : NULL;
-        if (at && (at == file.ptr || at[-1] == '/'))
-            return true;
-    }
-    return false;
-}
-
 /* Names in angle brackets. A notebook's cell is the user's own code. */
 static sl_owner owner_of_bracket(sl_str file) {
     if (equals(file, SL_MODULE_FRAME_FILE))
@@ -125,55 +95,23 @@ static sl_owner owner_of_bracket(sl_str file) {
     return SL_OWNER_LIBRARY;
 }
 
-static sl_owner owner_of(sl_str file, sl_str function) {
+static sl_owner owner_of(sl_str file, sl_str function, bool is_torch_file) {
     if (is_recorded_native(function))
         return is_system_library(file) ? SL_OWNER_NATIVE : SL_OWNER_NATIVE_USER;
     if (starts_with(file, "<"))
         return owner_of_bracket(file);
     if (is_native_file(file))
         return SL_OWNER_NATIVE;
-    return is_library_file(file) || is_torch_tree(file) ? SL_OWNER_LIBRARY : SL_OWNER_USER;
-}
-
-/* file part, function (NULL = any), role. */
-typedef struct role_rule {
-    const char *file_part;
-    const char *function;
-    sl_role role;
-} role_rule;
-
-static const role_rule role_rules[] = {
-    {"torch/nn/", NULL, SL_ROLE_NN},
-    {"torch/nn/modules/", "__init__", SL_ROLE_PARAM},
-    {"torch/nn/modules/module.py", "_apply", SL_ROLE_PARAM},
-    {"torch/nn/modules/module.py", "load_state_dict", SL_ROLE_PARAM},
-    {"torch/nn/init.py", NULL, SL_ROLE_PARAM},
-    {"modeling_utils.py", "from_pretrained", SL_ROLE_PARAM},
-    {"torch/optim/", NULL, SL_ROLE_OPTIM},
-    {"torch/cuda/memory.py", "empty_cache", SL_ROLE_EMPTY_CACHE},
-};
-
-/* Recordings have qualified names from Python 3.11 on ("Linear.__init__"), snapshots plain ones. */
-static bool is_function(sl_str function, const char *name) {
-    const char *dot = function.len ? memrchr(function.ptr, '.', function.len) : NULL;
-    if (dot)
-        function = (sl_str){dot + 1, (size_t)(function.ptr + function.len - dot - 1)};
-    return equals(function, name);
+    return is_torch_file || is_library_file(file) ? SL_OWNER_LIBRARY : SL_OWNER_USER;
 }
 
 sl_frame_class sl_frame_classify(sl_str file, sl_str function) {
-    sl_frame_class class = {(uint8_t)owner_of(file, function), 0};
-    if (class.owner <= SL_OWNER_NATIVE_USER) {
-        class.roles = contains(function, "autograd::Engine") ? SL_ROLE_ENGINE : 0;
-        return class;
-    }
-    for (size_t i = 0; i < SL_COUNT_OF(role_rules); i++) {
-        const role_rule *rule = &role_rules[i];
-        if (contains(file, rule->file_part) &&
-            (!rule->function || is_function(function, rule->function)))
-            class.roles |= (uint8_t)rule->role;
-    }
-    return class;
+    sl_torch_frame torch = sl_torch_frame_find(function, file);
+    sl_owner owner = owner_of(file, function, torch.is_torch_file);
+    uint8_t roles = owner > SL_OWNER_NATIVE_USER             ? torch.roles
+                    : contains(function, "autograd::Engine") ? SL_ROLE_ENGINE
+                                                             : 0;
+    return (sl_frame_class){(uint8_t)owner, roles};
 }
 
 static sl_origin origin_without_line(const sl_trace *trace, size_t depth, uint8_t roles) {

@@ -4,16 +4,8 @@
 #ifndef SL_USER_LINE_H
 #define SL_USER_LINE_H
 
+#include "model/torch_frames.h"
 #include "run/lines/site.h"
-
-/* What a stack runs through; bits. */
-typedef enum sl_role {
-    SL_ROLE_NN = 1,          /* torch/nn: the forward of a layer or a functional */
-    SL_ROLE_PARAM = 2,       /* builds, moves or loads a module's parameters */
-    SL_ROLE_OPTIM = 4,       /* torch/optim */
-    SL_ROLE_EMPTY_CACHE = 8, /* torch.cuda.empty_cache() */
-    SL_ROLE_ENGINE = 16,     /* autograd's own threads, as native frames show them */
-} sl_role;
 
 /* Whose code a frame is; the highest one of a stack is the user's line. */
 typedef enum sl_owner {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "model/train_marks.h"
+#include "model/torch_frames.h"
 #include "sltest.h"
 
 static void knows_torch_functions_of_several_versions(void **state) {
@@ -42,7 +42,36 @@ static void knows_torch_functions_of_several_versions(void **state) {
         {SL_STR(""), SL_STR(""), 0},
     };
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
-        assert_int_equal(sl_frame_marks_find(rows[i].function, rows[i].file), rows[i].marks);
+        assert_int_equal(sl_torch_frame_find(rows[i].function, rows[i].file).marks, rows[i].marks);
+}
+
+static void knows_roles_and_files(void **state) {
+    (void)state;
+    static const struct {
+        sl_str function, file;
+        unsigned roles;
+        bool is_torch_file;
+    } rows[] = {
+        {SL_STR("forward"), SL_STR("/x/torch/nn/modules/linear.py"), SL_ROLE_NN, true},
+        {SL_STR("Linear.__init__"), SL_STR("torch/nn/modules/linear.py"),
+         SL_ROLE_NN | SL_ROLE_PARAM, true},
+        {SL_STR("uniform_"), SL_STR("/x/torch/nn/init.py"), SL_ROLE_NN | SL_ROLE_PARAM, true},
+        {SL_STR("Module.to"), SL_STR("/x/torch/nn/modules/module.py"), SL_ROLE_NN, true},
+        {SL_STR("step"), SL_STR("/x/torch/optim/adam.py"), SL_ROLE_OPTIM, true},
+        {SL_STR("empty_cache"), SL_STR("/x/torch/cuda/memory.py"), SL_ROLE_EMPTY_CACHE, true},
+        {SL_STR("PreTrainedModel.from_pretrained"), SL_STR("/x/transformers/modeling_utils.py"),
+         SL_ROLE_PARAM, false},
+        {SL_STR("save"), SL_STR("/x/torch/serialization.py"), 0, true},
+        {SL_STR("f"), SL_STR("/home/me/torch/train.py"), 0, false},
+        {SL_STR("f"), SL_STR("/home/me/mytorch/nn/layer.py"), 0, false},
+        {SL_STR("f"), SL_STR("/home/me/mytorch/nn/venv/torch/nn/layer.py"), SL_ROLE_NN, true},
+        {SL_STR(""), SL_STR(""), 0, false},
+    };
+    for (size_t i = 0; i < SL_COUNT_OF(rows); i++) {
+        sl_torch_frame found = sl_torch_frame_find(rows[i].function, rows[i].file);
+        assert_int_equal(found.roles, rows[i].roles);
+        assert_int_equal(found.is_torch_file, rows[i].is_torch_file);
+    }
 }
 
 static void phases_have_names(void **state) {
@@ -62,6 +91,7 @@ static void phases_have_names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_torch_functions_of_several_versions),
+        cmocka_unit_test(knows_roles_and_files),
         cmocka_unit_test(phases_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
