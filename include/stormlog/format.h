@@ -118,6 +118,7 @@ enum sl_frame_kind { SL_FRAME_PYTHON = 1, SL_FRAME_NATIVE = 2, SL_FRAME_PSEUDO =
 
 /* Who hands an address out. Blocks of different domains may share an address. */
 enum sl_domain {
+    SL_DOMAIN_NONE = 0,    /* of an event that is about no memory; not in a file */
     SL_DOMAIN_BLOCK = 1,   /* the framework's allocator */
     SL_DOMAIN_SEGMENT = 2, /* what that allocator holds */
     SL_DOMAIN_DRIVER = 3,  /* the driver, asked by any library */

@@ -3,33 +3,31 @@
 
 #include <string.h>
 
-typedef struct kind_row {
-    const char *name;
-    const char *meaning;
-} kind_row;
-
-static const kind_row kind_rows[SL_EV_LIMIT] = {
-    [SL_EV_UNKNOWN] = {"unknown", "a kind this version does not know"},
-#define SL_EVENT_ROW(number, name, text, meaning) [number] = {text, meaning},
+const sl_event_row sl_event_rows[SL_EV_LIMIT] = {
+    [SL_EV_UNKNOWN] = {.name = "unknown", .meaning = "a kind this version does not know"},
+#define SL_EVENT_ROW(number, id, text, effect, whose, in_trace, in_torch, address, words) \
+    [number] = {.name = (text),                                                           \
+                .meaning = (words),                                                       \
+                .domain = SL_DOMAIN_##whose,                                              \
+                .addr = SL_ADDR_##address,                                                \
+                .is_in_trace = (in_trace),                                                \
+                .is_in_torch = (in_torch)},
     SL_EVENT_KIND_MAP(SL_EVENT_ROW)
 #undef SL_EVENT_ROW
 };
 
-static const kind_row *row_of(sl_event_kind kind) {
-    return &kind_rows[(unsigned)kind < SL_EV_LIMIT ? kind : SL_EV_UNKNOWN];
-}
-
 const char *sl_event_kind_name(sl_event_kind kind) {
-    return row_of(kind)->name;
+    return sl_event_row_of(kind)->name;
 }
 
 const char *sl_event_kind_meaning(sl_event_kind kind) {
-    return row_of(kind)->meaning;
+    return sl_event_row_of(kind)->meaning;
 }
 
 sl_event_kind sl_event_kind_find(const char *name, size_t len) {
     for (unsigned kind = 1; kind < SL_EV_LIMIT; kind++)
-        if (strlen(kind_rows[kind].name) == len && memcmp(kind_rows[kind].name, name, len) == 0)
+        if (strlen(sl_event_rows[kind].name) == len &&
+            memcmp(sl_event_rows[kind].name, name, len) == 0)
             return (sl_event_kind)kind;
     return SL_EV_UNKNOWN;
 }

@@ -10,7 +10,7 @@ typedef struct finding_row {
 } finding_row;
 
 static const finding_row finding_rows[SL_FINDING_LIMIT] = {
-#define SL_FINDING_ROW(name, text, rank, help) [SL_FINDING_##name] = {text, help, rank},
+#define SL_FINDING_ROW(name, text, rank, title, help) [SL_FINDING_##name] = {text, help, rank},
     SL_FINDING_KIND_MAP(SL_FINDING_ROW)
 #undef SL_FINDING_ROW
 };

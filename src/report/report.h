@@ -14,25 +14,29 @@
 
 #define SL_REPORT_SCHEMA "stormlog.report/1"
 
-/* enumerator, outside name, rank of the verdict it leads to (0 = none), one line of help. */
-#define SL_FINDING_KIND_MAP(X)                                                          \
-    X(OOM, "oom", 4, "a request for memory failed")                                     \
-    X(LEAK, "leak", 3, "live memory keeps growing at one place")                        \
-    X(FRAGMENTATION, "fragmentation", 2, "reserved memory that cannot serve a request") \
-    X(SPIKE, "spike", 1, "a short peak far above the usual one")                        \
-    X(GAP, "gap", 0, "device memory that the framework does not know of")               \
-    X(PENDING_FREE, "pending-free", 0, "dropped blocks that wait for another stream")   \
-    X(INEFFICIENT, "inefficient", 0, "memory held long before or after its use")        \
-    X(RETRY, "retry", 0, "the allocator emptied its cache to go on")                    \
-    X(HISTORY, "history", 0, "the input does not hold the whole story")
+/* enumerator, outside name, rank of the verdict it leads to (0 = none), title on the page (web/src/schema.ts is
+ * generated from it), one line of help. */
+#define SL_FINDING_KIND_MAP(X)                                                                  \
+    X(OOM, "oom", 4, "Out of memory", "a request for memory failed")                            \
+    X(LEAK, "leak", 3, "Leak", "live memory keeps growing at one place")                        \
+    X(FRAGMENTATION, "fragmentation", 2, "Fragmentation",                                       \
+      "reserved memory that cannot serve a request")                                            \
+    X(SPIKE, "spike", 1, "Spike", "a short peak far above the usual one")                       \
+    X(GAP, "gap", 0, "Gap", "device memory that the framework does not know of")                \
+    X(PENDING_FREE, "pending-free", 0, "Waiting to be freed",                                   \
+      "dropped blocks that wait for another stream")                                            \
+    X(INEFFICIENT, "inefficient", 0, "Inefficient", "memory held long before or after its use") \
+    X(RETRY, "retry", 0, "Retry", "the allocator emptied its cache to go on")                   \
+    X(HISTORY, "history", 0, "Missing history", "the input does not hold the whole story")
 
 typedef enum sl_finding_kind {
-#define SL_FINDING_ENUM(name, text, rank, help) SL_FINDING_##name,
+#define SL_FINDING_ENUM(name, ...) SL_FINDING_##name,
     SL_FINDING_KIND_MAP(SL_FINDING_ENUM)
 #undef SL_FINDING_ENUM
         SL_FINDING_LIMIT
 } sl_finding_kind;
 
+/* By rank: of several findings the highest decides. */
 typedef enum sl_verdict {
     SL_VERDICT_HEALTHY,
     SL_VERDICT_SPIKE,

@@ -32,8 +32,8 @@ static void count(const char *what, const sl_trace *trace, int device) {
 
 sl_status __real_sl_replay_new(const sl_trace *, const sl_device_trace *, sl_replay **, sl_error *);
 sl_status __wrap_sl_replay_new(const sl_trace *, const sl_device_trace *, sl_replay **, sl_error *);
-sl_status __wrap_sl_replay_new(const sl_trace *trace, const sl_device_trace *device, sl_replay **out,
-                               sl_error *err) {
+sl_status __wrap_sl_replay_new(const sl_trace *trace, const sl_device_trace *device,
+                               sl_replay **out, sl_error *err) {
     count("replay", trace, device->device);
     return __real_sl_replay_new(trace, device, out, err);
 }

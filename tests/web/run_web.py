@@ -29,7 +29,7 @@ def missing(part):
 def check_sources():
     """Three points: the schema, the types, the built page."""
     checks = {
-        "schema.ts is generated from page_schema.h": [sys.executable, str(WEB / "gen_schema.py"), "--check"],
+        "schema.ts is generated from page_schema.h and report.h": [sys.executable, str(WEB / "gen_schema.py"), "--check"],
         "the sources are well typed": ["node", str(WEB / "node_modules/typescript/bin/tsc"), "-p", str(WEB)],
         "dist/report.html is built from the sources": ["node", str(WEB / "build.mjs"), "--check"],
     }

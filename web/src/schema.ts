@@ -1,4 +1,4 @@
-// Generated from src/page/page_schema.h by web/gen_schema.py; change that file instead.
+// Generated from src/page/page_schema.h and src/report/report.h by web/gen_schema.py; change those files instead.
 export const SCHEMA = "stormlog.page/1";
 
 export type Encoding = "plain" | "delta" | "bytes";
@@ -193,3 +193,16 @@ export const COLUMNS = {
 } as const;
 
 export type SectionName = keyof typeof COLUMNS;
+
+/** Kinds of findings, and how the page calls them. */
+export const FINDING_TITLES: Record<string, string> = {
+  "oom": "Out of memory",
+  "leak": "Leak",
+  "fragmentation": "Fragmentation",
+  "spike": "Spike",
+  "gap": "Gap",
+  "pending-free": "Waiting to be freed",
+  "inefficient": "Inefficient",
+  "retry": "Retry",
+  "history": "Missing history",
+};

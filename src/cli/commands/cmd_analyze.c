@@ -16,19 +16,16 @@
 #define TOP_SICK    5
 #define TOP_JSON    10
 
-#define KIND_CHOICE(name, text, rank, help) text "|"
-#define KIND_BIT(name, text, rank, help)    +1
-enum { KIND_CNT = 0 SL_FINDING_KIND_MAP(KIND_BIT) };
+#define KIND_CHOICE(name, text, rank, title, help) text "|"
 
 /* The kinds named by --fail-on; "any" stands behind them and means all that decide a verdict. */
 static uint64_t fail_mask(const sl_opts *opts) {
     uint64_t mask = (uint64_t)sl_opts_number(opts, "fail-on");
-    if (mask >> KIND_CNT & 1) {
-        mask |= 1u << SL_FINDING_OOM | 1u << SL_FINDING_LEAK | 1u << SL_FINDING_FRAGMENTATION |
-                1u << SL_FINDING_SPIKE;
-        mask &= ((uint64_t)1 << KIND_CNT) - 1;
-    }
-    return mask;
+    if (!(mask >> SL_FINDING_LIMIT & 1))
+        return mask;
+    for (unsigned kind = 0; kind < SL_FINDING_LIMIT; kind++)
+        mask |= (uint64_t)(sl_finding_kind_rank((sl_finding_kind)kind) > 0) << kind;
+    return mask & (((uint64_t)1 << SL_FINDING_LIMIT) - 1);
 }
 
 static size_t list_length(const sl_opts *opts, const sl_report *report, bool is_json) {

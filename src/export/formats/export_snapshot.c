@@ -240,7 +240,8 @@ static void put_event(snapshot_out *out, const sl_event *event, sl_event_kind ki
     sl_pickle_out_mark(pickle);
     put_word(out, W_ACTION);
     sl_pickle_out_shared_str(pickle, (sl_str){action, strlen(action)}, &out->actions[kind]);
-    key_u64(out, kind == SL_EV_OOM ? W_DEVICE_FREE : W_ADDR, event->addr);
+    bool has_free = sl_event_rows[kind].addr == SL_ADDR_FREE_BYTES;
+    key_u64(out, has_free ? W_DEVICE_FREE : W_ADDR, event->addr);
     key_u64(out, W_SIZE, event->size_bytes);
     key_stream(out, event->stream_idx);
     if (out->trace->has_time) {
@@ -260,27 +261,18 @@ static void put_event(snapshot_out *out, const sl_event *event, sl_event_kind ki
  * (samples, steps, driver calls) are left out. Returns the number of events written. */
 static size_t put_mapped(snapshot_out *out, const sl_event *event, size_t idx) {
     static const sl_event_kind free_pair[] = {SL_EV_FREE_REQUESTED, SL_EV_FREE_COMPLETED};
-    switch (event->kind) {
-    case SL_EV_FREE:
-        for (size_t i = 0; i < SL_COUNT_OF(free_pair); i++) {
-            sl_pickle_out_list_item(&out->pickle, idx + i);
-            put_event(out, event, free_pair[i]);
-        }
-        return SL_COUNT_OF(free_pair);
-    case SL_EV_ALLOC:
-    case SL_EV_FREE_REQUESTED:
-    case SL_EV_FREE_COMPLETED:
-    case SL_EV_SEGMENT_ALLOC:
-    case SL_EV_SEGMENT_FREE:
-    case SL_EV_SEGMENT_MAP:
-    case SL_EV_SEGMENT_UNMAP:
-    case SL_EV_SNAPSHOT:
-    case SL_EV_OOM:
+    if (!sl_event_rows[event->kind].is_in_torch || event->kind == SL_EV_ANNOTATE)
+        return 0;
+    if (event->kind != SL_EV_FREE) {
         sl_pickle_out_list_item(&out->pickle, idx);
         put_event(out, event, event->kind);
         return 1;
-    default: return 0;
     }
+    for (size_t i = 0; i < SL_COUNT_OF(free_pair); i++) {
+        sl_pickle_out_list_item(&out->pickle, idx + i);
+        put_event(out, event, free_pair[i]);
+    }
+    return SL_COUNT_OF(free_pair);
 }
 
 static void put_device_events(snapshot_out *out, const sl_device_trace *device) {

@@ -18,13 +18,10 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the file is written as it lies in memory");
 
 const sl_kind_row sl_kind_rows[SL_EV_LIMIT] = {
-    [SL_EV_ALLOC] = {SL_EFFECT_ALLOC, SL_DOMAIN_BLOCK},
-    [SL_EV_FREE] = {SL_EFFECT_FREE, SL_DOMAIN_BLOCK},
-    [SL_EV_FREE_COMPLETED] = {SL_EFFECT_FREE, SL_DOMAIN_BLOCK},
-    [SL_EV_SEGMENT_ALLOC] = {SL_EFFECT_ALLOC, SL_DOMAIN_SEGMENT},
-    [SL_EV_SEGMENT_FREE] = {SL_EFFECT_FREE, SL_DOMAIN_SEGMENT},
-    [SL_EV_DRIVER_ALLOC] = {SL_EFFECT_ALLOC, SL_DOMAIN_DRIVER},
-    [SL_EV_DRIVER_FREE] = {SL_EFFECT_FREE, SL_DOMAIN_DRIVER},
+#define SL_KIND_ROW(number, id, text, effect, domain, ...) \
+    [number] = {SL_EFFECT_##effect, SL_DOMAIN_##domain},
+    SL_EVENT_KIND_MAP(SL_KIND_ROW)
+#undef SL_KIND_ROW
 };
 
 typedef struct section_row {

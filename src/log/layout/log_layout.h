@@ -67,7 +67,7 @@ typedef enum sl_effect { SL_EFFECT_NONE, SL_EFFECT_ALLOC, SL_EFFECT_FREE } sl_ef
  * mapped and unmapped in differing pieces, so they are only kept. */
 typedef struct sl_kind_row {
     uint8_t effect; /* sl_effect */
-    uint8_t domain; /* sl_domain, 0 when there is no effect */
+    uint8_t domain; /* sl_domain */
 } sl_kind_row;
 
 extern const sl_kind_row sl_kind_rows[SL_EV_LIMIT];

@@ -42,8 +42,7 @@ static void add(maker *m, int64_t time_us, uint64_t bytes) {
 
 static bool has_segments(const sl_device_trace *device) {
     for (size_t i = 0; i < device->events.cnt; i++)
-        if (device->events.kind[i] >= SL_EV_SEGMENT_ALLOC &&
-            device->events.kind[i] <= SL_EV_SEGMENT_UNMAP)
+        if (sl_event_is_segment(device->events.kind[i]))
             return true;
     return false;
 }

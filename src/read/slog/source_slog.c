@@ -88,12 +88,6 @@ static uint32_t take_stack(slog_load *l, uint32_t stack) {
 
 /* ---- events ---- */
 
-/* Steps and marks have their own list; samples their curves. */
-static bool is_column_event(uint8_t kind) {
-    return (kind >= SL_EV_ALLOC && kind <= SL_EV_DRIVER_FREE) || kind == SL_EV_OOM ||
-           kind == SL_EV_RESERVED;
-}
-
 /* (T5). An interpreter that is started again after its end goes on working: the last mark holds. */
 static void mark_end(slog_load *l, const sl_log_record *r) {
     l->trace->end =
@@ -105,7 +99,7 @@ static void mark_end(slog_load *l, const sl_log_record *r) {
 static sl_status add_event(slog_load *l, const sl_log_record *r, sl_error *err) {
     if (!sl_slog_libraries_add(&l->libraries, l->log, l->trace, r))
         return no_memory(err);
-    if (!is_column_event(r->kind)) {
+    if (!sl_event_row_of(r->kind)->is_in_trace) {
         l->trace->unknown_actions += r->kind >= SL_EV_LIMIT;
         if (r->kind == SL_EV_WORK_END)
             mark_end(l, r);

@@ -268,7 +268,8 @@ static bool take_event(attempt *a) {
 /* True when the event is complete and of a known kind; all others are left to the slow way, which
  * knows what to say about them. */
 static inline bool is_plain(const attempt *a, sl_event_kind kind) {
-    uint32_t need = SEEN_ACTION | SEEN_SIZE | (kind == SL_EV_OOM ? SEEN_FREE : SEEN_ADDR);
+    bool has_free = sl_event_rows[kind].addr == SL_ADDR_FREE_BYTES;
+    uint32_t need = SEEN_ACTION | SEEN_SIZE | (has_free ? SEEN_FREE : SEEN_ADDR);
     return kind != SL_EV_UNKNOWN && (a->seen & need) == need;
 }
 
@@ -277,7 +278,7 @@ static sl_status keep_event(attempt *a, sl_event_kind kind) {
     sl_torch_build *build = vm->build;
     sl_event event = {
         .time_us = a->time_us,
-        .addr = kind == SL_EV_OOM ? a->device_free : a->addr,
+        .addr = sl_event_rows[kind].addr == SL_ADDR_FREE_BYTES ? a->device_free : a->addr,
         .size_bytes = a->size,
         .stack_id = a->stack_id,
         .stream_idx = sl_torch_stream(build, a->stream),

@@ -171,10 +171,11 @@ static sl_status end_event(sl_torch_build *build, sl_error *err) {
     const sl_torch_role r = SL_ROLE_EVENT;
     uint32_t action = build->draft.event.action;
     sl_event_kind kind = action < SL_WORD_LIMIT ? build->kind_of_word[action] : SL_EV_UNKNOWN;
-    bool is_oom = kind == SL_EV_OOM && has(build, r, SL_WORD_DEVICE_FREE);
+    sl_event_addr addr = (sl_event_addr)sl_event_rows[kind].addr;
+    bool has_free = addr == SL_ADDR_FREE_BYTES && has(build, r, SL_WORD_DEVICE_FREE);
     if (!has(build, r, SL_WORD_ACTION))
         return fail_event(build, "action", err);
-    if (!has(build, r, SL_WORD_ADDR) && kind != SL_EV_OOM && kind != SL_EV_SNAPSHOT)
+    if (!has(build, r, SL_WORD_ADDR) && (addr == SL_ADDR_ADDRESS || kind == SL_EV_UNKNOWN))
         return fail_event(build, "addr", err);
     if (!has(build, r, SL_WORD_SIZE))
         return fail_event(build, "size", err);
@@ -188,7 +189,7 @@ static sl_status end_event(sl_torch_build *build, sl_error *err) {
     build->trace->has_event_stacks |= has(build, r, SL_WORD_FRAMES);
     sl_event event = {
         .time_us = build->draft.event.time_us,
-        .addr = is_oom ? build->draft.event.device_free : build->draft.event.addr,
+        .addr = has_free ? build->draft.event.device_free : build->draft.event.addr,
         .size_bytes = build->draft.event.size,
         .stack_id = build->draft.event.stack_id,
         .stream_idx = sl_torch_stream(build, build->draft.event.stream),

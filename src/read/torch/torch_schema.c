@@ -3,7 +3,11 @@
 
 const char *const sl_torch_words[SL_WORD_LIMIT] = {[SL_WORD_EMPTY] = "",
 #define SL_TORCH_WORD_TEXT(name, text) [SL_WORD_##name] = text,
+#define SL_TORCH_ACTION_TEXT(number, name, text, effect, domain, in_trace, in_torch, ...) \
+    SL_TORCH_ACTION_##in_torch([SL_WORD_##name] = text)
                                                    SL_TORCH_WORD_MAP(SL_TORCH_WORD_TEXT)
+                                                       SL_EVENT_KIND_MAP(SL_TORCH_ACTION_TEXT)
+#undef SL_TORCH_ACTION_TEXT
 #undef SL_TORCH_WORD_TEXT
 };
 

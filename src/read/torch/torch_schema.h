@@ -5,6 +5,7 @@
 #define SL_TORCH_SCHEMA_H
 
 #include "base/core/sl_base.h"
+#include "model/event.h"
 
 /* Every word with a meaning. They are interned first, in this order, so a word's number is its
  * string id in the trace that is being built. */
@@ -68,23 +69,19 @@
     X(PINNED_REGISTER, "pinned_use_cuda_host_register")   \
     X(CAPTURE_REUSE, "graph_capture_record_stream_reuse") \
     X(MAX_ROUND, "max_round_threshold")                   \
-    X(MAX_CACHED, "max_cached_size")                      \
-    X(ALLOC, "alloc")                                     \
-    X(FREE, "free")                                       \
-    X(FREE_REQUESTED, "free_requested")                   \
-    X(FREE_COMPLETED, "free_completed")                   \
-    X(SEGMENT_ALLOC, "segment_alloc")                     \
-    X(SEGMENT_FREE, "segment_free")                       \
-    X(SEGMENT_MAP, "segment_map")                         \
-    X(SEGMENT_UNMAP, "segment_unmap")                     \
-    X(SNAPSHOT, "snapshot")                               \
-    X(OOM, "oom")                                         \
-    X(ANNOTATE, "annotate")
+    X(MAX_CACHED, "max_cached_size")
+
+/* The actions of events come after these words, from the list of event kinds. */
+#define SL_TORCH_ACTION_0(row)
+#define SL_TORCH_ACTION_1(row) row,
 
 typedef enum sl_torch_word {
     SL_WORD_EMPTY = 0, /* the empty string */
 #define SL_TORCH_WORD_ENUM(name, text) SL_WORD_##name,
-    SL_TORCH_WORD_MAP(SL_TORCH_WORD_ENUM)
+#define SL_TORCH_ACTION_ENUM(number, name, text, effect, domain, in_trace, in_torch, ...) \
+    SL_TORCH_ACTION_##in_torch(SL_WORD_##name)
+    SL_TORCH_WORD_MAP(SL_TORCH_WORD_ENUM) SL_EVENT_KIND_MAP(SL_TORCH_ACTION_ENUM)
+#undef SL_TORCH_ACTION_ENUM
 #undef SL_TORCH_WORD_ENUM
         SL_WORD_LIMIT
 } sl_torch_word;

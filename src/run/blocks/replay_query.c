@@ -238,8 +238,7 @@ static void walk_reserved(uint64_t *reserved, const sl_events *events, uint32_t 
     uint8_t kind = events->kind[i];
     if (kind == SL_EV_RESERVED)
         *reserved = size;
-    if (kind < SL_EV_SEGMENT_ALLOC || kind > SL_EV_SEGMENT_UNMAP ||
-        !sl_segment_is_range(events->addr[i], size))
+    if (!sl_event_is_segment(kind) || !sl_segment_is_range(events->addr[i], size))
         return;
     if (kind == SL_EV_SEGMENT_ALLOC || kind == SL_EV_SEGMENT_MAP)
         *reserved += size;

@@ -133,8 +133,7 @@ bool sl_segments_at_start(const sl_device_trace *device, uint32_t event_cnt,
     sl_segment_set set = {0};
     bool ok = push_end_state(device, &all, &set);
     for (uint32_t i = event_cnt; ok && i-- > 0;) {
-        uint8_t kind = device->events.kind[i];
-        if (kind >= SL_EV_SEGMENT_ALLOC && kind <= SL_EV_SEGMENT_UNMAP)
+        if (sl_event_is_segment(device->events.kind[i]))
             ok = undo(device, i, &all, &set);
     }
     for (size_t i = 0; ok && i < set.by_addr.cnt; i++) {

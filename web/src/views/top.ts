@@ -5,20 +5,14 @@ import { button, h, select } from "../draw/dom.ts";
 import { groupFindings, type FindingGroup } from "../model/findings.ts";
 import * as fmt from "../model/format.ts";
 import type { FailureMeta, FindingMeta, InputMeta, PageMeta } from "../model/meta.ts";
+import { FINDING_TITLES } from "../schema.ts";
 import type { State } from "../state.ts";
 
-const VERDICTS: Record<PageMeta["verdict"], { word: string; tone: string }> = {
-  oom: { word: "Out of memory", tone: "critical" },
-  leak: { word: "Leak", tone: "critical" },
-  fragmentation: { word: "Fragmentation", tone: "warning" },
-  spike: { word: "Spike", tone: "warning" },
-  healthy: { word: "Healthy", tone: "good" },
+const TONES: Record<PageMeta["verdict"], string> = {
+  oom: "critical", leak: "critical", fragmentation: "warning", spike: "warning", healthy: "good",
 };
 
-const KINDS: Record<string, string> = {
-  "oom": "Out of memory", "leak": "Leak", "fragmentation": "Fragmentation", "spike": "Spike", "gap": "Gap",
-  "pending-free": "Waiting to be freed", "inefficient": "Inefficient", "retry": "Retry", "history": "Missing history",
-};
+const VERDICT = new RegExp(`^(${["Healthy", "No history", ...Object.values(FINDING_TITLES)].join("|")}): (.*)$`, "s");
 
 const INPUTS: Record<string, string> = {
   "slog": "a stormlog recording",
@@ -84,8 +78,9 @@ export function verdictView(state: State): HTMLElement {
 
 /** The sentence begins with its own word, "Leak: ..."; that of an input without history is neither good nor bad. */
 function splitVerdict(meta: PageMeta): { word: string; tone: string; text: string } {
-  const { word, tone } = VERDICTS[meta.verdict];
-  const parts = /^(Healthy|Out of memory|Leak|Fragmentation|Spike|No history): (.*)$/s.exec(meta.verdict_text);
+  const word = FINDING_TITLES[meta.verdict] ?? "Healthy";
+  const tone = TONES[meta.verdict];
+  const parts = VERDICT.exec(meta.verdict_text);
   if (!parts) return { word, tone, text: meta.verdict_text };
   const isOwn = parts[1] === word;
   return { word: parts[1]!, tone: isOwn ? tone : "", text: parts[2]! };
@@ -141,7 +136,7 @@ function card(state: State, group: FindingGroup, nav: Navigation): HTMLElement {
   const place = f.site === null ? null : state.names.frame(f.site);
   const words = place ? (place.file === "" ? place.function : `${place.file}${place.line > 0 ? `:${place.line}` : ""}`) : null;
   return h("article", { class: `card ${f.severity}`, "data-kind": f.kind, "data-count": 1 + group.others.length },
-    h("p", { class: "kind" }, [KINDS[f.kind] ?? f.kind, f.subkind].filter((t) => t).join(": "), h("span", { class: "severity" }, f.severity)),
+    h("p", { class: "kind" }, [FINDING_TITLES[f.kind] ?? f.kind, f.subkind].filter((t) => t).join(": "), h("span", { class: "severity" }, f.severity)),
     h("h3", {}, fmt.capital(f.title)),
     f.lane !== null && state.data.meta.lanes.length > 1 ? h("p", { class: "sub" }, laneName(state.data.meta, f.lane)) : null,
     words ? h("p", { class: "place" }, h("code", {}, words), place && place.file !== "" && place.function ? ` in ${place.function}` : null) : null,
