@@ -128,7 +128,7 @@ uint16_t sl_log_label(sl_log *log, const char *bytes, size_t len);
 #define SL_LOG_UNKNOWN UINT64_MAX
 
 /* One event of any kind of model/event.h. What it does beside being kept in the ring follows from
- * the kind (table in log_kinds.h): alloc, segment_alloc and driver_alloc enter the live table of
+ * the kind (its effect in SL_EVENT_KIND_MAP): alloc, segment_alloc and driver_alloc enter the live table of
  * their domain and add to their site, the frees undo that; the others are only kept.
  * Zero-initialise, then set total_allocated and total_reserved to SL_LOG_UNKNOWN where the
  * allocator does not tell them; unknown totals leave the curves alone. */

@@ -63,7 +63,7 @@ void sl_recorder_end_work(void);
 /* A new life of the interpreter begins in the same process: its end is marked again. */
 void sl_recorder_resume_work(void);
 
-/* Whether PyTorch's CPU allocator is recorded. drop_cpu turns that off until the process ends. */
+/* Whether PyTorch's CPU allocator is recorded. sl_recorder_drop_cpu turns that off until the process ends. */
 bool sl_recorder_wants_cpu(void);
 void sl_recorder_drop_cpu(void);
 

@@ -20,7 +20,7 @@
 
 typedef struct _object sl_pyobject; /* PyObject */
 
-/* Names of attributes that are asked for by sl_py_get and sl_py_call_u64. */
+/* Names of attributes that are asked for by sl_py_get and sl_py_call_i64. */
 typedef enum sl_py_name {
     SL_PY_GRAD,
     SL_PY_IS_LEAF,
