@@ -437,12 +437,6 @@ static sl_status check_device(trace_in *in) {
     return sl_events_sort(&device->events) >= 0 ? SL_OK : no_memory(in);
 }
 
-static void free_device(sl_device_trace *device) {
-    sl_events_fini(&device->events);
-    sl_vec_free(&device->segments);
-    sl_vec_free(&device->blocks);
-}
-
 /* The columns change hands. */
 static sl_status add_device(trace_in *in) {
     sl_device_trace *device = sl_trace_device(in->trace, (int)in->device_number);
@@ -491,14 +485,6 @@ static int compare_alerts(const void *a, const void *b) {
     return x->time_us < y->time_us ? -1 : x->time_us > y->time_us;
 }
 
-/* Both lists ascend in time, whatever wrote the file. */
-static void sort_lists(sl_trace *trace) {
-    if (trace->marks.cnt > 1)
-        qsort(trace->marks.at, trace->marks.cnt, sizeof *trace->marks.at, compare_marks);
-    if (trace->alerts.cnt > 1)
-        qsort(trace->alerts.at, trace->alerts.cnt, sizeof *trace->alerts.at, compare_alerts);
-}
-
 static sl_status read_trace(trace_in *in) {
     static const member members[] = {{"schema", 0, NULL, take_schema},
                                      {"has_time", 0, NULL, take_has_time},
@@ -523,7 +509,13 @@ static sl_status read_trace(trace_in *in) {
     if (token.type != SL_JSON_BEGIN_OBJECT)
         return fail_type(in, &token, "an object");
     SL_TRY(read_members(in, members, SL_COUNT_OF(members)));
-    sort_lists(in->trace);
+    /* Both lists ascend in time, whatever wrote the file. */
+    if (in->trace->marks.cnt > 1)
+        qsort(in->trace->marks.at, in->trace->marks.cnt, sizeof *in->trace->marks.at,
+              compare_marks);
+    if (in->trace->alerts.cnt > 1)
+        qsort(in->trace->alerts.at, in->trace->alerts.cnt, sizeof *in->trace->alerts.at,
+              compare_alerts);
     SL_TRY(sl_json_next(&in->json, &token, in->err)); /* nothing may follow */
     return in->has_schema ? sl_trace_numbers_resolve(&in->numbers, in->trace, in->err)
                           : sl_fail(in->err, SL_E_FORMAT,
@@ -536,7 +528,9 @@ static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *e
     sl_status status = read_trace(&in);
     sl_json_in_fini(&in.json);
     sl_trace_numbers_fini(&in.numbers);
-    free_device(&in.device);
+    sl_events_fini(&in.device.events);
+    sl_vec_free(&in.device.segments);
+    sl_vec_free(&in.device.blocks);
     return status;
 }
 
