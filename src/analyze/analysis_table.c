@@ -276,8 +276,6 @@ static int compare_findings(const void *a, const void *b) {
 
 /* The verdict of one input. A remark does not change it: it needs at least a warning. */
 static sl_verdict judge(const sl_report *report, const sl_trace *trace) {
-    static const sl_verdict by_rank[] = {SL_VERDICT_HEALTHY, SL_VERDICT_SPIKE,
-                                         SL_VERDICT_FRAGMENTATION, SL_VERDICT_LEAK, SL_VERDICT_OOM};
     int worst = 0;
     for (size_t i = 0; i < report->findings.cnt; i++) {
         const sl_finding *finding = &report->findings.at[i];
@@ -285,7 +283,7 @@ static sl_verdict judge(const sl_report *report, const sl_trace *trace) {
             sl_finding_kind_rank(finding->kind) > worst)
             worst = sl_finding_kind_rank(finding->kind);
     }
-    return by_rank[worst];
+    return (sl_verdict)worst;
 }
 
 static void conclude(sl_report *report) {

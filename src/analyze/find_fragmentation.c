@@ -86,7 +86,7 @@ static forced_growth find_forced(const sl_an *an) {
             uint64_t *active = &walk.active[class_of(an, life->segment_idx)];
             *active += life->begin_event == e ? life->block_bytes : 0;
             *active -= life->end_event == e ? life->block_bytes : 0;
-        } else if (kind >= SL_EV_SEGMENT_ALLOC && kind <= SL_EV_SEGMENT_UNMAP) {
+        } else if (sl_event_is_segment(kind)) {
             on_segment_event(an, &walk, e, kind, &forced);
         }
     }

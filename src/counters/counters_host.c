@@ -31,14 +31,6 @@ static sl_maybe_u64 find_meminfo(const char *text, const char *key) {
     return kib;
 }
 
-static void read_machine(sl_host_sample *sample) {
-    char text[FILE_CAP];
-    if (!sl_small_file_read("/proc/meminfo", text, sizeof text))
-        text[0] = '\0';
-    sample->total_bytes = find_meminfo(text, "MemTotal:");
-    sample->available_bytes = find_meminfo(text, "MemAvailable:");
-}
-
 /* Version 2 has one line "0::/path"; version 1 names the memory controller. */
 static bool find_cgroup_file(char path[FILE_CAP]) {
     char text[FILE_CAP];
@@ -77,7 +69,11 @@ static sl_maybe_u64 read_cgroup(void) {
 }
 
 void sl_counters_read_host(sl_host_sample *sample) {
+    char text[FILE_CAP];
     sample->rss_bytes = read_rss();
-    read_machine(sample);
+    if (!sl_small_file_read("/proc/meminfo", text, sizeof text))
+        text[0] = '\0';
+    sample->total_bytes = find_meminfo(text, "MemTotal:");
+    sample->available_bytes = find_meminfo(text, "MemAvailable:");
     sample->cgroup_bytes = read_cgroup();
 }

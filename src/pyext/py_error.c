@@ -47,15 +47,10 @@ static const class_row rows[SL_PY_ERROR_CNT] = {
                         "A bug in stormlog."},
 };
 
-/* A tuple of the bases of a class. */
-static PyObject *make_bases(const sl_py_errors *errors, sl_py_error_class id) {
-    if (id == SL_PY_ERROR)
-        return PyTuple_Pack(1, PyExc_Exception);
-    return PyTuple_Pack(2, errors->classes[rows[id].parent], builtin_base(id));
-}
-
 static PyObject *make_class(const sl_py_errors *errors, sl_py_error_class id) {
-    PyObject *bases = make_bases(errors, id);
+    PyObject *bases = id == SL_PY_ERROR
+                          ? PyTuple_Pack(1, PyExc_Exception)
+                          : PyTuple_Pack(2, errors->classes[rows[id].parent], builtin_base(id));
     PyObject *made = NULL;
     if (bases)
         made = PyErr_NewExceptionWithDoc(rows[id].full_name, rows[id].doc, bases, NULL);

@@ -14,11 +14,6 @@ typedef struct call_list {
     PyObject *names; /* owned; list of bytes */
 } call_list;
 
-static void call_list_fini(call_list *calls) {
-    free(calls->at);
-    Py_XDECREF(calls->names);
-}
-
 /* (function, seconds, before_time, after_time, before, after, after_reserved, peak) */
 static int take_call(PyObject *row, PyObject *names, sl_profile_call *call) {
     PyObject *function; /* borrowed */
@@ -167,7 +162,8 @@ static PyObject *profile_report(PyObject *module, PyObject *args, PyObject *keyw
             status < 0 ? sl_py_raise(&state->errors, &err) : report_dict(report);
     }
     sl_profile_report_free(report);
-    call_list_fini(&calls);
+    free(calls.at);
+    Py_XDECREF(calls.names);
     return result;
 }
 

@@ -38,17 +38,15 @@ static int intern_fields(sl_py_state *state) {
     return 0;
 }
 
-static int add_types(PyObject *module) {
-    PyObject *chart = sl_py_chart_type();
-    int failed = sl_py_add_ref(module, "Chart", chart);
-    Py_XDECREF(chart);
-    return failed;
-}
-
 static int read_exec(PyObject *module) {
     sl_py_state *state = sl_py_state_of(module);
     if (sl_py_errors_init(&state->errors, module) < 0 || import_json(state) < 0 ||
-        intern_fields(state) < 0 || add_methods(module) < 0 || add_types(module) < 0)
+        intern_fields(state) < 0 || add_methods(module) < 0)
+        return -1;
+    PyObject *chart = sl_py_chart_type();
+    int failed = sl_py_add_ref(module, "Chart", chart);
+    Py_XDECREF(chart);
+    if (failed)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", SL_VERSION_STRING);
 }

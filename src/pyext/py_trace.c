@@ -71,16 +71,12 @@ static PyObject *trace_report(PyObject *module, PyObject *args, PyObject *keywor
 
 /* ---- export ---- */
 
-/* Of the first path, which must be a file. Bundles that are there already stay. */
-static sl_status write_bundles(const sl_py_paths *paths, const char *folder, sl_error *err) {
-    sl_oom_bundles_result result;
-    return sl_oom_bundles_write_all(paths->at[0], folder, NULL, NULL, &result, err);
-}
-
 static sl_status write_export(sl_py_paths *paths, const sl_exporter *exporter,
                               const sl_export_options *options, const char *output, sl_error *err) {
-    if (exporter->wants & SL_EXPORT_FOLDER)
-        return write_bundles(paths, output, err);
+    if (exporter->wants & SL_EXPORT_FOLDER) {
+        sl_oom_bundles_result result; /* of the first path, which must be a file */
+        return sl_oom_bundles_write_all(paths->at[0], output, NULL, NULL, &result, err);
+    }
     SL_TRY(sl_py_paths_load(paths, err));
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, output, err));

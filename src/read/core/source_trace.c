@@ -442,12 +442,6 @@ static sl_status check_device(trace_in *in) {
     return sl_events_sort(&device->events) >= 0 ? SL_OK : sl_fail_no_memory(in->err, "a trace");
 }
 
-static void free_device(sl_device_trace *device) {
-    sl_events_fini(&device->events);
-    sl_vec_free(&device->segments);
-    sl_vec_free(&device->blocks);
-}
-
 /* The columns change hands. */
 static sl_status add_device(trace_in *in) {
     sl_device_trace *device = sl_trace_device(in->trace, (int)in->device_number);
@@ -486,14 +480,6 @@ static sl_status take_devices(trace_in *in, const sl_json_token *first) {
 
 /* ---- the source ---- */
 
-/* Both lists ascend in time, whatever wrote the file. */
-static void sort_lists(sl_trace *trace) {
-    if (trace->marks.cnt > 1)
-        qsort(trace->marks.at, trace->marks.cnt, sizeof *trace->marks.at, sl_mark_compare_time);
-    if (trace->alerts.cnt > 1)
-        qsort(trace->alerts.at, trace->alerts.cnt, sizeof *trace->alerts.at, sl_alert_compare_time);
-}
-
 static sl_status read_trace(trace_in *in) {
     static const member members[] = {{"schema", 0, NULL, take_schema},
                                      {"has_time", 0, NULL, take_has_time},
@@ -518,7 +504,13 @@ static sl_status read_trace(trace_in *in) {
     if (token.type != SL_JSON_BEGIN_OBJECT)
         return fail_type(in, &token, "an object");
     SL_TRY(read_members(in, members, SL_COUNT_OF(members)));
-    sort_lists(in->trace);
+    /* Both lists ascend in time, whatever wrote the file. */
+    if (in->trace->marks.cnt > 1)
+        qsort(in->trace->marks.at, in->trace->marks.cnt, sizeof *in->trace->marks.at,
+              sl_mark_compare_time);
+    if (in->trace->alerts.cnt > 1)
+        qsort(in->trace->alerts.at, in->trace->alerts.cnt, sizeof *in->trace->alerts.at,
+              sl_alert_compare_time);
     SL_TRY(sl_json_next(&in->json, &token, in->err)); /* nothing may follow */
     return in->has_schema ? sl_trace_numbers_resolve(&in->numbers, in->trace, in->err)
                           : sl_fail(in->err, SL_E_FORMAT,
@@ -531,7 +523,9 @@ static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *e
     sl_status status = read_trace(&in);
     sl_json_in_fini(&in.json);
     sl_trace_numbers_fini(&in.numbers);
-    free_device(&in.device);
+    sl_events_fini(&in.device.events);
+    sl_vec_free(&in.device.segments);
+    sl_vec_free(&in.device.blocks);
     return status;
 }
 

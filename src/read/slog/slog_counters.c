@@ -137,10 +137,6 @@ sl_status sl_slog_load_alerts(sl_log_reader *log, sl_trace *trace, sl_error *err
 /* Changes closer together than this share a reading. */
 #define READING_US 1000
 
-static bool is_driver_event(const sl_log_record *record) {
-    return record->kind == SL_EV_DRIVER_ALLOC || record->kind == SL_EV_DRIVER_FREE;
-}
-
 /* Index into series, made on first use; UINT32_MAX when memory ran out. */
 static uint32_t library_of(sl_slog_libraries *l, sl_log_reader *log, sl_trace *trace, int device,
                            uint16_t label) {
@@ -189,7 +185,8 @@ bool sl_slog_libraries_add(sl_slog_libraries *l, sl_log_reader *log, sl_trace *t
     if (!l->has_first)
         l->first_us = at_us;
     l->has_first = true;
-    if (!is_driver_event(record) || (record->flags & SL_RECORD_UNTRACKED))
+    if (sl_event_row_of(record->kind)->domain != SL_DOMAIN_DRIVER ||
+        (record->flags & SL_RECORD_UNTRACKED))
         return true;
     return take(l, log, trace, record, at_us);
 }

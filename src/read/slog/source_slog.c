@@ -232,14 +232,6 @@ static bool has_end_state(const slog_load *l) {
     return sl_log_get_ending(l->log) != SL_LOG_LIVE || l->lost > 0;
 }
 
-/* Blocks of a device whose events the ring no longer holds need a place too. */
-static sl_status make_devices(slog_load *l, sl_error *err) {
-    for (size_t i = 0; i < l->tables.blocks.cnt; i++)
-        if (!sl_trace_device(l->trace, l->tables.blocks.at[i].device))
-            return sl_fail_no_memory(err, "a trace");
-    return SL_OK;
-}
-
 static sl_status add_blocks(slog_load *l, int device, sl_error *err) {
     uint8_t domain = is_driver_only(l, device) ? SL_DOMAIN_DRIVER : SL_DOMAIN_BLOCK;
     for (size_t i = 0; i < l->tables.blocks.cnt; i++) {
@@ -254,7 +246,10 @@ static sl_status load_end_state(slog_load *l, sl_error *err) {
     SL_TRY(sl_log_load_tables(l->log, &l->tables, err));
     if (!has_end_state(l))
         return SL_OK;
-    SL_TRY(make_devices(l, err));
+    /* Blocks of a device whose events the ring no longer holds need a place too. */
+    for (size_t i = 0; i < l->tables.blocks.cnt; i++)
+        if (!sl_trace_device(l->trace, l->tables.blocks.at[i].device))
+            return sl_fail_no_memory(err, "a trace");
     sl_slog_tags_see_tables(l->tags, &l->tables);
     for (size_t i = 0; i < l->trace->devices.cnt; i++) {
         sl_device_trace *device = l->trace->devices.at[i];

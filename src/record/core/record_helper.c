@@ -164,28 +164,20 @@ static void *reader_main(void *unused) {
 
 /* --- The helper --------------------------------------------------------------------------------- */
 
-/* Where no second thread can be made, the helper reads the files itself. */
-static void start_reader(void) {
-    atomic_store(&has_reader, make_thread(&reader, reader_main));
-    for (size_t i = 0; !has_reader && i < reader.task_cnt; i++)
-        add_task(&helper, &reader.tasks[i]);
-}
-
-static void stop_reader(void) {
-    if (!has_reader)
-        return;
-    tell_to_stop(&reader);
-    pthread_join(reader.thread, NULL);
-}
-
 /* Where this returns as the last thread, libc calls exit(0), as it would after the program's last one, with the
  * program's descriptors. */
 static void *helper_main(void *unused) {
     SL_UNUSED(unused);
     pthread_setname_np(pthread_self(), "stormlog");
-    start_reader();
+    /* Where no second thread can be made, the helper reads the files itself. */
+    atomic_store(&has_reader, make_thread(&reader, reader_main));
+    for (size_t i = 0; !has_reader && i < reader.task_cnt; i++)
+        add_task(&helper, &reader.tasks[i]);
     work(&helper);
-    stop_reader();
+    if (has_reader) {
+        tell_to_stop(&reader);
+        pthread_join(reader.thread, NULL);
+    }
     return NULL;
 }
 

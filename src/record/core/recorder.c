@@ -86,11 +86,6 @@ static void make_path(char *path, const sl_record_identity *who, unsigned attemp
              program_invocation_short_name, (int)getpid(), suffix);
 }
 
-/* The one that no reader of sl_recorder_path can have. */
-static char *spare_path(void) {
-    return rec.paths[atomic_load(&rec.path) == rec.paths[0]];
-}
-
 static sl_status create_log(sl_error *err) {
     sl_record_identity who = sl_record_identity_find();
     sl_log_identity identity = {
@@ -99,7 +94,8 @@ static sl_status create_log(sl_error *err) {
         .local_rank = who.local_rank,
         .world_size = who.world_size,
     };
-    char *path = spare_path();
+    /* The one that no reader of sl_recorder_path can have. */
+    char *path = rec.paths[atomic_load(&rec.path) == rec.paths[0]];
     sl_log_options options = {
         .struct_size = sizeof options,
         .path = path,
@@ -302,12 +298,6 @@ static sl_log *open_log(void) {
     return publish();
 }
 
-/* After a fork: the helper was stopped for it. */
-static sl_log *go_on(void) {
-    start_helper();
-    return publish();
-}
-
 static void after_unseen_fork(void);
 
 /* While another thread opens the log, which takes seconds on a slow disk, an event waits. It gives up after five
@@ -323,7 +313,12 @@ static sl_log *miss_event(void) {
 /* Under the control lock. */
 static sl_log *open_or_go_on(void) {
     int state = atomic_load(&rec.state);
-    return state == STATE_READY ? open_log() : state == STATE_OPEN ? go_on() : NULL;
+    if (state == STATE_READY)
+        return open_log();
+    if (state != STATE_OPEN)
+        return NULL;
+    start_helper(); /* it was stopped for a fork */
+    return publish();
 }
 
 /* An event does not wait for the lock: during a fork it is written without a helper, and during a stop the
@@ -451,11 +446,6 @@ static void register_once(void) {
     sl_guard_on_thread_exit(end_thread);
 }
 
-static bool can_arm(const sl_record_settings *settings) {
-    return !settings->is_disabled && settings->dir[0] && atomic_load(&rec.state) == STATE_OFF &&
-           !atomic_load(&rec.is_exiting) && sl_record_claim_take();
-}
-
 static void arm(const sl_record_settings *settings) {
     rec.settings = *settings;
     atomic_store(&rec.wants_cpu, settings->cpu == SL_RECORD_CPU_ON ||
@@ -481,7 +471,9 @@ static bool is_place_safe(const sl_record_settings *settings) {
 bool sl_recorder_arm(const sl_record_settings *settings) {
     sl_control before;
     sl_control_take(&before);
-    bool is_armed = is_place_safe(settings) && can_arm(settings);
+    bool is_armed = is_place_safe(settings) && !settings->is_disabled && settings->dir[0] &&
+                    atomic_load(&rec.state) == STATE_OFF && !atomic_load(&rec.is_exiting) &&
+                    sl_record_claim_take();
     if (is_armed)
         arm(settings);
     sl_control_give(&before);
