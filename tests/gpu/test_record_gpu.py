@@ -113,6 +113,70 @@ def _(folder):
     rows.append(("train", "bytes with a Python stack", totals.sum("alloc_bytes", 0), shown))
 
 
+def read_events(totals, *options):
+    result = tap.run([stormlog, "cat", "--format", "json", *options, totals.path], timeout=180)
+    tap.equal(result.returncode, 0, result.stderr[-2000:])
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def functions(event):
+    return [frame["function"] for frame in event["frames"]]
+
+
+def has_line(event, line=None):
+    return any((frame["file"] or "").endswith("programs_gpu.py") and line in (None, frame["line"]) for frame in event["frames"])
+
+
+@tap.test("requests that fail in the backward pass name their forward line")
+def _(folder):
+    facts, totals, _ = record(folder, "backward_oom")
+    ooms = [event for event in read_events(totals, "--stacks") if event["kind"] == "oom"]
+    backward = [event for event in ooms if not event["frames"] or (functions(event)[0] or "").startswith("<backward")]
+    forward_line = [event for event in backward if has_line(event, line_of("forward pass"))]
+    rows.append(("backward_oom", "failed in the forward / backward pass", facts["forward"], facts["backward"]))
+    rows.append(("backward_oom", "backward failures with their forward line", len(backward), len(forward_line)))
+    tap.true(facts["backward"] >= 10, f"failures in the backward pass: {facts}")
+    tap.equal(len(ooms), facts["ooms"], "requests that failed")
+    tap.equal(len(backward), facts["backward"], "requests that failed in the backward pass")
+    tap.true(len(forward_line) >= 0.95 * len(backward), f"with a forward line: {len(forward_line)} of {len(backward)}; the others: "
+             f"{[functions(event)[:3] for event in backward if event not in forward_line][:5]}")
+
+
+def check_backward(case, folder, share):
+    """Every backward allocation has a line of the program, and `share` of their bytes the forward one."""
+    facts, totals, _ = record(folder, case)
+    allocs = [event for event in read_events(totals, "--stacks") if event["kind"] == "alloc" and event["device"] == 0]
+    nameless = [event for event in allocs if not has_line(event)]
+    bytes_of = lambda events: sum(event["size"] for event in events)
+    every, mapped = (totals.counters.get((name, -1), (None,))[0] for name in ("backward_bytes", "backward_mapped_bytes"))
+    rows.append((case, "bytes allocated / without a line of the program", bytes_of(allocs), bytes_of(nameless)))
+    rows.append((case, "backward bytes with a forward line", every, mapped))
+    tap.true(bytes_of(nameless) < 0.01 * bytes_of(allocs), f"bytes without a line: {bytes_of(nameless)} of {bytes_of(allocs)}, "
+             f"first: {[(event['size'], functions(event)) for event in nameless[:3]]}")
+    tap.true(every and mapped >= share * every, f"bytes with a forward line: {mapped} of {every}")
+    return facts, totals, allocs
+
+
+@tap.test("forward and backward inside the optimizer's step: phases and lines are what they are outside")
+def _(folder):
+    _, totals, allocs = check_backward("closure", folder, 0.95)
+    by_tag = {}
+    for event in allocs:
+        by_tag[event["tag"]] = by_tag.get(event["tag"], 0) + event["size"]
+    tap.true(by_tag.get("optimizer", 0) < by_tag["backward"] and by_tag["forward"] > 0, f"bytes by phase: {by_tag}")
+    tap.equal(totals.steps, [1, 2, 3, 4, 5], "steps")
+
+
+@tap.test("checkpoints: what runs again in the backward pass, and its backward pass, have their lines")
+def _(folder):
+    check_backward("checkpoint", folder, 0.95)
+
+
+@tap.test("a compiled model: its backward pass has the line that called the model")
+def _(folder):
+    check_backward("compile", folder, 0.9)
+
+
 @tap.test("expandable segments: the same numbers")
 def _(folder):
     conf = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True", "PYTORCH_ALLOC_CONF": "expandable_segments:True"}

@@ -82,6 +82,13 @@ def _(folder):
     compare(folder, "Adam", "none", "3", "forward")
 
 
+for words, stop in (("after its step", "step"), ("inside it", "forward")):
+    @tap.test(f"a training step that is a closure of the optimizer's, {words}: its blocks are what they are elsewhere")
+    def _(folder, stop=stop):
+        path = compare(folder, "Adam", "none", "7", stop, "closure")
+        tap.equal(slog_totals.load(path).steps, list(range(1, 8 if stop == "forward" else 7)), "steps whose end was seen")
+
+
 @tap.test("two optimizers, one of which steps every other time")
 def _(folder):
     compare(folder, "Adam,momentum", "none", "9", "forward")
@@ -118,8 +125,8 @@ def _(folder):
     named = [event for event in events(path, "annotate") if event["addr"]]
     tap.equal(len(named), len({(event["addr"], event["tag"]) for event in named}), "no block twice")
     changes = [event["tag"] for event in events(path, "annotate") if not event["addr"]]
-    tap.equal([changes.count("optimizer"), changes.count("outside")], [100, 150],
-              "a beginning for each step of the line that steps both, an end for each optimizer")
+    tap.equal([changes.count("optimizer"), changes.count("outside"), changes.count("closure")], [150, 150, 0],
+              "a beginning and an end for each step of each optimizer")
 
 
 @tap.test("a parameter that is added is tagged at the next step")

@@ -21,6 +21,10 @@ struct sl_slog_facts {
 
 /* ---- labels ---- */
 
+static bool is_text(sl_str name, const char *text) {
+    return name.len == strlen(text) && memcmp(name.ptr, text, name.len) == 0;
+}
+
 sl_label_meaning sl_slog_label(sl_slog_facts *f, uint16_t label) {
     if (label == 0 || label >= SL_LABEL_CAP)
         return (sl_label_meaning){0};
@@ -29,8 +33,8 @@ sl_label_meaning sl_slog_label(sl_slog_facts *f, uint16_t label) {
         sl_str name = sl_log_get_label(f->log, label);
         *meaning = (sl_label_meaning){
             .is_known = name.len > 0,
-            .is_look = name.len == strlen(SL_TAG_LOOKED_LABEL) &&
-                       memcmp(name.ptr, SL_TAG_LOOKED_LABEL, name.len) == 0,
+            .is_look = is_text(name, SL_TAG_LOOKED_LABEL),
+            .is_closure = is_text(name, SL_PHASE_CLOSURE_LABEL),
             .phase = (uint8_t)sl_train_phase_find(name),
             .tag = (uint8_t)sl_tag_find(name.ptr, name.len),
         };

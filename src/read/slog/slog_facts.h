@@ -11,9 +11,10 @@
 /* What a label means to us; labels also name libraries. */
 typedef struct sl_label_meaning {
     bool is_known;
-    bool is_look;  /* SL_TAG_LOOKED_LABEL */
-    uint8_t phase; /* sl_train_phase */
-    uint8_t tag;   /* sl_tag */
+    bool is_look;    /* SL_TAG_LOOKED_LABEL */
+    bool is_closure; /* SL_PHASE_CLOSURE_LABEL */
+    uint8_t phase;   /* sl_train_phase */
+    uint8_t tag;     /* sl_tag */
 } sl_label_meaning;
 
 typedef struct sl_slog_facts sl_slog_facts;

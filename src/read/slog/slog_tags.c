@@ -38,6 +38,7 @@ struct sl_slog_tags {
     waiting_blocks backward, optimizer;
     uint64_t step_cnt;         /* over at this point of the events */
     sl_train_phase last_phase; /* of the newest alloc */
+    bool is_in_closure;        /* an optimizer waits for it: its step is not over */
 };
 
 /* ---- live blocks ---- */
@@ -128,7 +129,7 @@ static bool add_alloc(sl_slog_tags *t, const sl_log_record *r, sl_device_trace *
     if (phase != SL_PHASE_NONE)
         sl_slog_note_training(t->about, r->time_ns);
     /* The thread that stepped is at something else: its step is over. */
-    if (phase != SL_PHASE_OPTIMIZER && t->optimizer.cnt > 0 &&
+    if (phase != SL_PHASE_OPTIMIZER && t->optimizer.cnt > 0 && !t->is_in_closure &&
         t->optimizer.at[t->optimizer.cnt - 1].tid == r->tid)
         settle(t, &t->optimizer);
     t->last_phase = phase;
@@ -144,7 +145,9 @@ static void count_look(sl_slog_tags *t) {
 
 /* The thread's optimizer begins, or has done its work. */
 static void change_phase(sl_slog_tags *t, sl_train_phase phase) {
-    settle(t, &t->optimizer);
+    if (!t->is_in_closure || phase != SL_PHASE_OPTIMIZER)
+        settle(t, &t->optimizer);
+    t->is_in_closure = false;
     if (phase == SL_PHASE_OPTIMIZER)
         settle(t, &t->backward);
     t->last_phase = phase;
@@ -156,6 +159,8 @@ static void add_annotation(sl_slog_tags *t, const sl_log_record *r) {
     if (r->addr == 0) {
         if (meaning.is_look)
             count_look(t);
+        else if (meaning.is_closure)
+            t->is_in_closure = true;
         else if (r->tag)
             change_phase(t, (sl_train_phase)meaning.phase);
         return;
@@ -174,6 +179,7 @@ bool sl_slog_tags_add(sl_slog_tags *t, const sl_log_record *r, sl_device_trace *
     case SL_EV_FREE_COMPLETED: end_block(t, r->device, r->addr); return true;
     case SL_EV_ANNOTATE: add_annotation(t, r); return true;
     case SL_EV_STEP:
+        t->is_in_closure = false;
         settle(t, &t->optimizer);
         t->step_cnt++;
         return true;
