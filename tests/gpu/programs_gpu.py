@@ -237,6 +237,34 @@ def case_checkpoint():
     return {**stats(), "steps": 4}
 
 
+def case_infer():
+    """No optimizer; a parameter that is loaded while the program already runs."""
+    net = make_net()
+    own = torch.nn.Parameter(torch.randn(512, 512, device=DEVICE))
+    with torch.no_grad():
+        for i in range(12):
+            if i == 2:
+                late = torch.randn(512, 512, device=DEVICE)
+            x = torch.randn(8, 64, 512, device=DEVICE)
+            y = net(x) @ own @ (late if i > 2 else own)
+    blocks = block_bytes()
+    held = {"model": sum(blocks[p.data_ptr()] for p in net.parameters()), "late": blocks[late.data_ptr()],
+            "own": blocks[own.data_ptr()], "batch": blocks[x.data_ptr()] + blocks[y.data_ptr()]}
+    return {**stats(), **held}
+
+
+def case_workspace():
+    """cuBLAS's workspaces: what torch's allocator has back when they are given up."""
+    held = train(5, lambda p: torch.optim.AdamW(p, lr=1e-4))
+    other = torch.cuda.Stream()
+    with torch.cuda.stream(other):
+        torch.randn(512, 512, device=DEVICE) @ torch.randn(512, 512, device=DEVICE)
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    torch._C._cuda_clearCublasWorkspaces()
+    return {**stats(), "workspace": before - torch.cuda.memory_allocated(), "held": len(held)}
+
+
 def case_late():
     """Recording begins in the running process, long after torch and CUDA did."""
     import ctypes

@@ -86,12 +86,13 @@ def _(folder):
     found = {row["tag"]: row["bytes"] for row in device["live_by_tag"]}
     for tag in ("parameter", "gradient", "optimizer state"):
         rows.append(("tags", tag, facts[tag], found.get(tag, 0)))
-    for tag in ("input", "activation", "other", "unknown"):
+    for tag in ("input", "activation", "other", "workspace", "unknown"):
         rows.append(("tags", tag, "", found.get(tag, 0)))
     tap.equal([found.get(tag) for tag in ("parameter", "gradient", "optimizer state")],
               [facts[tag] for tag in ("parameter", "gradient", "optimizer state")], f"bytes by tag; all: {found}")
     tap.true(found.get("activation", 0) < 1 << 20, f"a library's workspace, made in a forward pass, is no activation: {found}")
-    tap.true(found.get("input", 0) < facts["kept"] < found["other"], f"nor is what the program collects an input: {found}")
+    tap.true(found["workspace"] >= 8 << 20, f"it has a row of its own: {found}")
+    tap.true(found.get("input", 0) < found["other"] <= facts["kept"], f"nor is what the program collects an input: {found}")
     paths = {function for site in totals.sites for function, file, _ in site.stack if file == "<module>"}
     tap.true({"0.up", "3.down"} <= paths, f"module paths: {sorted(paths)}")
 
@@ -175,6 +176,28 @@ def _(folder):
 @tap.test("a compiled model: its backward pass has the line that called the model")
 def _(folder):
     check_backward("compile", folder, 0.9)
+
+
+@tap.test("cuBLAS's workspaces have a tag of their own, to the byte")
+def _(folder):
+    facts, totals, _ = record(folder, "workspace")
+    found = sum(event["size"] for event in read_events(totals) if event["kind"] == "alloc" and event["tag"] == "workspace")
+    rows.append(("workspace", "bytes of cuBLAS's workspaces", facts["workspace"], found))
+    tap.true(facts["workspace"] > 0, "torch has workspaces")
+    tap.equal(found, facts["workspace"], "bytes tagged as workspace, and given back when they are cleared")
+
+
+@tap.test("without an optimizer parameters are no input")
+def _(folder):
+    facts, totals, _ = record(folder, "infer")
+    report = json.loads(tap.run([stormlog, "analyze", "--format", "json", totals.path]).stdout)
+    device = next(row for row in report["devices"] if row["device"] == 0)
+    found = {row["tag"]: row["bytes"] for row in device["live_by_tag"]}
+    for tag, size in sorted(found.items()):
+        rows.append(("infer", tag, "", size))
+    tap.equal(found.get("parameter"), facts["model"], f"what the module was built with: {found}")
+    tap.equal(found.get("input"), facts["batch"], f"the last batch and its result: {found}")
+    tap.true(found.get("workspace", 0) > 0, f"cuBLAS's workspace: {found}")
 
 
 @tap.test("expandable segments: the same numbers")

@@ -89,6 +89,69 @@ for words, stop in (("after its step", "step"), ("inside it", "forward")):
         tap.equal(slog_totals.load(path).steps, list(range(1, 8 if stop == "forward" else 7)), "steps whose end was seen")
 
 
+BY_HAND = """
+import json, os, sys, torch
+torch.set_num_threads(1)
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(64, 128)
+        self.second = torch.nn.Parameter(torch.zeros(128, 32))  # made before anything says what it is
+    def forward(self, x):
+        return self.first(x) @ self.second
+model, kept = Model(), []
+weight = torch.zeros(32, 16, requires_grad=True)
+def held(tensors):
+    return sum(t.storage().nbytes() for t in tensors if t is not None)
+"""
+INFER = BY_HAND + """
+with torch.no_grad():
+    for i in range(6):
+        x = torch.ones(8, 64)
+        if i == 1:
+            late = torch.ones(64, 64)  # loaded when the program already runs
+        y = model(x) @ weight
+print(json.dumps({"parameter": held(model.first.parameters()), "unknown": held([model.second, weight]), "other": held([late]),
+                  "input": held([x, y])}), flush=True)
+os._exit(0)
+"""
+UPDATE = BY_HAND + """
+for i in range(6):
+    x = torch.ones(8, 64)
+    loss = (model(x) @ weight).sum()
+    for p in model.parameters():
+        p.grad = None
+    weight.grad = None
+    loss.backward()
+    with torch.no_grad():
+        for p in [*model.parameters(), weight]:
+            p -= 0.01 * p.grad
+del loss
+torch.ones(1)  # what a backward pass leaves behind is known when something else comes
+print(json.dumps({"parameter": held(model.first.parameters()), "unknown": held([model.second, weight]), "input": held([x]),
+                  "gradient": held(p.grad for p in [*model.parameters(), weight])}), flush=True)
+os._exit(0)
+"""
+RAW = """
+import json, os, torch
+weight = torch.zeros(32, 16, requires_grad=True)
+for i in range(6):
+    gradient, = torch.autograd.grad((torch.ones(8, 32) @ weight).sum(), weight)
+    weight = (weight - 0.01 * gradient).detach().requires_grad_()
+del gradient
+print(json.dumps({"other": weight.storage().nbytes()}), flush=True)
+os._exit(0)
+"""
+
+for words, source in (("inference", INFER), ("an update by hand", UPDATE), ("tensors without a module", RAW)):
+    @tap.test(f"a program without an optimizer, {words}: parameters are no input")
+    def _(folder, source=source):
+        with open(os.path.join(folder, "program.py"), "w") as file:
+            file.write(source)
+        printed, path = record(folder, "program.py")
+        tap.equal(by_tag(path), json.loads(printed), "bytes by tag")
+
+
 @tap.test("two optimizers, one of which steps every other time")
 def _(folder):
     compare(folder, "Adam,momentum", "none", "9", "forward")

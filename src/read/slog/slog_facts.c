@@ -80,6 +80,10 @@ bool sl_slog_is_training(const sl_slog_facts *f, uint64_t time_ns) {
     return time_ns >= f->training_from_ns;
 }
 
+bool sl_slog_has_steps(const sl_slog_facts *f) {
+    return f->last_step_ns > 0;
+}
+
 /* When the n-th last step was over; 0 when there were fewer. */
 static uint64_t step_before_last(const sl_log_marks *marks, unsigned n) {
     for (size_t i = marks->cnt; i-- > 0;)
@@ -140,7 +144,9 @@ sl_tag sl_slog_block_tag(sl_slog_facts *f, const sl_log_tables *tables, const sl
     sl_tag_facts facts = {.annotated = (sl_tag)meaning.tag,
                           .phase = (sl_train_phase)meaning.phase,
                           .is_built = sl_slog_is_built(f, sl_slog_site_stack(tables, block->site)),
-                          .is_training = sl_slog_is_training(f, block->time_ns),
+                          .is_training = sl_slog_has_steps(f) && /* else old ones look like new */
+                                         sl_slog_is_training(f, block->time_ns),
+                          .has_model = true,
                           .has_outlived = block->time_ns < f->last_step_ns,
                           .was_passed_over = f->has_looks && is_kept,
                           .is_kept = is_kept};

@@ -32,6 +32,9 @@ bool sl_slog_is_built(sl_slog_facts *facts, uint32_t stack);
 void sl_slog_note_training(sl_slog_facts *facts, uint64_t time_ns);
 bool sl_slog_is_training(const sl_slog_facts *facts, uint64_t time_ns);
 
+/* Whether an optimizer has stepped, or the program has counted a step. */
+bool sl_slog_has_steps(const sl_slog_facts *facts);
+
 /* The live table is about to be asked about: whether it has annotations, and whether any label in it
  * says something. */
 void sl_slog_see_tables(sl_slog_facts *facts, const sl_log_tables *tables);

@@ -14,6 +14,7 @@
 #include "record/training/backward_map.h"
 #include "record/training/phase_watch.h"
 #include "record/training/tag_scan.h"
+#include "record/training/workspace_watch.h"
 
 /* c10::DeviceType of plain host memory; every other type is a device with an index. */
 #define DEVICE_TYPE_CPU 0
@@ -71,7 +72,8 @@ static SL_HOT sl_stack_ref find_origin(const sl_capture *capture, uint64_t count
 static SL_HOT void add_origin(sl_log_event *event, const sl_capture *capture) {
     sl_phase_seen seen;
     sl_stack_ref origin = find_origin(capture, event->size, &seen);
-    event->tag = seen.label;
+    uint16_t workspace = event->device >= 0 ? sl_workspace_find(origin.id, event->size) : 0;
+    event->tag = SL_UNLIKELY(workspace) ? workspace : seen.label;
     event->stack = sl_native_add(capture->log, origin.id);
     event->site_memo = event->stack == origin.id ? origin.site_memo : NULL;
     if (seen.is_forward)
