@@ -14,7 +14,8 @@
     X(OPTIMIZER_STATE, "optimizer state", "what an optimizer keeps from step to step")             \
     X(INPUT, "input", "made outside the model, during training")                                   \
     X(ACTIVATION, "activation", "made by a module's forward pass")                                 \
-    X(OTHER, "other", "made in training, and none of these: workspaces, temporaries")
+    X(OTHER, "other", "made in training, and none of these: temporaries, what a program collects") \
+    X(WORKSPACE, "workspace", "what cuBLAS and cuDNN compute in, taken by PyTorch for them")
 
 typedef enum sl_tag {
 #define SL_TAG_ENUM(name, text, meaning) SL_TAG_##name,

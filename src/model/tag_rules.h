@@ -17,7 +17,9 @@ typedef struct sl_tag_facts {
     bool is_training;     /* made after the first phase began */
     bool has_outlived;    /* backward: live when an optimizer began; optimizer: when it was done */
     bool was_passed_over; /* live while optimizers were looked at twice, and none held it */
-    bool is_kept;         /* live at the ends of SL_TAG_KEPT_STEPS steps */
+    bool
+        is_kept; /* live at the ends of SL_TAG_KEPT_STEPS steps, or without steps as many forward passes */
+    bool has_model; /* an optimizer steps, or modules run: there is something to be outside of */
 } sl_tag_facts;
 
 sl_tag sl_tag_decide(const sl_tag_facts *facts);

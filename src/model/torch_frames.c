@@ -58,7 +58,12 @@ static const frame_row rows[] = {
     FRAME_ROW(MODULE_PY, LAST, "_apply", IS(BUILD), ROLE(PARAM)),
     FRAME_ROW(MODULE_PY, LAST, "load_state_dict", IS(BUILD), ROLE(PARAM)),
     FRAME_ROW(MODULE_PY, LAST, "to", IS(BUILD)),
-    FRAME_ROW("modeling_utils.py", LAST, "from_pretrained", ROLE(PARAM)), /* of transformers */
+    FRAME_ROW("modeling_utils.py", LAST, "from_pretrained", IS(BUILD),
+              ROLE(PARAM)), /* of transformers */
+    FRAME_ROW("safetensors/torch.py", LAST, "load_file", IS(BUILD), ROLE(PARAM)),
+    FRAME_ROW("safetensors/torch.py", LAST, "load_model", IS(BUILD), ROLE(PARAM)),
+    FRAME_ROW("accelerate/utils/modeling.py", LAST, "set_module_tensor_to_device", IS(BUILD),
+              ROLE(PARAM)),
     FRAME_ROW("torch/cuda/memory.py", LAST, "empty_cache", ROLE(EMPTY_CACHE)),
     FILE_ROW("torch/nn/init.py", IS(BUILD), ROLE(PARAM)),
     FILE_ROW("torch/nn/parameter.py", IS(BUILD)),

@@ -48,6 +48,9 @@ typedef enum sl_train_phase {
         SL_PHASE_LIMIT /* one past the last phase */
 } sl_train_phase;
 
+/* Label of an annotation without an address: an optimizer runs a closure and goes on after it. On disk. */
+#define SL_PHASE_CLOSURE_LABEL "closure"
+
 const char *sl_train_phase_name(sl_train_phase phase);
 
 /* The phase of a name; SL_PHASE_NONE when there is none. */

@@ -9,9 +9,23 @@ static size_t count_until(const sl_events *events, int64_t time_us) {
     return cnt;
 }
 
+/* What a process that ends still does: it gives back. */
+static bool is_teardown(uint8_t kind) {
+    switch (kind) {
+    case SL_EV_FREE:
+    case SL_EV_FREE_REQUESTED:
+    case SL_EV_FREE_COMPLETED:
+    case SL_EV_SEGMENT_FREE:
+    case SL_EV_SEGMENT_UNMAP:
+    case SL_EV_DRIVER_FREE:
+    case SL_EV_RESERVED: return true;
+    default: return false;
+    }
+}
+
 static size_t infer(const sl_trace *trace, const sl_events *events) {
     size_t cnt = events->cnt;
-    while (cnt > 0 && events->kind[cnt - 1] != SL_EV_ALLOC)
+    while (cnt > 0 && is_teardown(events->kind[cnt - 1]))
         cnt--;
     if (cnt == 0)
         return events->cnt;

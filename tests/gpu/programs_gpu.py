@@ -163,6 +163,108 @@ def case_tags():
             "optimizer state": held(state), "kept": held(kept)}
 
 
+def limit_memory(spare):
+    """From now on torch may take this much more."""
+    torch.cuda.empty_cache()
+    total = torch.cuda.get_device_properties(0).total_memory
+    torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + spare) / total)
+
+
+def case_backward_oom():
+    """Batches that grow until they fail, again and again under another limit: in the backward pass, most of them."""
+    net = make_net(256, 3)
+    failed = {"forward": 0, "backward": 0}
+    for i in range(40):
+        limit_memory((64 << 20) + i * (3 << 20))
+        batch = 4
+        while True:
+            net.zero_grad(set_to_none=True)
+            where = "forward"
+            try:
+                x = torch.randn(batch, 128, 256, device=DEVICE)
+                loss = net(x).square().mean()  # forward pass
+                where = "backward"
+                loss.backward()
+            except torch.OutOfMemoryError:
+                failed[where] += 1
+                break
+            batch = batch * 9 // 8 + 1
+        x = loss = None
+    return {**stats(), **failed}
+
+
+class ConvNet(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Conv2d(64 if i else 3, 64, 3, padding=1),
+                                                              torch.nn.BatchNorm2d(64), torch.nn.ReLU()) for i in range(8)])
+        self.head = torch.nn.Linear(64, 10)
+
+    def forward(self, x):
+        return self.head(self.body(x).mean((2, 3)))
+
+
+def case_closure():
+    """Forward and backward inside the optimizer's step, as Lightning does it."""
+    net = ConvNet().to(DEVICE)
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9)
+    x, y = torch.randn(16, 3, 64, 64, device=DEVICE), torch.randint(0, 10, (16,), device=DEVICE)
+
+    def closure():
+        optimizer.zero_grad(set_to_none=True)
+        loss = torch.nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        return loss
+
+    for _ in range(5):
+        optimizer.step(closure)
+    torch.ones(1, device=DEVICE)  # outside: the last step is over
+    return {**stats(), "steps": 5}
+
+
+def case_checkpoint():
+    """Forward once more inside the backward pass, on autograd's thread."""
+    from torch.utils.checkpoint import checkpoint
+    net = make_net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-4)
+    for _ in range(4):
+        optimizer.zero_grad(set_to_none=True)
+        x = torch.randn(8, 64, 512, device=DEVICE, requires_grad=True)
+        for block in net:
+            x = checkpoint(block, x, use_reentrant=True)
+        x.square().mean().backward()
+        optimizer.step()
+    return {**stats(), "steps": 4}
+
+
+def case_infer():
+    """No optimizer; a parameter that is loaded while the program already runs."""
+    net = make_net()
+    own = torch.nn.Parameter(torch.randn(512, 512, device=DEVICE))
+    with torch.no_grad():
+        for i in range(12):
+            if i == 2:
+                late = torch.randn(512, 512, device=DEVICE)
+            x = torch.randn(8, 64, 512, device=DEVICE)
+            y = net(x) @ own @ (late if i > 2 else own)
+    blocks = block_bytes()
+    held = {"model": sum(blocks[p.data_ptr()] for p in net.parameters()), "late": blocks[late.data_ptr()],
+            "own": blocks[own.data_ptr()], "batch": blocks[x.data_ptr()] + blocks[y.data_ptr()]}
+    return {**stats(), **held}
+
+
+def case_workspace():
+    """cuBLAS's workspaces: what torch's allocator has back when they are given up."""
+    held = train(5, lambda p: torch.optim.AdamW(p, lr=1e-4))
+    other = torch.cuda.Stream()
+    with torch.cuda.stream(other):
+        torch.randn(512, 512, device=DEVICE) @ torch.randn(512, 512, device=DEVICE)
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    torch._C._cuda_clearCublasWorkspaces()
+    return {**stats(), "workspace": before - torch.cuda.memory_allocated(), "held": len(held)}
+
+
 def case_late():
     """Recording begins in the running process, long after torch and CUDA did."""
     import ctypes

@@ -86,12 +86,13 @@ def _(folder):
     found = {row["tag"]: row["bytes"] for row in device["live_by_tag"]}
     for tag in ("parameter", "gradient", "optimizer state"):
         rows.append(("tags", tag, facts[tag], found.get(tag, 0)))
-    for tag in ("input", "activation", "other", "unknown"):
+    for tag in ("input", "activation", "other", "workspace", "unknown"):
         rows.append(("tags", tag, "", found.get(tag, 0)))
     tap.equal([found.get(tag) for tag in ("parameter", "gradient", "optimizer state")],
               [facts[tag] for tag in ("parameter", "gradient", "optimizer state")], f"bytes by tag; all: {found}")
     tap.true(found.get("activation", 0) < 1 << 20, f"a library's workspace, made in a forward pass, is no activation: {found}")
-    tap.true(found.get("input", 0) < facts["kept"] < found["other"], f"nor is what the program collects an input: {found}")
+    tap.true(found["workspace"] >= 8 << 20, f"it has a row of its own: {found}")
+    tap.true(found.get("input", 0) < found["other"] <= facts["kept"], f"nor is what the program collects an input: {found}")
     paths = {function for site in totals.sites for function, file, _ in site.stack if file == "<module>"}
     tap.true({"0.up", "3.down"} <= paths, f"module paths: {sorted(paths)}")
 
@@ -111,6 +112,92 @@ def _(folder):
     tap.true(every and mapped / every > 0.9, f"backward allocations name their forward line: {mapped} of {every} bytes")
     shown = sum(site.alloc_bytes for site in totals.select(0) if site.stack)
     rows.append(("train", "bytes with a Python stack", totals.sum("alloc_bytes", 0), shown))
+
+
+def read_events(totals, *options):
+    result = tap.run([stormlog, "cat", "--format", "json", *options, totals.path], timeout=180)
+    tap.equal(result.returncode, 0, result.stderr[-2000:])
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def functions(event):
+    return [frame["function"] for frame in event["frames"]]
+
+
+def has_line(event, line=None):
+    return any((frame["file"] or "").endswith("programs_gpu.py") and line in (None, frame["line"]) for frame in event["frames"])
+
+
+@tap.test("requests that fail in the backward pass name their forward line")
+def _(folder):
+    facts, totals, _ = record(folder, "backward_oom")
+    ooms = [event for event in read_events(totals, "--stacks") if event["kind"] == "oom"]
+    backward = [event for event in ooms if not event["frames"] or (functions(event)[0] or "").startswith("<backward")]
+    forward_line = [event for event in backward if has_line(event, line_of("forward pass"))]
+    rows.append(("backward_oom", "failed in the forward / backward pass", facts["forward"], facts["backward"]))
+    rows.append(("backward_oom", "backward failures with their forward line", len(backward), len(forward_line)))
+    tap.true(facts["backward"] >= 10, f"failures in the backward pass: {facts}")
+    tap.equal(len(ooms), facts["ooms"], "requests that failed")
+    tap.equal(len(backward), facts["backward"], "requests that failed in the backward pass")
+    tap.true(len(forward_line) >= 0.95 * len(backward), f"with a forward line: {len(forward_line)} of {len(backward)}; the others: "
+             f"{[functions(event)[:3] for event in backward if event not in forward_line][:5]}")
+
+
+def check_backward(case, folder, share):
+    """Every backward allocation has a line of the program, and `share` of their bytes the forward one."""
+    facts, totals, _ = record(folder, case)
+    allocs = [event for event in read_events(totals, "--stacks") if event["kind"] == "alloc" and event["device"] == 0]
+    nameless = [event for event in allocs if not has_line(event)]
+    bytes_of = lambda events: sum(event["size"] for event in events)
+    every, mapped = (totals.counters.get((name, -1), (None,))[0] for name in ("backward_bytes", "backward_mapped_bytes"))
+    rows.append((case, "bytes allocated / without a line of the program", bytes_of(allocs), bytes_of(nameless)))
+    rows.append((case, "backward bytes with a forward line", every, mapped))
+    tap.true(bytes_of(nameless) < 0.01 * bytes_of(allocs), f"bytes without a line: {bytes_of(nameless)} of {bytes_of(allocs)}, "
+             f"first: {[(event['size'], functions(event)) for event in nameless[:3]]}")
+    tap.true(every and mapped >= share * every, f"bytes with a forward line: {mapped} of {every}")
+    return facts, totals, allocs
+
+
+@tap.test("forward and backward inside the optimizer's step: phases and lines are what they are outside")
+def _(folder):
+    _, totals, allocs = check_backward("closure", folder, 0.95)
+    by_tag = {}
+    for event in allocs:
+        by_tag[event["tag"]] = by_tag.get(event["tag"], 0) + event["size"]
+    tap.true(by_tag.get("optimizer", 0) < by_tag["backward"] and by_tag["forward"] > 0, f"bytes by phase: {by_tag}")
+    tap.equal(totals.steps, [1, 2, 3, 4, 5], "steps")
+
+
+@tap.test("checkpoints: what runs again in the backward pass, and its backward pass, have their lines")
+def _(folder):
+    check_backward("checkpoint", folder, 0.95)
+
+
+@tap.test("a compiled model: its backward pass has the line that called the model")
+def _(folder):
+    check_backward("compile", folder, 0.9)
+
+
+@tap.test("cuBLAS's workspaces have a tag of their own, to the byte")
+def _(folder):
+    facts, totals, _ = record(folder, "workspace")
+    found = sum(event["size"] for event in read_events(totals) if event["kind"] == "alloc" and event["tag"] == "workspace")
+    rows.append(("workspace", "bytes of cuBLAS's workspaces", facts["workspace"], found))
+    tap.true(facts["workspace"] > 0, "torch has workspaces")
+    tap.equal(found, facts["workspace"], "bytes tagged as workspace, and given back when they are cleared")
+
+
+@tap.test("without an optimizer parameters are no input")
+def _(folder):
+    facts, totals, _ = record(folder, "infer")
+    report = json.loads(tap.run([stormlog, "analyze", "--format", "json", totals.path]).stdout)
+    device = next(row for row in report["devices"] if row["device"] == 0)
+    found = {row["tag"]: row["bytes"] for row in device["live_by_tag"]}
+    for tag, size in sorted(found.items()):
+        rows.append(("infer", tag, "", size))
+    tap.equal(found.get("parameter"), facts["model"], f"what the module was built with: {found}")
+    tap.equal(found.get("input"), facts["batch"], f"the last batch and its result: {found}")
+    tap.true(found.get("workspace", 0) > 0, f"cuBLAS's workspace: {found}")
 
 
 @tap.test("expandable segments: the same numbers")

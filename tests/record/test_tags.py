@@ -82,6 +82,76 @@ def _(folder):
     compare(folder, "Adam", "none", "3", "forward")
 
 
+for words, stop in (("after its step", "step"), ("inside it", "forward")):
+    @tap.test(f"a training step that is a closure of the optimizer's, {words}: its blocks are what they are elsewhere")
+    def _(folder, stop=stop):
+        path = compare(folder, "Adam", "none", "7", stop, "closure")
+        tap.equal(slog_totals.load(path).steps, list(range(1, 8 if stop == "forward" else 7)), "steps whose end was seen")
+
+
+BY_HAND = """
+import json, os, sys, torch
+torch.set_num_threads(1)
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(64, 128)
+        self.second = torch.nn.Parameter(torch.zeros(128, 32))  # made before anything says what it is
+    def forward(self, x):
+        return self.first(x) @ self.second
+model, kept = Model(), []
+weight = torch.zeros(32, 16, requires_grad=True)
+def held(tensors):
+    return sum(t.storage().nbytes() for t in tensors if t is not None)
+"""
+INFER = BY_HAND + """
+with torch.no_grad():
+    for i in range(6):
+        x = torch.ones(8, 64)
+        if i == 1:
+            late = torch.ones(64, 64)  # loaded when the program already runs
+        y = model(x) @ weight
+print(json.dumps({"parameter": held(model.first.parameters()), "unknown": held([model.second, weight]), "other": held([late]),
+                  "input": held([x, y])}), flush=True)
+os._exit(0)
+"""
+UPDATE = BY_HAND + """
+for i in range(6):
+    x = torch.ones(8, 64)
+    loss = (model(x) @ weight).sum()
+    for p in model.parameters():
+        p.grad = None
+    weight.grad = None
+    loss.backward()
+    with torch.no_grad():
+        for p in [*model.parameters(), weight]:
+            p -= 0.01 * p.grad
+del loss
+torch.ones(1)  # what a backward pass leaves behind is known when something else comes
+print(json.dumps({"parameter": held(model.first.parameters()), "unknown": held([model.second, weight]), "input": held([x]),
+                  "gradient": held(p.grad for p in [*model.parameters(), weight])}), flush=True)
+os._exit(0)
+"""
+RAW = """
+import json, os, torch
+weight = torch.zeros(32, 16, requires_grad=True)
+for i in range(6):
+    gradient, = torch.autograd.grad((torch.ones(8, 32) @ weight).sum(), weight)
+    weight = (weight - 0.01 * gradient).detach().requires_grad_()
+del gradient
+print(json.dumps({"other": weight.storage().nbytes()}), flush=True)
+os._exit(0)
+"""
+
+for words, source in (("inference", INFER), ("an update by hand", UPDATE), ("tensors without a module", RAW)):
+    @tap.test(f"a program without an optimizer, {words}: parameters are no input")
+    def _(folder, source=source):
+        with open(os.path.join(folder, "program.py"), "w") as file:
+            file.write(source)
+        printed, path = record(folder, "program.py")
+        tap.equal(by_tag(path), json.loads(printed), "bytes by tag")
+
+
 @tap.test("two optimizers, one of which steps every other time")
 def _(folder):
     compare(folder, "Adam,momentum", "none", "9", "forward")
@@ -118,8 +188,8 @@ def _(folder):
     named = [event for event in events(path, "annotate") if event["addr"]]
     tap.equal(len(named), len({(event["addr"], event["tag"]) for event in named}), "no block twice")
     changes = [event["tag"] for event in events(path, "annotate") if not event["addr"]]
-    tap.equal([changes.count("optimizer"), changes.count("outside")], [100, 150],
-              "a beginning for each step of the line that steps both, an end for each optimizer")
+    tap.equal([changes.count("optimizer"), changes.count("outside"), changes.count("closure")], [150, 150, 0],
+              "a beginning and an end for each step of each optimizer")
 
 
 @tap.test("a parameter that is added is tagged at the next step")

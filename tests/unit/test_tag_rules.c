@@ -19,7 +19,8 @@ static void each_phase_has_its_rule(void **state) {
     } rows[] = {
         {{.phase = SL_PHASE_NONE}, SL_TAG_UNKNOWN},
         {{.phase = SL_PHASE_NONE, .has_outlived = true}, SL_TAG_UNKNOWN},
-        {{.phase = SL_PHASE_NONE, .is_training = true}, SL_TAG_INPUT},
+        {{.phase = SL_PHASE_NONE, .is_training = true, .has_model = true}, SL_TAG_INPUT},
+        {{.phase = SL_PHASE_NONE, .is_training = true}, SL_TAG_OTHER},
         {{.phase = SL_PHASE_NONE, .is_training = true, .is_kept = true}, SL_TAG_OTHER},
         {{.phase = SL_PHASE_NONE, .is_kept = true}, SL_TAG_UNKNOWN},
         {{.phase = SL_PHASE_NONE, .is_built = true}, SL_TAG_PARAMETER},
@@ -42,14 +43,15 @@ static void each_phase_has_its_rule(void **state) {
 
 static void every_fact_has_an_answer(void **state) {
     (void)state;
-    for (unsigned bits = 0; bits < 32; bits++)
+    for (unsigned bits = 0; bits < 64; bits++)
         for (unsigned phase = 0; phase < SL_PHASE_LIMIT; phase++) {
             sl_tag_facts facts = {.phase = (sl_train_phase)phase,
                                   .is_built = bits & 1,
                                   .is_training = bits & 2,
                                   .has_outlived = bits & 4,
                                   .was_passed_over = bits & 8,
-                                  .is_kept = bits & 16};
+                                  .is_kept = bits & 16,
+                                  .has_model = bits & 32};
             bool may_be_unknown = phase == SL_PHASE_NONE && !(bits & 3);
             assert_true((sl_tag_decide(&facts) == SL_TAG_UNKNOWN) == may_be_unknown);
         }

@@ -21,6 +21,10 @@ struct sl_slog_facts {
 
 /* ---- labels ---- */
 
+static bool is_text(sl_str name, const char *text) {
+    return name.len == strlen(text) && memcmp(name.ptr, text, name.len) == 0;
+}
+
 sl_label_meaning sl_slog_label(sl_slog_facts *f, uint16_t label) {
     if (label == 0 || label >= SL_LABEL_CAP)
         return (sl_label_meaning){0};
@@ -30,6 +34,7 @@ sl_label_meaning sl_slog_label(sl_slog_facts *f, uint16_t label) {
         *meaning = (sl_label_meaning){
             .is_known = name.len > 0,
             .is_look = sl_str_is(name, SL_TAG_LOOKED_LABEL),
+            .is_closure = sl_str_is(name, SL_PHASE_CLOSURE_LABEL),
             .phase = (uint8_t)sl_train_phase_find(name),
             .tag = (uint8_t)sl_tag_find(name.ptr, name.len),
         };
@@ -73,6 +78,10 @@ void sl_slog_note_training(sl_slog_facts *f, uint64_t time_ns) {
 
 bool sl_slog_is_training(const sl_slog_facts *f, uint64_t time_ns) {
     return time_ns >= f->training_from_ns;
+}
+
+bool sl_slog_has_steps(const sl_slog_facts *f) {
+    return f->last_step_ns > 0;
 }
 
 /* When the n-th last step was over; 0 when there were fewer. */
@@ -135,7 +144,9 @@ sl_tag sl_slog_block_tag(sl_slog_facts *f, const sl_log_tables *tables, const sl
     sl_tag_facts facts = {.annotated = (sl_tag)meaning.tag,
                           .phase = (sl_train_phase)meaning.phase,
                           .is_built = sl_slog_is_built(f, sl_slog_site_stack(tables, block->site)),
-                          .is_training = sl_slog_is_training(f, block->time_ns),
+                          .is_training = sl_slog_has_steps(f) && /* else old ones look like new */
+                                         sl_slog_is_training(f, block->time_ns),
+                          .has_model = true,
                           .has_outlived = block->time_ns < f->last_step_ns,
                           .was_passed_over = f->has_looks && is_kept,
                           .is_kept = is_kept};

@@ -11,9 +11,10 @@
 /* What a label means to us; labels also name libraries. */
 typedef struct sl_label_meaning {
     bool is_known;
-    bool is_look;  /* SL_TAG_LOOKED_LABEL */
-    uint8_t phase; /* sl_train_phase */
-    uint8_t tag;   /* sl_tag */
+    bool is_look;    /* SL_TAG_LOOKED_LABEL */
+    bool is_closure; /* SL_PHASE_CLOSURE_LABEL */
+    uint8_t phase;   /* sl_train_phase */
+    uint8_t tag;     /* sl_tag */
 } sl_label_meaning;
 
 typedef struct sl_slog_facts sl_slog_facts;
@@ -30,6 +31,9 @@ bool sl_slog_is_built(sl_slog_facts *facts, uint32_t stack);
 /* An allocation in a phase happened at this time: from then on the program trains. */
 void sl_slog_note_training(sl_slog_facts *facts, uint64_t time_ns);
 bool sl_slog_is_training(const sl_slog_facts *facts, uint64_t time_ns);
+
+/* Whether an optimizer has stepped, or the program has counted a step. */
+bool sl_slog_has_steps(const sl_slog_facts *facts);
 
 /* The live table is about to be asked about: whether it has annotations, and whether any label in it
  * says something. */

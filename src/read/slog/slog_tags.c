@@ -36,8 +36,10 @@ struct sl_slog_tags {
     uint32_t first_free;       /* slot + 1, 0 = none */
     sl_addr_map slots;         /* place_of -> slot */
     waiting_blocks backward, optimizer;
-    uint64_t step_cnt;         /* over at this point of the events */
+    uint64_t step_cnt;         /* over at this point of the events; see count_pass */
     sl_train_phase last_phase; /* of the newest alloc */
+    bool has_forward;          /* a module has run */
+    bool is_in_closure;        /* an optimizer waits for it: its step is not over */
 };
 
 /* ---- live blocks ---- */
@@ -49,6 +51,7 @@ static uint64_t place_of(int device, uint64_t addr) {
 
 static void decide(const sl_slog_tags *t, live_block *block) {
     block->facts.is_kept = t->step_cnt - block->born_step >= SL_TAG_KEPT_STEPS;
+    block->facts.has_model = t->has_forward || sl_slog_has_steps(t->about);
     block->device->events.tag[block->event_idx] = (uint8_t)sl_tag_decide(&block->facts);
 }
 
@@ -111,7 +114,8 @@ static bool begin_block(sl_slog_tags *t, const sl_log_record *r, sl_device_trace
         .device = device,
         .event_idx = event_idx,
         .born_step = t->step_cnt,
-        .facts = {.phase = phase,
+        .facts = {.annotated = (sl_tag)sl_slog_label(t->about, r->tag).tag,
+                  .phase = phase,
                   .is_built = sl_slog_is_built(t->about, r->stack),
                   .is_training = sl_slog_is_training(t->about, r->time_ns)},
     };
@@ -123,14 +127,29 @@ static bool begin_block(sl_slog_tags *t, const sl_log_record *r, sl_device_trace
 
 /* ---- records ---- */
 
+/* A program without steps (inference, an update by hand) is divided by its forward passes. No optimizer begins
+ * there: what a backward pass leaves behind is known when something else comes after it. */
+static void count_pass(sl_slog_tags *t, sl_train_phase phase) {
+    bool is_forward = phase == SL_PHASE_FORWARD;
+    t->has_forward |= is_forward;
+    if (sl_slog_has_steps(t->about))
+        return;
+    t->step_cnt += is_forward && t->last_phase != SL_PHASE_FORWARD;
+    if (phase != SL_PHASE_BACKWARD)
+        settle(t, &t->backward);
+}
+
 static bool add_alloc(sl_slog_tags *t, const sl_log_record *r, sl_device_trace *device) {
+    if (sl_slog_label(t->about, r->tag).tag != SL_TAG_UNKNOWN) /* it tells nothing of the phase */
+        return begin_block(t, r, device);
     sl_train_phase phase = (sl_train_phase)sl_slog_label(t->about, r->tag).phase;
     if (phase != SL_PHASE_NONE)
         sl_slog_note_training(t->about, r->time_ns);
     /* The thread that stepped is at something else: its step is over. */
-    if (phase != SL_PHASE_OPTIMIZER && t->optimizer.cnt > 0 &&
+    if (phase != SL_PHASE_OPTIMIZER && t->optimizer.cnt > 0 && !t->is_in_closure &&
         t->optimizer.at[t->optimizer.cnt - 1].tid == r->tid)
         settle(t, &t->optimizer);
+    count_pass(t, phase);
     t->last_phase = phase;
     return begin_block(t, r, device);
 }
@@ -144,7 +163,9 @@ static void count_look(sl_slog_tags *t) {
 
 /* The thread's optimizer begins, or has done its work. */
 static void change_phase(sl_slog_tags *t, sl_train_phase phase) {
-    settle(t, &t->optimizer);
+    if (!t->is_in_closure || phase != SL_PHASE_OPTIMIZER)
+        settle(t, &t->optimizer);
+    t->is_in_closure = false;
     if (phase == SL_PHASE_OPTIMIZER)
         settle(t, &t->backward);
     t->last_phase = phase;
@@ -156,6 +177,8 @@ static void add_annotation(sl_slog_tags *t, const sl_log_record *r) {
     if (r->addr == 0) {
         if (meaning.is_look)
             count_look(t);
+        else if (meaning.is_closure)
+            t->is_in_closure = true;
         else if (r->tag)
             change_phase(t, (sl_train_phase)meaning.phase);
         return;
@@ -174,6 +197,7 @@ bool sl_slog_tags_add(sl_slog_tags *t, const sl_log_record *r, sl_device_trace *
     case SL_EV_FREE_COMPLETED: end_block(t, r->device, r->addr); return true;
     case SL_EV_ANNOTATE: add_annotation(t, r); return true;
     case SL_EV_STEP:
+        t->is_in_closure = false;
         settle(t, &t->optimizer);
         t->step_cnt++;
         return true;

@@ -32,6 +32,7 @@
 #include "record/training/backward_map.h"
 #include "record/training/phase_watch.h"
 #include "record/training/tag_scan.h"
+#include "record/training/workspace_watch.h"
 
 typedef enum recorder_state {
     STATE_OFF,   /* never armed, failed, or closed: every event passes by */
@@ -292,6 +293,7 @@ static sl_log *open_log(void) {
     sl_phase_start(rec.log);
     sl_backward_start();
     sl_tag_scan_start(rec.log);
+    sl_workspace_start(rec.log);
     sl_module_paths_start(rec.settings.has_modules && rec.settings.stacks != SL_RECORD_STACKS_NONE);
     start_helper();
     atomic_store(&rec.state, STATE_OPEN);

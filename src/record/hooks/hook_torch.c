@@ -14,6 +14,7 @@
 #include "record/training/backward_map.h"
 #include "record/training/phase_watch.h"
 #include "record/training/tag_scan.h"
+#include "record/training/workspace_watch.h"
 
 /* c10::DeviceType of plain host memory; every other type is a device with an index. */
 #define DEVICE_TYPE_CPU 0
@@ -50,15 +51,33 @@ static SL_HOT void fill_totals(sl_log_event *event, const torch_report *report, 
     event->total_reserved = report->reserved;
 }
 
-/* Where an allocation comes from: the Python stack, or the forward line of a backward one. */
+/* Where a request comes from: the Python stack; the forward line of a backward one; or on a thread of autograd's
+ * that runs Python code (a compiled or a custom backward) that code, called from the forward line. A request that
+ * failed has counted_bytes 0. */
+static SL_HOT sl_stack_ref find_origin(const sl_capture *capture, uint64_t counted_bytes,
+                                       sl_phase_seen *seen) {
+    sl_log *log = capture->log;
+    sl_stack_ref stack = sl_stack_cache_get(log);
+    *seen = sl_phase_note(log, capture->guard.slot, stack);
+    if (SL_UNLIKELY(stack.id && seen->is_called))
+        sl_backward_note_call(stack.id);
+    if (SL_LIKELY(stack.id && !seen->is_autograd))
+        return stack;
+    sl_stack_ref forward = sl_backward_find(log, counted_bytes, seen->is_autograd);
+    return stack.id && forward.id ? sl_stack_cache_get_inside(log, forward.id)
+           : stack.id             ? stack
+                                  : forward;
+}
+
 static SL_HOT void add_origin(sl_log_event *event, const sl_capture *capture) {
-    sl_stack_ref stack = sl_stack_cache_get(capture->log);
-    event->tag = sl_phase_note(capture->log, capture->guard.slot, stack);
-    sl_stack_ref origin = stack.id ? stack : sl_backward_find(capture->log, event->size);
+    sl_phase_seen seen;
+    sl_stack_ref origin = find_origin(capture, event->size, &seen);
+    uint16_t workspace = event->device >= 0 ? sl_workspace_find(origin.id, event->size) : 0;
+    event->tag = SL_UNLIKELY(workspace) ? workspace : seen.label;
     event->stack = sl_native_add(capture->log, origin.id);
     event->site_memo = event->stack == origin.id ? origin.site_memo : NULL;
-    if (stack.id && !(stack.flags & (SL_FRAME_OPTIMIZER | SL_FRAME_BACKWARD)))
-        sl_backward_note_forward(stack.id);
+    if (seen.is_forward)
+        sl_backward_note_forward(origin.id);
 }
 
 /* The CPU allocator asks sl_hook_torch_enabled, enters the block into a table of its own, then reports. The
@@ -243,9 +262,11 @@ static void record_oom(int64_t size, uint64_t allocated, uint64_t reserved, uint
         leave_torch();
     if (!sl_capture_begin(&capture))
         return;
+    sl_phase_seen seen;
+    uint32_t origin = find_origin(&capture, 0, &seen).id;
     sl_log_oom oom = {
         .device = device.type == DEVICE_TYPE_CPU ? -1 : device.index,
-        .stack = sl_native_add(capture.log, sl_stack_cache_get(capture.log).id),
+        .stack = sl_native_add(capture.log, origin),
         .requested = (uint64_t)size,
         .allocated = allocated,
         .reserved = reserved,
@@ -287,7 +308,7 @@ void sl_hook_torch_grad_mode(bool is_enabled) {
         !sl_capture_begin(&capture))
         return;
     sl_stack_ref stack = sl_stack_cache_get(capture.log);
-    sl_phase_note(capture.log, capture.guard.slot, stack);
+    sl_phase_note_border(capture.log, capture.guard.slot, stack);
     sl_capture_end(&capture);
     if (SL_UNLIKELY(!sl_pystack_is_open_to_all()))
         sl_py_exit_register(); /* Python called this: the GIL is held */

@@ -22,21 +22,16 @@ typedef struct found_object {
 
 typedef int (*find_object_fn)(void *address, found_object *result);
 
-/* Half-open ranges of code. */
-typedef struct code_range {
-    uintptr_t low, high;
-} code_range;
-
-static inline bool is_in(code_range range, uintptr_t at) {
+static inline bool is_in(sl_code_range range, uintptr_t at) {
     return at >= range.low && at < range.high;
 }
 
 _Atomic(int) sl_native_current;
 
 static find_object_fn find_object;
-static code_range recorder;    /* this library: its frames are left out */
-static code_range interpreter; /* Python's: likewise, the Python frames say more */
-static code_range
+static sl_code_range recorder;    /* this library: its frames are left out */
+static sl_code_range interpreter; /* Python's: likewise, the Python frames say more */
+static sl_code_range
     eval; /* _PyEval_EvalFrameDefault: what is above it belongs to other Python frames */
 static const char *reason = "";
 
@@ -48,7 +43,7 @@ static sl_key_cache stacks = SL_KEY_CACHE_INIT(1u << 17); /* 4 MiB */
 
 typedef struct range_search {
     const void *address;
-    code_range found;
+    sl_code_range found;
     bool is_program;
 } range_search;
 
@@ -57,7 +52,7 @@ static int visit_for_range(const sl_elf_view *view, void *search_ptr) {
     if (!sl_elf_contains(view, search->address))
         return 0;
     search->is_program = !view->path[0];
-    search->found = (code_range){view->low, view->high};
+    search->found = (sl_code_range){view->low, view->high};
     return 1;
 }
 
@@ -73,26 +68,31 @@ static int visit_for_eval(const sl_elf_view *view, void *found) {
     if (!idx)
         return 0;
     uintptr_t at = view->base + view->symbols[idx].st_value;
-    *(code_range *)found = (code_range){at, at + view->symbols[idx].st_size};
+    *(sl_code_range *)found = (sl_code_range){at, at + view->symbols[idx].st_size};
     return 1;
 }
 
-sl_native_state sl_native_attach(void) {
+bool sl_native_can_walk(void) {
 #if defined(__x86_64__)
     *(void **)&find_object = sl_elf_find_original("_dl_find_object", sl_hooks);
     reason = !find_object ? "it needs glibc 2.35 or newer" : "";
-    if (find_object &&
-        (!sl_key_cache_init(&rules) || !sl_key_cache_init(&frames) || !sl_key_cache_init(&stacks)))
+    if (find_object && !sl_key_cache_init(&rules))
         reason = "there is no memory for it";
-    sl_native_names_start();
     range_search own = find_range(sl_hooks);
-    recorder = own.is_program ? (code_range){0, 0} : own.found; /* tests are linked to it */
+    recorder = own.is_program ? (sl_code_range){0, 0} : own.found; /* tests are linked to it */
     interpreter = find_range(sl_elf_find_original("PyGILState_GetThisThreadState", sl_hooks)).found;
-    eval = (code_range){0, 0};
+    eval = (sl_code_range){0, 0};
     sl_elf_each(visit_for_eval, &eval);
 #else
     reason = "only x86-64 is supported";
 #endif
+    return !*reason;
+}
+
+sl_native_state sl_native_attach(void) {
+    if (sl_native_can_walk() && (!sl_key_cache_init(&frames) || !sl_key_cache_init(&stacks)))
+        reason = "there is no memory for it";
+    sl_native_names_start();
     sl_native_state state = *reason ? SL_NATIVE_REFUSED : SL_NATIVE_ON;
     atomic_store_explicit(&sl_native_current, (int)state, memory_order_release);
     return state;
@@ -240,16 +240,52 @@ static sl_native_end walk_from(machine_state *state, sl_native_stack *stack) {
     return end;
 }
 
-__attribute__((noinline)) void sl_native_walk(sl_native_stack *stack) {
+/* Of the function that it is inlined into, which must not be inlined itself. */
+static inline __attribute__((always_inline)) machine_state here(void) {
     machine_state state = {.has_fp = true};
-    stack->depth = 0;
 #if defined(__x86_64__)
     __asm__ volatile("lea 0f(%%rip), %0\n"
                      "0: mov %%rsp, %1\n"
                      "mov %%rbp, %2\n"
                      : "=&r"(state.pc), "=&r"(state.sp), "=&r"(state.fp));
 #endif
+    return state;
+}
+
+__attribute__((noinline)) void sl_native_walk(sl_native_stack *stack) {
+    machine_state state = here();
+    stack->depth = 0;
     stack->end = walk_from(&state, stack);
+}
+
+bool sl_code_is_in(const sl_code_range *ranges, size_t cnt, uintptr_t at) {
+    size_t low = 0, high = cnt; /* the last one that begins at or before it */
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (ranges[mid].low <= at)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low > 0 && is_in(ranges[low - 1], at);
+}
+
+__attribute__((noinline)) uintptr_t sl_native_find_caller(const sl_code_range *skipped,
+                                                          size_t cnt) {
+    machine_state state = here();
+    object_cursor cursor = {{0, 0, NULL}, NULL, 0};
+    uintptr_t stack_end = sl_thread_stack_end(state.sp);
+    for (unsigned depth = 0; stack_end && depth < SL_NATIVE_DEPTH_MAX; depth++) {
+        uintptr_t call = state.pc - 1;
+        if (!find_code(&cursor, call))
+            return 0;
+        if (!is_in(recorder, call) && !sl_code_is_in(skipped, cnt, call))
+            return call;
+        sl_cfi_rule rule = rule_at(&cursor, call, key_of(&cursor, state.pc));
+        if (rule.base == SL_CFI_END || !step(&state, rule, stack_end) || !state.pc)
+            return 0;
+    }
+    return 0;
 }
 
 /* --- Words ----------------------------------------------------------------------------------- */

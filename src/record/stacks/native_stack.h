@@ -35,6 +35,22 @@ const char *sl_native_get_reason(void);
 /* Forgets every id: the log was replaced. Not while events run. */
 void sl_native_clear(void);
 
+/* Half-open range of code. */
+typedef struct sl_code_range {
+    uintptr_t low, high;
+} sl_code_range;
+
+/* Finds what walks need, whether stacks of native frames are wanted or not. False when there are none here. Not
+ * for the event path. */
+bool sl_native_can_walk(void);
+
+/* Whether an address is in one of the ranges, which ascend. */
+bool sl_code_is_in(const sl_code_range *ranges, size_t cnt, uintptr_t at);
+
+/* An address inside the innermost call of the calling thread that is neither the recorder's nor in one of these
+ * ranges, which ascend; 0 when it cannot be told. Only after sl_native_can_walk has said yes. */
+uintptr_t sl_native_find_caller(const sl_code_range *skipped, size_t cnt);
+
 /* How a walk ended. */
 typedef enum sl_native_end {
     SL_NATIVE_COMPLETE,

@@ -83,13 +83,13 @@ static void push(sl_log *log, growing_stack *stack, uint32_t frame) {
     stack->is_lost = !stack->id;
 }
 
-/* `module_frame` (0 = none) goes right inside the call of the innermost module. A stack without room is
- * none, counted by the log and tried again the next time; what it says about the moment is known all
+/* `module_frame` (0 = none) goes right inside the call of the innermost module, the whole inside `base`. A stack
+ * without room is none, counted by the log and tried again the next time; what it says about the moment is known all
  * the same. */
 static __attribute__((noinline)) sl_stack_ref intern_stack(sl_log *log, const sl_pystack *stack,
-                                                           uint32_t module_frame) {
+                                                           uint32_t module_frame, uint32_t base) {
     uint32_t flags = 0;
-    growing_stack grown = {0, false};
+    growing_stack grown = {base, false};
     if (stack->is_cut) /* its outermost frames were left out */
         push(log, &grown, pseudo_frame(log, SL_STR("<more frames>")));
     for (uint32_t i = stack->depth; i-- > 0;) {
@@ -109,7 +109,7 @@ static __attribute__((noinline)) sl_stack_ref intern_stack(sl_log *log, const sl
     return ref;
 }
 
-SL_HOT sl_stack_ref sl_stack_cache_get(sl_log *log) {
+static inline sl_stack_ref get(sl_log *log, uint32_t base) {
     sl_pystack stack;
     sl_pystack_walk(&stack);
     sl_stack_ref ref = {0, 0, NULL};
@@ -122,9 +122,19 @@ SL_HOT sl_stack_ref sl_stack_cache_get(sl_log *log) {
         stack.key += module_frame * UINT64_C(0x9e3779b97f4a7c15);
         stack.key |= 1;
     }
+    if (base)
+        stack.key = (stack.key ^ base * UINT64_C(0xd6e8feb86659fd93)) | 1;
     if (SL_LIKELY(find(&stacks, stack.key, &ref)))
         return ref;
-    return intern_stack(log, &stack, module_frame);
+    return intern_stack(log, &stack, module_frame, base);
+}
+
+SL_HOT sl_stack_ref sl_stack_cache_get(sl_log *log) {
+    return get(log, 0);
+}
+
+sl_stack_ref sl_stack_cache_get_inside(sl_log *log, uint32_t base) {
+    return get(log, base);
 }
 
 /* --- Backward ------------------------------------------------------------------------------------ */
@@ -133,13 +143,15 @@ SL_HOT sl_stack_ref sl_stack_cache_get(sl_log *log) {
 static const sl_str backward_texts[] = {
     [SL_BACKWARD_EXACT] = SL_STR("<backward>"),
     [SL_BACKWARD_NEAREST] = SL_STR("<backward, nearest forward operator>"),
+    [SL_BACKWARD_ACCUMULATE] = SL_STR("<backward, gradient accumulation after this operator>"),
+    [SL_BACKWARD_CALL] = SL_STR("<backward, called here>"),
 };
 
 /* Ids of stacks are below 2^32 and keys of walked stacks are spread over 64 bits: the two kinds of
  * keys in one table meet as seldom as two stacks do. */
 SL_HOT sl_stack_ref sl_stack_cache_get_backward(sl_log *log, uint32_t forward,
                                                 sl_backward_match match) {
-    uint64_t key = (((uint64_t)forward << 1 | match) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t key = (((uint64_t)forward << 2 | match) + 1) * UINT64_C(0x9e3779b97f4a7c15);
     sl_stack_ref ref = {0, 0, NULL};
     if (SL_LIKELY(find(&stacks, key, &ref)))
         return ref;

@@ -36,8 +36,16 @@ void sl_stack_cache_clear(void);
 /* The calling thread's stack now. */
 sl_stack_ref sl_stack_cache_get(sl_log *log);
 
+/* The same frames inside the stack `base`, which called them on another thread. */
+sl_stack_ref sl_stack_cache_get_inside(sl_log *log, uint32_t base);
+
 /* How a backward allocation found its forward stack. */
-typedef enum sl_backward_match { SL_BACKWARD_EXACT, SL_BACKWARD_NEAREST } sl_backward_match;
+typedef enum sl_backward_match {
+    SL_BACKWARD_EXACT,
+    SL_BACKWARD_NEAREST,
+    SL_BACKWARD_ACCUMULATE,
+    SL_BACKWARD_CALL,
+} sl_backward_match;
 
 /* The stack "backward of the operator that was called with `forward`". */
 sl_stack_ref sl_stack_cache_get_backward(sl_log *log, uint32_t forward, sl_backward_match match);

@@ -4,13 +4,27 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "record/hooks/elf_view.h"
+#include "record/hooks/hook_table.h"
+
 #define SITE_MAX     255
 #define TAKEOVER_CNT 3
 
 /* What guard slots keep for us in `phase`: the last flags, and whether the thread is torch's. */
-enum { SLOT_FLAGS = 0xffff, SLOT_IS_KNOWN = 1 << 16, SLOT_IS_AUTOGRAD = 1 << 17 };
+enum {
+    SLOT_FLAGS = 0xffff,
+    SLOT_IS_KNOWN = 1 << 16,
+    SLOT_IS_AUTOGRAD = 1 << 17,
+    SLOT_HAS_STEPPED = 1 << 18, /* the optimizer was done; its frames were not seen to be left */
+};
 
-static uint16_t labels[SL_PHASE_LIMIT];
+/* Beside the flags of the stack: a closure of the optimizer runs (H1). */
+#define FLAG_CLOSURE (1u << 6)
+_Static_assert(!(FLAG_CLOSURE & SL_STACK_FLAGS) && FLAG_CLOSURE < 1u << SL_STACK_SITE_SHIFT,
+               "a bit of its own");
+
+static uint16_t labels[SL_PHASE_LIMIT], closure_label;
+static bool (*is_grad_enabled)(void); /* a thread-local variable of torch's; NULL = not found */
 static _Atomic(uint32_t) sites[SITE_MAX + 1]; /* caller's stack id by site number */
 static atomic_uint misses[SITE_MAX + 1];      /* steps of a site since the primary's last */
 static atomic_uint primary;
@@ -22,6 +36,8 @@ void sl_phase_start(sl_log *log) {
         const char *name = sl_train_phase_name((sl_train_phase)i);
         labels[i] = sl_log_label(log, name, strlen(name));
     }
+    closure_label = sl_log_label(log, SL_PHASE_CLOSURE_LABEL, strlen(SL_PHASE_CLOSURE_LABEL));
+    *(void **)&is_grad_enabled = sl_elf_find_original("_ZN3c108GradMode10is_enabledEv", sl_hooks);
     for (unsigned i = 0; i <= SITE_MAX; i++) {
         atomic_store(&sites[i], 0);
         atomic_store(&misses[i], 0);
@@ -73,36 +89,82 @@ static uint32_t thread_bits(void) {
 /* An annotation without an address: from here on the thread is in this phase. Most optimizers allocate
  * nothing in most steps, and what is live at their beginning tells gradients from the rest of a
  * backward pass, what is live at their end tells their state from temporaries. */
-static void note_change(sl_log *log, sl_train_phase phase) {
-    sl_log_event event = {.kind = SL_EV_ANNOTATE, .device = -1, .tag = labels[phase]};
+static void note_change(sl_log *log, uint16_t label) {
+    sl_log_event event = {.kind = SL_EV_ANNOTATE, .device = -1, .tag = label};
     event.total_allocated = event.total_reserved = SL_LOG_UNKNOWN;
     sl_log_write(log, &event);
 }
 
-SL_HOT uint16_t sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack) {
+/* The optimizer itself works, no closure of it. */
+static bool is_stepping(uint32_t flags) {
+    return (flags & (SL_FRAME_OPTIMIZER | FLAG_CLOSURE)) == SL_FRAME_OPTIMIZER;
+}
+
+static void change_flags(sl_log *log, uint32_t before, uint32_t flags) {
+    bool is_same_site = sl_stack_flags_site(before) == sl_stack_flags_site(flags);
+    /* Leaving one optimizer's step for another's ends a step as well. */
+    if ((before & SL_FRAME_OPTIMIZER) && !is_same_site)
+        end_step(log, before);
+    if (is_stepping(flags) && !(is_stepping(before) && is_same_site))
+        note_change(log, labels[SL_PHASE_OPTIMIZER]);
+    if ((flags & FLAG_CLOSURE) && is_stepping(before))
+        note_change(log, closure_label);
+}
+
+/* A program that does everything in closures may never be seen outside the line that calls step: its next step has
+ * begun when a model runs inside the optimizer after the optimizer was done. Another optimizer that is stepped by the same
+ * line runs none. */
+static bool is_next_step(uint32_t seen, uint32_t flags) {
+    return (seen & SLOT_HAS_STEPPED) && (flags & FLAG_CLOSURE) &&
+           (flags & (SL_FRAME_MODULE | SL_FRAME_BACKWARD)) &&
+           sl_stack_flags_site(seen & SLOT_FLAGS) == sl_stack_flags_site(flags);
+}
+
+/* Returns the slot's new word. */
+static SL_HOT uint32_t note_flags(sl_log *log, sl_guard_slot *slot, uint32_t flags) {
     uint32_t seen = slot->phase;
     if (SL_UNLIKELY(!(seen & SLOT_IS_KNOWN)))
         seen |= thread_bits();
     uint32_t before = seen & SLOT_FLAGS;
-    if (SL_UNLIKELY(before != stack.flags)) {
-        /* Leaving one optimizer's step for another's ends a step as well. */
-        if ((before & SL_FRAME_OPTIMIZER) &&
-            sl_stack_flags_site(before) != sl_stack_flags_site(stack.flags))
+    if (SL_UNLIKELY(before != flags)) {
+        change_flags(log, before, flags);
+        if (is_next_step(seen, flags)) {
             end_step(log, before);
-        if ((stack.flags & SL_FRAME_OPTIMIZER) &&
-            (!(before & SL_FRAME_OPTIMIZER) ||
-             sl_stack_flags_site(before) != sl_stack_flags_site(stack.flags)))
-            note_change(log, SL_PHASE_OPTIMIZER);
-        seen = (seen & ~(uint32_t)SLOT_FLAGS) | (stack.flags & SLOT_FLAGS);
+            seen &= ~(uint32_t)SLOT_HAS_STEPPED;
+        }
+        seen = (seen & ~(uint32_t)SLOT_FLAGS) | (flags & SLOT_FLAGS);
     }
+    if (!(flags & SL_FRAME_OPTIMIZER))
+        seen &= ~(uint32_t)SLOT_HAS_STEPPED;
     slot->phase = seen;
-    uint32_t marks = stack.flags | (seen & SLOT_IS_AUTOGRAD ? (uint32_t)SL_FRAME_BACKWARD : 0);
-    sl_train_phase now = sl_train_phase_of(marks);
-    return now == SL_PHASE_NONE ? 0 : labels[now];
+    return seen;
 }
 
-void sl_phase_note_optimizer_end(sl_log *log) {
-    note_change(log, SL_PHASE_NONE);
+SL_HOT sl_phase_seen sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack) {
+    uint32_t flags = stack.flags;
+    if (SL_UNLIKELY(flags & SL_FRAME_OPTIMIZER) &&
+        ((flags & SL_FRAME_BACKWARD) || (is_grad_enabled && is_grad_enabled())))
+        flags |= FLAG_CLOSURE;
+    bool is_autograd = note_flags(log, slot, flags) & SLOT_IS_AUTOGRAD;
+    uint32_t marks = flags | (is_autograd ? (uint32_t)SL_FRAME_BACKWARD : 0);
+    if (flags & FLAG_CLOSURE)
+        marks &= ~(uint32_t)SL_FRAME_OPTIMIZER;
+    sl_train_phase now = sl_train_phase_of(marks);
+    return (sl_phase_seen){
+        .label = now == SL_PHASE_NONE ? 0 : labels[now],
+        .is_forward = !is_stepping(flags) && !(flags & SL_FRAME_BACKWARD),
+        .is_called = (flags & SL_FRAME_BACKWARD) && !is_autograd,
+        .is_autograd = is_autograd,
+    };
+}
+
+void sl_phase_note_border(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack) {
+    note_flags(log, slot, stack.flags);
+}
+
+void sl_phase_note_optimizer_end(sl_log *log, sl_guard_slot *slot) {
+    slot->phase |= FLAG_CLOSURE | SLOT_HAS_STEPPED; /* still inside its frames, but not stepping */
+    note_change(log, labels[SL_PHASE_NONE]);
 }
 
 void sl_phase_finish_thread(sl_log *log, sl_guard_slot *slot) {

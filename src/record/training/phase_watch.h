@@ -4,7 +4,11 @@
  *
  * A program with several optimizers ends one step when the first of them has stepped: the line that
  * calls its step() is the primary site. When another site has stepped three times without the
- * primary, it takes its place (a warm-up phase with an optimizer of its own, for example). */
+ * primary, it takes its place (a warm-up phase with an optimizer of its own, for example).
+ *
+ * (H1) An optimizer may run the whole forward and backward pass inside its step, as a closure: LBFGS has to,
+ *      Lightning always does. Steps turn gradients off and turn them on for the closure, so with gradients on, or
+ *      inside a backward pass, it is the closure's code that runs, and its phase is what it would be outside. */
 #ifndef SL_PHASE_WATCH_H
 #define SL_PHASE_WATCH_H
 
@@ -15,11 +19,22 @@
 /* A log was opened: makes the names of the phases. */
 void sl_phase_start(sl_log *log);
 
-/* The thread of this slot is seen with this stack. Returns the label of its phase, 0 = none. */
-uint16_t sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack);
+/* What the moment of an allocation is. */
+typedef struct sl_phase_seen {
+    uint16_t label;   /* of the phase, 0 = none */
+    bool is_forward;  /* an operator that runs now may be part of a graph */
+    bool is_called;   /* inside the program's call of torch's backward */
+    bool is_autograd; /* on a thread of autograd's */
+} sl_phase_seen;
 
-/* The optimizer's step of the calling thread has done its work. */
-void sl_phase_note_optimizer_end(sl_log *log);
+/* The thread of this slot, the calling one, is seen with this stack. */
+sl_phase_seen sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack);
+
+/* The same where an optimizer turns gradients off or on. */
+void sl_phase_note_border(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack);
+
+/* The optimizer's step of the calling thread, whose slot this is, has done its work. */
+void sl_phase_note_optimizer_end(sl_log *log, sl_guard_slot *slot);
 
 /* The thread of this slot, the calling one, is done: its step ends now if nobody saw its end. */
 void sl_phase_finish_thread(sl_log *log, sl_guard_slot *slot);

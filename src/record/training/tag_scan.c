@@ -303,7 +303,7 @@ static void note_end(void) {
     sl_capture capture;
     if (!sl_capture_begin(&capture))
         return;
-    sl_phase_note_optimizer_end(capture.log);
+    sl_phase_note_optimizer_end(capture.log, capture.guard.slot);
     sl_capture_end(&capture);
 }
 

@@ -3,7 +3,8 @@
 
 Arguments: the optimizers (a comma between several), none or zero for what zero_grad does, the number of steps, and
 where to stop: "step" behind the last step, "forward" in the forward pass after it, "exit" with a normal end,
-"kill" by a signal behind the last step.
+"kill" by a signal behind the last step. A fifth one, "closure": forward and backward run inside the optimizer's step, as
+Lightning does it, and the last forward pass too.
 """
 
 import json
@@ -38,7 +39,15 @@ def backward():
     return loss
 
 
+def closure():
+    optimizers[0].zero_grad(set_to_none=zero == "none")
+    return backward()
+
+
 for step in range(steps):
+    if sys.argv[5:] == ["closure"]:
+        optimizers[0].step(closure)
+        continue
     for optimizer in optimizers:
         optimizer.zero_grad(set_to_none=zero == "none")
     for _ in range(2):  # gradients of two batches add up
@@ -46,12 +55,6 @@ for step in range(steps):
     for i, optimizer in enumerate(optimizers):
         if step % (i + 1) == 0:
             optimizer.step(*[backward] * (names[i] == "LBFGS"))
-
-if stop == "forward":
-    for layer in model:
-        layer.register_forward_hook(lambda module, given, output: outputs.append(output))
-    x, y = batch()
-    model(x)
 
 
 def tensors_in(value):
@@ -67,11 +70,22 @@ def held(tensors):
     return sum(storages.values())
 
 
-state = [t for o in optimizers for s in o.state.values() for v in s.values() for t in tensors_in(v)]
-result = {"parameter": held(parameters), "gradient": held(p.grad for p in parameters), "optimizer state": held(state),
-          "activation": held(outputs), "input": held([x, y]) if stop == "forward" else 0}
-print(json.dumps(result), flush=True)
-if stop == "kill":
-    os.kill(os.getpid(), signal.SIGKILL)
-if stop != "exit":
-    os._exit(0)
+def print_and_end(_=None):
+    state = [t for o in optimizers for s in o.state.values() for v in s.values() for t in tensors_in(v)]
+    result = {"parameter": held(parameters), "gradient": held(p.grad for p in parameters), "optimizer state": held(state),
+              "activation": held(outputs), "input": held([x, y]) if stop == "forward" else 0}
+    print(json.dumps(result), flush=True)
+    if stop == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if stop != "exit":
+        os._exit(0)
+
+
+if stop == "forward":
+    for layer in model:
+        layer.register_forward_hook(lambda module, given, output: outputs.append(output))
+    x, y = batch()
+    if sys.argv[5:] == ["closure"]:
+        optimizers[0].step(lambda: print_and_end(model(x)))
+    model(x)
+print_and_end()

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/training/workspace_watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/tag.h"
+#include "record/hooks/elf_view.h"
+#include "record/stacks/key_cache.h"
+#include "record/stacks/native_stack.h"
+
+#define EXCEPTION_MAX 256
+#define SIZE_CNT      8 /* sizes of workspaces that are remembered */
+
+/* Libraries by how their file names begin. */
+#define ALLOCATOR "libc10"
+#define ASKER     "libtorch_cuda"
+
+/* Functions of the asker that make something else (K1): a part of their mangled names. */
+static const char *const exceptions[] = {"resize_", "PluggableAllocator"};
+
+typedef struct range_list {
+    sl_code_range at[EXCEPTION_MAX]; /* ascending */
+    size_t cnt;
+} range_list;
+
+static range_list allocators, askers, others;
+static sl_key_cache looks = SL_KEY_CACHE_INIT(1u << 15); /* 1 MiB */
+static _Atomic(uint64_t) sizes[SIZE_CNT];                /* 0 = free */
+static uint16_t label;
+static bool is_on;
+
+/* --- Start ------------------------------------------------------------------------------------- */
+
+static void add_range(range_list *list, uintptr_t low, uintptr_t high) {
+    if (list->cnt < EXCEPTION_MAX)
+        list->at[list->cnt++] = (sl_code_range){low, high};
+}
+
+static int compare_ranges(const void *a, const void *b) {
+    const sl_code_range *x = a, *y = b;
+    return x->low < y->low ? -1 : x->low > y->low;
+}
+
+static void sort(range_list *list) {
+    if (list->cnt > 1)
+        qsort(list->at, list->cnt, sizeof *list->at, compare_ranges);
+}
+
+static bool is_exception(const char *name) {
+    for (size_t i = 0; i < SL_COUNT_OF(exceptions); i++)
+        if (strstr(name, exceptions[i]))
+            return true;
+    return false;
+}
+
+static void add_exceptions(const sl_elf_view *view) {
+    size_t cnt = sl_elf_symbol_cnt(view);
+    for (size_t i = 1; i < cnt; i++) {
+        const Elf64_Sym *symbol = &view->symbols[i];
+        if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
+            symbol->st_name >= view->string_bytes || !is_exception(view->strings + symbol->st_name))
+            continue;
+        uintptr_t low = view->base + symbol->st_value;
+        add_range(&others, low, low + symbol->st_size);
+    }
+}
+
+static int visit_library(const sl_elf_view *view, void *unused) {
+    SL_UNUSED(unused);
+    const char *name = sl_elf_name(view);
+    if (strncmp(name, ALLOCATOR, strlen(ALLOCATOR)) == 0)
+        add_range(&allocators, view->low, view->high);
+    if (strncmp(name, ASKER, strlen(ASKER)) == 0) {
+        add_range(&askers, view->low, view->high);
+        add_exceptions(view);
+    }
+    return 0;
+}
+
+void sl_workspace_start(sl_log *log) {
+    allocators.cnt = askers.cnt = others.cnt = 0;
+    for (size_t i = 0; i < SIZE_CNT; i++)
+        atomic_store(&sizes[i], 0);
+    sl_elf_each(visit_library, NULL);
+    sort(&allocators);
+    sort(&askers);
+    sort(&others);
+    is_on = askers.cnt > 0 && sl_native_can_walk() && sl_key_cache_init(&looks);
+    if (!is_on)
+        return;
+    sl_key_cache_clear(&looks);
+    const char *name = sl_tag_name(SL_TAG_WORKSPACE);
+    label = sl_log_label(log, name, strlen(name));
+}
+
+/* --- The event path ---------------------------------------------------------------------------- */
+
+static bool is_known_size(uint64_t size) {
+    for (size_t i = 0; i < SIZE_CNT; i++)
+        if (atomic_load_explicit(&sizes[i], memory_order_relaxed) == size)
+            return true;
+    return false;
+}
+
+static void remember_size(uint64_t size) {
+    uint64_t nothing = 0;
+    for (size_t i = 0; i < SIZE_CNT && !is_known_size(size); i++, nothing = 0)
+        if (atomic_compare_exchange_strong(&sizes[i], &nothing, size))
+            return;
+}
+
+/* (K1) */
+static bool is_workspace(void) {
+    uintptr_t call = sl_native_find_caller(allocators.at, allocators.cnt);
+    return call && sl_code_is_in(askers.at, askers.cnt, call) &&
+           !sl_code_is_in(others.at, others.cnt, call);
+}
+
+/* The memo of a stack and size: how often it was looked at, or this. */
+#define HAS_WORKSPACE UINT32_MAX
+
+SL_HOT uint16_t sl_workspace_find(uint32_t stack, uint64_t size) {
+    if (SL_LIKELY(!is_on || size < SL_WORKSPACE_MIN))
+        return 0;
+    uint64_t key = sl_key_mix(size ^ SL_KEY_A, (uint64_t)stack << 1 ^ SL_KEY_B) | 1;
+    sl_key_cache_hit hit = sl_key_cache_find(&looks, key);
+    if (SL_UNLIKELY(!hit.value)) {
+        sl_key_cache_add(&looks, key, 1);
+        hit = sl_key_cache_find(&looks, key);
+    }
+    uint32_t none = 0, *memo = hit.memo ? hit.memo : &none;
+    uint32_t cnt = __atomic_load_n(memo, __ATOMIC_RELAXED);
+    if (SL_LIKELY(cnt >= SL_WORKSPACE_LOOKS && cnt != HAS_WORKSPACE) && !is_known_size(size))
+        return 0;
+    bool is_one = is_workspace();
+    if (is_one)
+        remember_size(size);
+    if (cnt != HAS_WORKSPACE)
+        __atomic_store_n(memo, is_one ? HAS_WORKSPACE : cnt + 1, __ATOMIC_RELAXED);
+    return is_one ? label : 0;
+}
