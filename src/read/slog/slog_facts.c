@@ -21,10 +21,6 @@ struct sl_slog_facts {
 
 /* ---- labels ---- */
 
-static bool is_text(sl_str name, const char *text) {
-    return name.len == strlen(text) && memcmp(name.ptr, text, name.len) == 0;
-}
-
 sl_label_meaning sl_slog_label(sl_slog_facts *f, uint16_t label) {
     if (label == 0 || label >= SL_LABEL_CAP)
         return (sl_label_meaning){0};
