@@ -26,11 +26,13 @@ function spread(values, unit) {
 async function paint(context, file) {
   const { page, troubles } = await openPage(context, file);
   const times = await page.evaluate(async () => {
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    return {
-      first: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN,
-      ready: performance.now(),
-    };
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
+    await frame();
+    await frame();
+    const ready = performance.now();
+    const painted = () => performance.getEntriesByName("first-contentful-paint")[0];
+    while (!painted()) await frame(); // told some time after the paint
+    return { first: painted().startTime, ready };
   });
   await page.close();
   if (troubles.length > 0) throw new Error(troubles.join("\n"));
