@@ -86,6 +86,12 @@ static bool check_whole(const char *path) {
     return !has_problem;
 }
 
+/* Only those that compacting makes: each time syncs a file. */
+static bool is_compacting_call(void) {
+    return faulty_call == SL_SYS_OPEN || faulty_call == SL_SYS_CLOSE ||
+           faulty_call == SL_SYS_FSTAT || faulty_call == SL_SYS_LOCK || faulty_call == SL_SYS_PREAD;
+}
+
 static bool live_once(const char *path) {
     sl_error err = SL_ERROR_INIT;
     sl_log *log;
@@ -114,9 +120,8 @@ static bool live_once(const char *path) {
         sl_log_fsck_fini(&report);
     else
         MUST(err.text[0], "reading failed without a word");
-    sl_compact_result result;
     err = (sl_error)SL_ERROR_INIT;
-    if (sl_log_compact(path, NULL, &result, &err) < 0)
+    if (is_compacting_call() && sl_log_compact(path, NULL, &(sl_compact_result){0}, &err) < 0)
         MUST(err.text[0], "compacting failed without a word");
     sl_sys_set_fault(NULL);
     return check_whole(path);
