@@ -7,7 +7,7 @@ from pathlib import Path
 
 import tap
 
-counting = sys.argv[1]
+counting = sys.argv.pop(1)
 DATA = Path(__file__).resolve().parent.parent / "data"
 LEAK, FIXED = DATA / "h200/s2_retention.pickle.gz", DATA / "h200/s4_fixed.pickle.gz"
 SLOG = sorted((DATA / "slog").glob("*.slog*"))[0]
