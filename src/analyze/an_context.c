@@ -44,6 +44,7 @@ sl_finding *sl_an_finding(sl_an *an, sl_finding_kind kind, sl_severity severity,
         memcpy(copy, evidence, evidence_cnt * sizeof *copy);
     sl_finding finding = {.kind = kind,
                           .severity = severity,
+                          .decides = (sl_verdict)sl_finding_kind_rank(kind),
                           .confidence = 1,
                           .trace = an->trace,
                           .device = an->device->device,

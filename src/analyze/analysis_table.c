@@ -264,11 +264,10 @@ static sl_status check_device(const sl_run *run, int device, sl_error *err) {
 
 static int compare_findings(const void *a, const void *b) {
     const sl_finding *x = a, *y = b;
-    int x_rank = sl_finding_kind_rank(x->kind), y_rank = sl_finding_kind_rank(y->kind);
     if (x->severity != y->severity)
         return x->severity > y->severity ? -1 : 1;
-    if (x_rank != y_rank)
-        return x_rank > y_rank ? -1 : 1;
+    if (x->decides != y->decides)
+        return x->decides > y->decides ? -1 : 1;
     if (x->bytes.value != y->bytes.value)
         return x->bytes.value > y->bytes.value ? -1 : 1;
     return x->device - y->device;
@@ -276,14 +275,13 @@ static int compare_findings(const void *a, const void *b) {
 
 /* The verdict of one input. A remark does not change it: it needs at least a warning. */
 static sl_verdict judge(const sl_report *report, const sl_trace *trace) {
-    int worst = 0;
+    sl_verdict worst = SL_VERDICT_HEALTHY;
     for (size_t i = 0; i < report->findings.cnt; i++) {
         const sl_finding *finding = &report->findings.at[i];
-        if (finding->trace == trace && finding->severity > SL_SEV_INFO &&
-            sl_finding_kind_rank(finding->kind) > worst)
-            worst = sl_finding_kind_rank(finding->kind);
+        if (finding->trace == trace && finding->severity > SL_SEV_INFO && finding->decides > worst)
+            worst = finding->decides;
     }
-    return (sl_verdict)worst;
+    return worst;
 }
 
 static void conclude(sl_report *report) {

@@ -19,6 +19,7 @@
 typedef struct site_growth {
     uint32_t mask, best_hits, occasions, calls, layer_calls, twin_calls;
     uint64_t kept_bytes, kept_blocks, late_bytes, late_blocks, window_bytes, evicted_bytes;
+    sl_leak_sum kept, late; /* without what is in flight */
     uint64_t best_bytes;
     uint32_t best_stack;
     bool is_regular; /* one of its calls leaves survivors at equal distances, to the end */
@@ -30,7 +31,7 @@ static uint32_t hits_of(uint32_t mask) {
 }
 
 static bool is_evicting(const sl_leak_unit *unit) {
-    return (double)unit->evicted_bytes > SL_T_LEAK_MAX_EVICTED * (double)unit->window_bytes;
+    return (double)unit->evicted_bytes > SL_T_LEAK_MAX_EVICTED * (double)unit->window.bytes;
 }
 
 static bool is_parameter(uint8_t roles) {
@@ -57,14 +58,19 @@ static void add_unit(site_growth *growth, const sl_leak_unit *unit, const sl_lea
     growth->mask |= unit->bin_mask;
     growth->best_hits = hits > growth->best_hits ? hits : growth->best_hits;
     growth->occasions = unit->occasions > growth->occasions ? unit->occasions : growth->occasions;
-    growth->kept_bytes += unit->kept_bytes;
-    growth->kept_blocks += unit->kept_blocks;
-    growth->late_bytes += unit->late_bytes;
-    growth->late_blocks += unit->late_blocks;
-    growth->window_bytes += unit->window_bytes;
+    sl_leak_sum kept = sl_leak_unit_kept(unit, window), late = sl_leak_unit_late(unit, window);
+    growth->kept.bytes += kept.bytes;
+    growth->kept.blocks += kept.blocks;
+    growth->late.bytes += late.bytes;
+    growth->late.blocks += late.blocks;
+    growth->kept_bytes += unit->kept.bytes;
+    growth->kept_blocks += unit->kept.blocks;
+    growth->late_bytes += unit->late.bytes;
+    growth->late_blocks += unit->late.blocks;
+    growth->window_bytes += unit->window.bytes - (unit->kept.bytes - kept.bytes);
     growth->evicted_bytes += unit->evicted_bytes;
-    if (unit->kept_bytes >= growth->best_bytes) {
-        growth->best_bytes = unit->kept_bytes;
+    if (unit->kept.bytes >= growth->best_bytes) {
+        growth->best_bytes = unit->kept.bytes;
         growth->best_stack = unit->stack_id;
     }
     if (hits * 2 >= bin_cnt || is_steady) {
@@ -80,18 +86,18 @@ static void add_unit(site_growth *growth, const sl_leak_unit *unit, const sl_lea
 static void sum_units(const sl_leak_scan *scan, bool steady_only, site_growth *by_site) {
     for (size_t i = 0; i < scan->units.cnt; i++) {
         const sl_leak_unit *unit = &scan->units.at[i];
-        if (unit->kept_blocks && !(steady_only && is_evicting(unit)))
+        if (unit->kept.blocks && !(steady_only && is_evicting(unit)))
             add_unit(&by_site[unit->site_idx], unit, &scan->window);
     }
 }
 
 static sl_leak leak_from(uint32_t site_idx, const site_growth *growth) {
-    bool has_more_late = growth->late_bytes >= growth->kept_bytes;
+    bool has_more_late = growth->late.bytes >= growth->kept.bytes;
     return (sl_leak){.site_idx = site_idx,
                      .stack_id = growth->best_stack,
                      .kind = is_parameter(growth->roles) ? SL_LEAK_PARAM : SL_LEAK_TENSOR,
-                     .bytes = has_more_late ? growth->late_bytes : growth->kept_bytes,
-                     .blocks = has_more_late ? growth->late_blocks : growth->kept_blocks,
+                     .bytes = has_more_late ? growth->late.bytes : growth->kept.bytes,
+                     .blocks = has_more_late ? growth->late.blocks : growth->kept.blocks,
                      .growth_bytes = growth->window_bytes,
                      .evicted_bytes = growth->evicted_bytes,
                      .hits = hits_of(growth->mask),
@@ -125,8 +131,8 @@ static bool is_building(const sl_an *an, const sl_leak_scan *scan) {
         return false;
     uint64_t kept = 0, parameters = 0;
     for (size_t i = 0; i < scan->units.cnt; i++) {
-        kept += scan->units.at[i].kept_bytes;
-        parameters += is_parameter(scan->units.at[i].roles) ? scan->units.at[i].kept_bytes : 0;
+        kept += scan->units.at[i].kept.bytes;
+        parameters += is_parameter(scan->units.at[i].roles) ? scan->units.at[i].kept.bytes : 0;
     }
     return parameters * 2 > kept;
 }
@@ -242,6 +248,10 @@ static bool find_by_valleys(leak_search *search) {
             continue;
         }
         sl_leak leak = leak_from(valley->site_idx, growth);
+        /* A buffer that is made anew each step is in flight all the time. */
+        bool has_more_late = growth->late_bytes >= growth->kept_bytes;
+        leak.bytes = has_more_late ? growth->late_bytes : growth->kept_bytes;
+        leak.blocks = has_more_late ? growth->late_blocks : growth->kept_blocks;
         leak.growth_bytes = (uint64_t)rise;
         leak.trend = trend;
         leak.trend.slope *= (double)cnt / (double)scan->window.part_cnt;
@@ -336,7 +346,7 @@ static uint32_t *map_units(const leak_search *search) {
     uint32_t *leak_of_unit = malloc((scan->units.cnt + 1) * sizeof *leak_of_unit);
     for (size_t i = 0; leak_of_unit && i < scan->units.cnt; i++) {
         const sl_leak_unit *unit = &scan->units.at[i];
-        bool is_fed = unit->kept_blocks && !is_evicting(unit);
+        bool is_fed = unit->kept.blocks && !is_evicting(unit);
         leak_of_unit[i] = is_fed ? leak_of_site(search, unit->site_idx) : SL_IDX_NONE;
     }
     return leak_of_unit;

@@ -123,11 +123,17 @@ static uint32_t unit_for(sl_leak_scan *scan, const sl_life *life) {
     return idx;
 }
 
+static void add_life(sl_leak_sum *sum, const sl_life *life) {
+    sum->bytes += life->requested_bytes;
+    sum->blocks++;
+}
+
 static void note_survivor(const sl_leak_window *window, sl_leak_unit *unit, const sl_life *life,
                           size_t part) {
-    unit->kept_bytes += life->requested_bytes;
-    unit->kept_blocks++;
-    unit->window_bytes += life->requested_bytes;
+    add_life(&unit->kept, life);
+    add_life(&unit->window, life);
+    if (part + 1 == window->part_cnt)
+        add_life(&unit->kept_last, life);
     unit->largest_kept = sl_max_u64(life->requested_bytes, unit->largest_kept);
     unit->bin_mask |= 1u << (part * window->bin_cnt / window->part_cnt);
     if (unit->last_part_plus_1 == part + 1)
@@ -180,10 +186,37 @@ static size_t first_life_at(const sl_replay *replay, uint32_t event) {
     return lo;
 }
 
-static void note_late(const sl_an *an, sl_leak_unit *unit, const sl_life *life) {
-    bool is_late = life->end_event >= an->to;
-    unit->late_bytes += is_late ? life->requested_bytes : 0;
-    unit->late_blocks += is_late;
+static void note_late(const sl_an *an, const sl_leak_window *window, sl_leak_unit *unit,
+                      const sl_life *life) {
+    if (life->end_event < an->to)
+        return;
+    /* The newest step is the one after the window, or its last part where it reaches to the end. */
+    uint32_t newest = window->end < an->to || window->part_cnt == 0
+                          ? window->end
+                          : window->edges.at[window->part_cnt - 1];
+    add_life(&unit->late, life);
+    if (life->begin_event >= newest)
+        add_life(&unit->late_last, life);
+}
+
+static sl_leak_sum without_in_flight(const sl_leak_unit *unit, const sl_leak_window *window,
+                                     sl_leak_sum all, sl_leak_sum newest) {
+    uint64_t parts = window->part_cnt > 1 ? window->part_cnt - 1 : 1;
+    uint64_t a_part = (unit->window.blocks - unit->kept_last.blocks + parts / 2) / parts;
+    if (newest.blocks <= a_part)
+        return all;
+    uint64_t in_flight = newest.blocks - a_part;
+    double share = (double)in_flight / (double)newest.blocks;
+    return (sl_leak_sum){all.bytes - (uint64_t)((double)newest.bytes * share),
+                         all.blocks - in_flight};
+}
+
+sl_leak_sum sl_leak_unit_kept(const sl_leak_unit *unit, const sl_leak_window *window) {
+    return without_in_flight(unit, window, unit->kept, unit->kept_last);
+}
+
+sl_leak_sum sl_leak_unit_late(const sl_leak_unit *unit, const sl_leak_window *window) {
+    return without_in_flight(unit, window, unit->late, unit->late_last);
 }
 
 static bool scan_lives(sl_leak_scan *scan, const sl_an *an) {
@@ -197,7 +230,7 @@ static bool scan_lives(sl_leak_scan *scan, const sl_an *an) {
         uint32_t idx = unit_for(scan, life);
         if (idx == SL_IDX_NONE)
             return false;
-        note_late(an, &scan->units.at[idx], life);
+        note_late(an, window, &scan->units.at[idx], life);
         if (life->begin_event >= window->end)
             continue;
         while (part + 1 < window->part_cnt && life->begin_event >= window->edges.at[part + 1])
@@ -219,10 +252,9 @@ static void scan_warm_up(sl_leak_scan *scan, const sl_an *an) {
         uint32_t idx = sl_leak_unit_of(scan, life);
         if (idx == SL_IDX_NONE || life->requested_bytes > scan->units.at[idx].largest_kept)
             continue;
-        bool is_kept = life->end_event >= window->end;
-        scan->units.at[idx].kept_bytes += is_kept ? life->requested_bytes : 0;
-        scan->units.at[idx].kept_blocks += is_kept;
-        note_late(an, &scan->units.at[idx], life);
+        if (life->end_event >= window->end)
+            add_life(&scan->units.at[idx].kept, life);
+        note_late(an, window, &scan->units.at[idx], life);
     }
 }
 

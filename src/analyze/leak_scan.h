@@ -23,16 +23,22 @@ typedef struct sl_leak_window {
     uint32_t valley_cnt; /* bins for valleys */
 } sl_leak_window;
 
+typedef struct sl_leak_sum {
+    uint64_t bytes, blocks;
+} sl_leak_sum;
+
 /* A call: one stack, or among allocations without a stack one size. */
 typedef struct sl_leak_unit {
     uint32_t stack_id;
     uint32_t site_idx;
-    uint64_t kept_bytes, kept_blocks; /* alive at the window's end, made in it or in warm-up */
-    uint64_t late_bytes, late_blocks; /* the same at the end of the trace */
-    uint64_t window_bytes;            /* of kept_bytes, made after warm-up */
-    uint64_t evicted_bytes;           /* freed although old */
-    uint32_t bin_mask;                /* bins that left survivors */
-    uint32_t occasions;               /* parts that left survivors */
+    sl_leak_sum kept;       /* alive at the window's end, made in it or in warm-up */
+    sl_leak_sum kept_last;  /* of these, made in the last part */
+    sl_leak_sum late;       /* alive at the end of the trace */
+    sl_leak_sum late_last;  /* of these, made after the window */
+    sl_leak_sum window;     /* of kept, made after warm-up */
+    uint64_t evicted_bytes; /* freed although old */
+    uint32_t bin_mask;      /* bins that left survivors */
+    uint32_t occasions;     /* parts that left survivors */
     uint32_t first_part, last_part_plus_1;
     double gap_squares;    /* sum of the squared distances between occasions, in parts */
     uint32_t twins;        /* survivors made in one go with another one of another size */
@@ -56,6 +62,12 @@ typedef struct sl_leak_scan {
     SL_VEC(sl_valley) valleys;
     double total[SL_T_VALLEY_MAX_BINS]; /* valleys of the whole device */
 } sl_leak_scan;
+
+/* What of a call's blocks is leaked at the window's end, and at the end of the trace: all that are older than
+ * the newest step, and of those that step made only as many as a step leaves behind. The others are in
+ * flight. */
+sl_leak_sum sl_leak_unit_kept(const sl_leak_unit *unit, const sl_leak_window *window);
+sl_leak_sum sl_leak_unit_late(const sl_leak_unit *unit, const sl_leak_window *window);
 
 /* False when memory ran out. A window too short for any decision has part_cnt 0. */
 bool sl_leak_scan_run(sl_leak_scan *scan, const sl_an *an);

@@ -11,13 +11,15 @@
 
 #define TEXT_CAP 1024
 
-/* Adds a process's pages; false when it is gone. */
+/* Adds a process's pages; false when it is gone. One that is ending has given its memory back before it is a
+ * zombie: it has no pages at all. */
 static bool add_pages(int pid, sl_proc_tree *tree) {
     char path[64], text[TEXT_CAP];
     unsigned long long vms = 0, rss = 0;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     snprintf(path, sizeof path, "/proc/%d/statm", pid);
-    if (!sl_small_file_read(path, text, TEXT_CAP) || sscanf(text, "%llu %llu", &vms, &rss) != 2)
+    if (!sl_small_file_read(path, text, TEXT_CAP) || sscanf(text, "%llu %llu", &vms, &rss) != 2 ||
+        vms == 0)
         return false;
     tree->vms_bytes += vms * page;
     tree->rss_bytes += rss * page;

@@ -106,6 +106,7 @@ typedef struct sl_evidence {
 typedef struct sl_finding {
     sl_finding_kind kind;
     sl_severity severity;
+    sl_verdict decides;    /* when it is at least a warning; HEALTHY = none */
     double confidence;     /* 0..1 */
     const sl_trace *trace; /* borrowed; the input it was found in, NULL = not in a single one */
     int device;

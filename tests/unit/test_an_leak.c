@@ -249,6 +249,52 @@ static void test_table_of_analyses(void **state) {
     assert_int_equal(cnt, 8);
 }
 
+/* One line keeps a block each step and holds another one until the next: that one is no leak. */
+static void test_blocks_in_flight(void **state) {
+    (void)state;
+    sl_trace *trace = sl_trace_new("in flight", SL_SOURCE_TORCH_SNAPSHOT);
+    sl_device_trace *device = sl_trace_device(trace, 0);
+    trace->has_time = trace->has_requested_sizes = trace->has_event_stacks = true;
+    uint32_t stacks[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        sl_frame user = {sl_strtab_intern(&trace->strings, "step", 4),
+                         sl_strtab_intern(&trace->strings, "train.py", 8), 7};
+        sl_frame inner = {sl_strtab_intern(&trace->strings, i ? "keep" : "hold", 4),
+                          sl_strtab_intern(&trace->strings, "/lib/python3/torch/x.py", 23), 1 + i};
+        uint32_t ids[] = {sl_stacks_intern_frame(&trace->stacks, inner),
+                          sl_stacks_intern_frame(&trace->stacks, user)};
+        stacks[i] = sl_stacks_intern(&trace->stacks, ids, 2);
+    }
+    for (uint64_t step = 0; step < 30; step++) {
+        sl_event events[] = {
+            {.kind = SL_EV_FREE_COMPLETED, .addr = 0x900000 + step - 1, .size_bytes = 1 << 20},
+            {.kind = SL_EV_ALLOC,
+             .addr = 0x900000 + step,
+             .size_bytes = 1 << 20,
+             .stack_id = stacks[0]},
+            {.kind = SL_EV_ALLOC,
+             .addr = 0x100000 + step,
+             .size_bytes = 4096,
+             .stack_id = stacks[1]},
+        };
+        for (size_t i = step ? 0 : 1; i < 3; i++) {
+            events[i].time_us = (int64_t)(step * 1000 + i);
+            assert_true(sl_events_push(&device->events, &events[i]));
+        }
+        sl_mark mark = {.time_us = (int64_t)(step * 1000 + 500),
+                        .kind = SL_MARK_STEP,
+                        .device = -1,
+                        .number = step};
+        assert_true(sl_vec_push(&trace->marks, mark));
+    }
+    sl_report *report = report_of(trace, NULL);
+    assert_int_equal(report->verdict, SL_VERDICT_LEAK);
+    assert_int_equal(report->findings.at[0].bytes.value, 30 * 4096);
+    assert_int_equal(report->findings.at[0].blocks.value, 30);
+    sl_report_free(report);
+    sl_trace_free(trace);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_healthy_habits_stay_healthy),
@@ -260,6 +306,7 @@ int main(void) {
         cmocka_unit_test(test_filter_hides_other_sites),
         cmocka_unit_test(test_grouping),
         cmocka_unit_test(test_window),
+        cmocka_unit_test(test_blocks_in_flight),
         cmocka_unit_test(test_missing_device),
         cmocka_unit_test(test_table_of_analyses),
     };

@@ -36,6 +36,7 @@ static void add_finding(fixture *fix) {
     fix->evidence[1] = (sl_evidence){"age", 1e6, "us", (double)NAN, NULL};
     sl_finding leak = {
         .kind = SL_FINDING_LEAK,
+        .decides = SL_VERDICT_LEAK,
         .trace = fix->trace,
         .severity = SL_SEV_CRITICAL,
         .confidence = 0.98,

@@ -55,6 +55,7 @@ static const sl_evidence *keep(const sl_tm_group *g, const sl_evidence *rows, si
 static sl_finding start_finding(const sl_tm_group *g, sl_finding_kind kind, sl_severity severity) {
     return (sl_finding){.kind = kind,
                         .severity = severity,
+                        .decides = (sl_verdict)sl_finding_kind_rank(kind),
                         .trace = g->trace,
                         .device = g->records[0].device_id,
                         .site = {.trace = g->trace, .origin = SL_ORIGIN_SAMPLES},
@@ -121,10 +122,18 @@ static bool add_growth(const sl_tm_group *g) {
 
 /* ---- hidden memory ---- */
 
+/* By how much hidden memory grew, or rose above its mean. */
+static double gap_rise(const sl_gap_finding *gap) {
+    const sl_gap_number *rows = gap->evidence;
+    return gap->class_id == SL_GAP_DRIFT ? rows[4].value - rows[3].value
+                                         : rows[1].value - rows[3].value;
+}
+
 static sl_severity gap_severity(const sl_tm_group *g, const sl_gap_finding *gap) {
     const sl_tm_record *last = &g->records[g->cnt - 1];
+    /* However straight the line: less than the growth of allocated memory that counts is noise. */
     if (gap->class_id != SL_GAP_FRAGMENTED)
-        return gap->severity;
+        return gap_rise(gap) >= (double)SL_GROWTH_MIN_BYTES ? gap->severity : SL_SEV_INFO;
     /* A cache that is mostly unused is no harm while the card has room. */
     bool is_crowded = (double)last->reserved_bytes >= CROWDED_SHARE * (double)last->total_bytes;
     return is_crowded ? gap->severity : SL_SEV_INFO;
@@ -137,6 +146,12 @@ static bool add_gap(const sl_tm_group *g, const sl_gap_finding *gap) {
                                  gap_severity(g, gap));
     for (size_t i = 0; i < gap->evidence_cnt; i++)
         rows[i] = (sl_evidence){gap->evidence[i].name, gap->evidence[i].value, "1", NAN, NULL};
+    static const sl_verdict verdicts[SL_GAP_CLASS_CNT] = {
+        [SL_GAP_SPIKE] = SL_VERDICT_SPIKE,
+        [SL_GAP_DRIFT] = SL_VERDICT_LEAK,
+        [SL_GAP_FRAGMENTED] = SL_VERDICT_FRAGMENTATION,
+    };
+    f.decides = verdicts[gap->class_id];
     f.subkind = sl_gap_class_name(gap->class_id);
     f.confidence = gap->confidence;
     if (gap->class_id == SL_GAP_DRIFT) {

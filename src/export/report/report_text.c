@@ -311,8 +311,9 @@ static void put_counts(const text_pen *pen, const sl_device_report *device) {
         return;
     snprintf(line, sizeof line, "%s (%s allocations, %s frees)", sl_human_count(a, device->events),
              sl_human_count(b, device->allocs), sl_human_count(c, device->frees));
-    sl_words_append(line, " in %s",
-                    sl_human_duration_us(a, device->last_time_us - device->first_time_us));
+    if (device->trace->has_time)
+        sl_words_append(line, " in %s",
+                        sl_human_duration_us(a, device->last_time_us - device->first_time_us));
     if (device->steps.known) {
         sl_words_append(line, ", %s", sl_human_count(a, device->steps.value));
         sl_words_append(line, " steps %s",

@@ -200,7 +200,7 @@ const sl_finding *sl_words_main_finding(const sl_report *report, const sl_report
     for (size_t i = 0; i < report->findings.cnt; i++) {
         const sl_finding *finding = &report->findings.at[i];
         if (input->verdict != SL_VERDICT_HEALTHY && finding->trace == input->trace &&
-            sl_finding_kind_rank(finding->kind) == (int)input->verdict)
+            finding->decides == input->verdict)
             return finding;
     }
     return NULL;
