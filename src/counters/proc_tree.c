@@ -77,6 +77,8 @@ void sl_proc_tree_read(int pid, sl_proc_tree *tree) {
     for (size_t i = 0; i < tree->cnt; i++)
         if (add_pages(tree->pids[i], tree))
             add_children(tree, tree->pids[i]);
+        else if (i == 0)
+            tree->is_alive = false;
 }
 
 /* "/sys/fs/cgroup/<path of this process>/<name>"; false without version 2. */
