@@ -102,7 +102,7 @@ static sl_status print_all(const path_list *list, const sl_top_options *options,
             *is_live |= sl_log_get_ending(reader) == SL_LOG_LIVE;
             if (i)
                 putchar('\n');
-            status = sl_top_print(reader, options, stdout, err);
+            status = sl_top_print(reader, list->at[i], options, stdout, err);
             sl_log_reader_close(reader);
         }
         if (status < 0)

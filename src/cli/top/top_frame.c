@@ -6,11 +6,13 @@
 
 #include "base/text/human.h"
 #include "base/text/term.h"
-#include "cli/top/top_ledger.h"
+#include "cli/top/top_end.h"
+#include "export/report/report_words.h"
 #include "read/torch/native_name.h"
 #include "run/lines/user_line.h"
 
-#define LINE_CAP 512
+#define LINE_CAP      512
+#define PLACE_COLUMNS (SL_TERM_COLUMNS - 25)
 
 /* A line of code and what is live through it. */
 typedef struct holder {
@@ -28,6 +30,7 @@ typedef struct picture {
     sl_log_ooms ooms;
     sl_log_alerts alerts;
     sl_slog_facts *facts; /* owned */
+    sl_top_end end;       /* of a finished recording */
     const sl_top_options *options;
     FILE *to;
 } picture;
@@ -88,7 +91,31 @@ static bool add_site(holders *list, const sl_log_reader *reader, const sl_log_si
     return sl_vec_push(list, row);
 }
 
+/* The largest holders at the end of the work. */
+static void print_end_holders(const picture *p, const sl_run_device *device) {
+    sl_arena arena = SL_ARENA_INIT;
+    sl_holdings held = {0};
+    const sl_replay *replay;
+    const sl_sites *lines;
+    char bytes[SL_HUMAN_CAP], blocks[SL_HUMAN_CAP], place[SL_WORDS_CAP];
+    bool ok = sl_run_replay(device, &replay, NULL) == SL_OK &&
+              sl_run_lines(device->input, &lines, NULL) == SL_OK &&
+              sl_sites_holdings(lines, replay, sl_replay_end(replay), p->options->line_cnt, &arena,
+                                &held);
+    for (size_t i = 0; ok && i < held.cnt; i++) {
+        sl_words_site(place, held.at[i].site, PLACE_COLUMNS);
+        sl_term_printf(p->to, "  %10s %10s  %s\n", sl_human_bytes(bytes, held.at[i].bytes),
+                       sl_human_count(blocks, held.at[i].blocks), place);
+    }
+    sl_arena_fini(&arena);
+}
+
 static void print_holders(const picture *p, int device) {
+    const sl_run_device *finished = sl_top_end_device(&p->end, device);
+    if (finished) {
+        print_end_holders(p, finished);
+        return;
+    }
     holders list = {0};
     bool has_room = true;
     char bytes[SL_HUMAN_CAP], blocks[SL_HUMAN_CAP];
@@ -122,7 +149,12 @@ static bool is_empty(const sl_ledger_row *row) {
 static void print_ledger(const picture *p, int device) {
     sl_top_ledger ledger;
     char used[SL_HUMAN_CAP], total[SL_HUMAN_CAP], label[SL_LEDGER_LABEL_CAP];
-    if (!sl_top_ledger_fill(&ledger, device, &p->tables, &p->counters, p->reader, p->facts))
+    const sl_run_device *finished = sl_top_end_device(&p->end, device);
+    bool has_end = finished && sl_top_end_ledger(finished, &ledger);
+    if (finished && !has_end)
+        sl_top_ledger_fini(&ledger);
+    if (!has_end &&
+        !sl_top_ledger_fill(&ledger, device, &p->tables, &p->counters, p->reader, p->facts))
         fputs("  out of memory for the ledger\n", p->to);
     const sl_ledger_figures *figures = &ledger.figures;
     if (figures->card_used.known && figures->card_total.known)
@@ -142,11 +174,18 @@ static void print_host(const picture *p) {
     } rows[] = {{SL_COUNTER_ALLOCATED, "tensors"},
                 {SL_COUNTER_HOST_RSS, "resident in this process"},
                 {SL_COUNTER_HOST_AVAILABLE, "available on the machine"}};
+    const sl_run_device *finished = sl_top_end_device(&p->end, SL_DEVICE_HOST);
+    const sl_replay *replay;
+    bool has_end = finished && sl_run_replay(finished, &replay, NULL) == SL_OK;
     for (size_t r = 0; r < SL_COUNT_OF(rows); r++)
         for (size_t i = 0; i < p->counters.cnt; i++) {
             const sl_log_counter_info *info = &p->counters.at[i];
-            if (info->kind == rows[r].kind && info->device == -1)
-                print_row(p, rows[r].name, (sl_maybe_u64){info->last, info->is_available});
+            if (info->kind != rows[r].kind || info->device != -1)
+                continue;
+            sl_maybe_u64 value = {info->last, info->is_available};
+            if (info->kind == SL_COUNTER_ALLOCATED && has_end)
+                value = sl_known_u64(replay->end.allocated_bytes);
+            print_row(p, rows[r].name, value);
         }
 }
 
@@ -248,10 +287,12 @@ static sl_status load(picture *p, sl_error *err) {
     return sl_log_load_ooms(p->reader, &p->ooms, err);
 }
 
-sl_status sl_top_print(sl_log_reader *reader, const sl_top_options *options, FILE *to,
-                       sl_error *err) {
+sl_status sl_top_print(sl_log_reader *reader, const char *path, const sl_top_options *options,
+                       FILE *to, sl_error *err) {
     picture p = {.reader = reader, .options = options, .to = to};
     sl_status status = load(&p, err);
+    if (status == SL_OK)
+        status = sl_top_end_open(&p.end, path, reader, err);
     if (status == SL_OK) {
         print_head(&p);
         print_devices(&p);
@@ -262,5 +303,6 @@ sl_status sl_top_print(sl_log_reader *reader, const sl_top_options *options, FIL
     sl_vec_free(&p.ooms);
     sl_vec_free(&p.alerts);
     sl_slog_facts_free(p.facts);
+    sl_top_end_close(&p.end);
     return status;
 }

@@ -14,7 +14,7 @@ typedef struct sl_top_options {
 } sl_top_options;
 
 /* Prints the picture. The reader was just opened or refreshed. */
-sl_status sl_top_print(sl_log_reader *reader, const sl_top_options *options, FILE *to,
-                       sl_error *err);
+sl_status sl_top_print(sl_log_reader *reader, const char *path, const sl_top_options *options,
+                       FILE *to, sl_error *err);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/top/top_json.h"
 
-#include "cli/top/top_ledger.h"
+#include "cli/top/top_end.h"
 
 typedef struct contents {
     sl_log_tables tables;
     sl_log_counters counters;
     sl_log_ooms ooms;
     sl_slog_facts *facts; /* owned */
+    sl_top_end end;       /* of a finished recording */
 } contents;
 
 /* The rows of one kind that have a name of their own: tags, libraries. */
@@ -78,8 +79,13 @@ static bool write_devices(sl_json_out *json, const contents *c, const sl_log_rea
     for (int device = 0; device < (int)SL_COUNT_OF(is_seen); device++)
         if (is_seen[device]) {
             sl_top_ledger ledger;
-            has_room &=
-                sl_top_ledger_fill(&ledger, device, &c->tables, &c->counters, reader, c->facts);
+            const sl_run_device *finished = sl_top_end_device(&c->end, device);
+            bool has_end = finished && sl_top_end_ledger(finished, &ledger);
+            if (finished && !has_end)
+                sl_top_ledger_fini(&ledger);
+            if (!has_end)
+                has_room &=
+                    sl_top_ledger_fill(&ledger, device, &c->tables, &c->counters, reader, c->facts);
             write_device(json, device, &ledger);
             sl_top_ledger_fini(&ledger);
         }
@@ -117,6 +123,8 @@ sl_status sl_top_write_json(sl_json_out *json, sl_log_reader *reader, const char
                             sl_error *err) {
     contents c = {0};
     sl_status status = load(&c, reader, err);
+    if (status == SL_OK)
+        status = sl_top_end_open(&c.end, path, reader, err);
     if (status == SL_OK) {
         sl_json_begin_object(json);
         write_process(json, reader, path);
@@ -130,5 +138,6 @@ sl_status sl_top_write_json(sl_json_out *json, sl_log_reader *reader, const char
     sl_vec_free(&c.counters);
     sl_vec_free(&c.ooms);
     sl_slog_facts_free(c.facts);
+    sl_top_end_close(&c.end);
     return status;
 }
