@@ -16,7 +16,7 @@ def finding_titles(report: str) -> list[str]:
     rows = re.sub(r"\s*\\\n\s*", " ", report)
     kinds = re.findall(r'X\(\w+, "([^"]+)", \d+, "([^"]+)", "[^"]+"\)', rows)
     return ["", "/** Kinds of findings, and how the page calls them. */", "export const FINDING_TITLES: Record<string, string> = {",
-            *[f'  "{kind}": "{title}",' for kind, title in kinds], "};"]
+            *[f'  {kind if kind.isidentifier() else chr(34) + kind + chr(34)}: "{title}",' for kind, title in kinds], "};"]
 
 
 def generate(header: str, report: str) -> str:

@@ -99,7 +99,7 @@ typedef struct sl_ledger {
     sl_maybe_u64 *bytes; /* owned; moment by moment, a value for each row */
 } sl_ledger;
 
-/* The ledger at every moment at which the card was read. Without such readings moment_cnt is 0.
+/* The ledger at every moment at which the card was read, up to the end of the work. Without such readings moment_cnt is 0.
  * replay is of the same device. The names are borrowed from the trace. */
 sl_status sl_ledger_new(const sl_trace *trace, const sl_replay *replay, sl_ledger **out,
                         sl_error *err);
@@ -115,9 +115,6 @@ bool sl_ledger_keep(const sl_ledger *ledger, size_t moment, sl_arena *arena, sl_
 
 /* The last moment that began at or before this time, else the first; there must be one. */
 size_t sl_ledger_at(const sl_ledger *ledger, int64_t time_us);
-
-/* The moment of the end of the work (P5 in run/blocks/replay.h); there must be one. */
-size_t sl_ledger_end(const sl_ledger *ledger, const sl_replay *replay);
 
 /* The most that was ever in use. */
 uint64_t sl_ledger_most_used(const sl_ledger *ledger);

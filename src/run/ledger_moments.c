@@ -347,9 +347,21 @@ static bool add_rows(book *b) {
     return ok;
 }
 
+/* Readings up to the end of the work, and at least one: what the process gives back after it says nothing,
+ * and the replay does not know of it (P5 in run/blocks/replay.h). */
+static size_t count_moments(const book *b) {
+    size_t cnt = has_readings(b->grid) ? b->grid->readings.cnt : 0;
+    if (b->replay->event_cnt == b->replay->device->events.cnt)
+        return cnt;
+    int64_t end_us = sl_replay_time(b->replay, sl_replay_end(b->replay));
+    while (cnt > 1 && b->grid->readings.at[cnt - 1].from_us > end_us)
+        cnt--;
+    return cnt;
+}
+
 static bool build(book *b) {
     find_series(b);
-    size_t cnt = has_readings(b->grid) ? b->grid->readings.cnt : 0;
+    size_t cnt = count_moments(b);
     if (!find_libraries(b) || !add_rows(b))
         return false;
     if (cnt == 0)
@@ -460,10 +472,4 @@ bool sl_ledger_keep(const sl_ledger *ledger, size_t moment, sl_arena *arena, sl_
     const sl_ledger_moment *at = &ledger->moments[moment];
     *out = (sl_ledger_state){at->time_us, at->card_used, at->card_total, rows, ledger->rows.cnt};
     return true;
-}
-
-size_t sl_ledger_end(const sl_ledger *ledger, const sl_replay *replay) {
-    return replay->event_cnt == replay->device->events.cnt
-               ? ledger->moment_cnt - 1
-               : sl_ledger_at(ledger, sl_replay_time(replay, sl_replay_end(replay)));
 }

@@ -27,7 +27,8 @@ static size_t infer(const sl_trace *trace, const sl_events *events) {
     size_t cnt = events->cnt;
     while (cnt > 0 && is_teardown(events->kind[cnt - 1]))
         cnt--;
-    if (cnt == 0)
+    /* What a program gives back after a request failed belongs to the failure. */
+    if (cnt == 0 || events->kind[cnt - 1] == SL_EV_OOM)
         return events->cnt;
     for (size_t i = trace->marks.cnt; i-- > 0;) {
         const sl_mark *mark = &trace->marks.at[i];

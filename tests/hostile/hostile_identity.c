@@ -79,7 +79,8 @@ static int run_limit_as(void) {
     if (!getenv("HOSTILE_LATE"))
         begin();
     rlim_t room = strtoul(argument, NULL, 10) << 20;
-    struct rlimit limit = {(rlim_t)mapped_bytes() + room, (rlim_t)mapped_bytes() + room};
+    rlim_t all = (rlim_t)mapped_bytes() + room; /* asked once: the recorder maps meanwhile */
+    struct rlimit limit = {all, all};
     void *own = malloc(room / 2); /* the program's own memory comes first */
     if (setrlimit(RLIMIT_AS, &limit) != 0)
         return fail("setrlimit");

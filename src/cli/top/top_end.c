@@ -23,13 +23,11 @@ const sl_run_device *sl_top_end_device(const sl_top_end *end, int device) {
 }
 
 bool sl_top_end_ledger(const sl_run_device *device, sl_top_ledger *ledger) {
-    const sl_replay *replay;
     const sl_ledger *recorded;
     *ledger = (sl_top_ledger){0};
-    if (sl_run_replay(device, &replay, NULL) < 0 || sl_run_ledger(device, &recorded, NULL) < 0 ||
-        recorded->moment_cnt == 0)
+    if (sl_run_ledger(device, &recorded, NULL) < 0 || recorded->moment_cnt == 0)
         return false;
-    size_t moment = sl_ledger_end(recorded, replay);
+    size_t moment = recorded->moment_cnt - 1;
     ledger->figures.card_used = recorded->moments[moment].card_used;
     ledger->figures.card_total = recorded->moments[moment].card_total;
     for (size_t i = 0; i < recorded->rows.cnt; i++) {

@@ -185,19 +185,13 @@ static sl_status load_replays(replay_list *replays, const sl_run_input *input,
 
 /* ---- the card ---- */
 
-/* A ledger and its moment of the end of the work. */
-typedef struct card_end {
-    const sl_ledger *ledger;
-    size_t moment;
-} card_end;
-
-typedef SL_VEC(card_end) ledger_list;
+typedef SL_VEC(const sl_ledger *) ledger_list;
 
 static void put_card(FILE *to, const ledger_list *ledgers) {
     put_head(to, "card_used_bytes", "gauge", "Bytes in use on the card at the end, by anybody.");
     for (size_t i = 0; i < ledgers->cnt; i++) {
-        const sl_ledger *ledger = ledgers->at[i].ledger;
-        sl_maybe_u64 used = ledger->moments[ledgers->at[i].moment].card_used;
+        const sl_ledger *ledger = ledgers->at[i];
+        sl_maybe_u64 used = ledger->moments[ledger->moment_cnt - 1].card_used;
         if (!used.known)
             continue;
         fputs("stormlog_card_used_bytes{", to);
@@ -207,9 +201,9 @@ static void put_card(FILE *to, const ledger_list *ledgers) {
     put_head(to, "ledger_bytes", "gauge",
              "Who holds the bytes in use on the card at the end; the rows add up to them.");
     for (size_t i = 0; i < ledgers->cnt; i++)
-        for (size_t row = 0; row < ledgers->at[i].ledger->rows.cnt; row++) {
-            const sl_ledger *ledger = ledgers->at[i].ledger;
-            sl_maybe_u64 bytes = sl_ledger_bytes(ledger, ledgers->at[i].moment)[row];
+        for (size_t row = 0; row < ledgers->at[i]->rows.cnt; row++) {
+            const sl_ledger *ledger = ledgers->at[i];
+            sl_maybe_u64 bytes = sl_ledger_bytes(ledger, ledger->moment_cnt - 1)[row];
             char label[SL_LEDGER_LABEL_CAP];
             if (!bytes.known)
                 continue;
@@ -226,13 +220,10 @@ static sl_status load_ledgers(ledger_list *ledgers, const sl_run_input *input,
                               const sl_export_options *options, sl_error *err) {
     for (size_t i = 0; i < input->device_cnt; i++) {
         const sl_ledger *ledger;
-        const sl_replay *replay;
         if (!sl_export_wants_device(options, input->devices[i].events->device))
             continue;
         SL_TRY(sl_run_ledger(&input->devices[i], &ledger, err));
-        SL_TRY(sl_run_replay(&input->devices[i], &replay, err));
-        if (ledger->moment_cnt > 0 &&
-            !sl_vec_push(ledgers, ((card_end){ledger, sl_ledger_end(ledger, replay)})))
+        if (ledger->moment_cnt > 0 && !sl_vec_push(ledgers, ledger))
             return sl_fail_no_memory(err, "the ledgers");
     }
     return SL_OK;
