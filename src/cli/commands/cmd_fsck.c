@@ -31,6 +31,7 @@ static const char *const ending_texts[] = {
     [SL_LOG_CLOSED] = "closed by its process",
     [SL_LOG_LIVE] = "still being written",
     [SL_LOG_KILLED] = "cut short: the process is gone and did not close it",
+    [SL_LOG_LEFT] = "complete: the process ended by _exit, which closes nothing",
     [SL_LOG_UNCLEAR] = "not closed, and this file system cannot tell whether the process lives",
 };
 
