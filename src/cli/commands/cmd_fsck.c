@@ -243,7 +243,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     bool is_json = strcmp(sl_opts_text(opts, "format"), "json") == 0;
     sl_recordings list;
     sl_json_out json;
-    SL_TRY(sl_recordings_find(&list, opts->operands.at[0], err));
+    SL_TRY(sl_recordings_find(&list, opts->operands.at[0], SL_FIND_RECORDINGS, err));
     sl_json_init(&json, stdout, 2);
     if (is_json && list.is_folder)
         sl_json_begin_array(&json);

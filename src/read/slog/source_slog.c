@@ -416,7 +416,7 @@ static sl_status load_process(slog_load *l, sl_error *err) {
         .is_loader_worker = is_loader_worker(l->trace),
     };
     const sl_process *p = &l->trace->process;
-    return p->host && p->command && p->job ? SL_OK : no_memory(err);
+    return p->host && p->command && p->job ? SL_OK : sl_fail_no_memory(err, "a trace");
 }
 
 #define COMMAND_SHOWN 200
