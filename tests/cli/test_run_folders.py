@@ -5,6 +5,7 @@ without saying so. Arguments: the program."""
 import json
 import lzma
 import os
+import re
 import shutil
 import struct
 import sys
@@ -128,6 +129,31 @@ def _(folder):
     stormlog("plot", run, "-o", f"{folder}/all.svg")
     tap.true(os.path.getsize(f"{folder}/all.svg") > 1000, "a picture")
     tap.contains(refused("plot", run, "--kind", "flame", "-o", f"{folder}/x.svg"), "shows one input, found 2")
+
+
+def curve_starts(svg):
+    """The left end of each curve of a picture of several inputs."""
+    with open(svg) as file:
+        lines = [line for line in file if re.search(r"stroke-width(:|=\")1\.6\b", line)]
+    return sorted(float(re.search(r' d="M ([-0-9.]+) ', line)[1]) for line in lines)
+
+
+@tap.test("plot: the processes of one run are on one clock, unrelated inputs begin each at the left")
+def _(folder):
+    run = make_ranks(folder, "a", 0)
+    probe = tap.run([STORMLOG, "plot", run, "-o", f"{folder}/run.svg"], env=ENV)
+    if probe.returncode == 4:
+        tap.skip("this build draws no pictures")
+    tap.equal(probe.returncode, 0, probe.stderr)
+    starts = curve_starts(f"{folder}/run.svg")
+    tap.equal(len(starts), 2, "curves")
+    tap.true(starts[1] - starts[0] > 100, f"the child began a second after its parent: {starts}")
+    os.makedirs(f"{folder}/b")
+    child = os.path.join(folder, "b", "child.slog")
+    shutil.move(f"{run}/rank0-python3-110.slog", child)
+    stormlog("plot", f"{run}/rank0-python3-10.slog", child, "-o", f"{folder}/two.svg")
+    starts = curve_starts(f"{folder}/two.svg")
+    tap.equal(starts[0], starts[1], "inputs of two folders")
 
 
 @tap.test("analyze, check and report take them all")
