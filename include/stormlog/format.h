@@ -170,7 +170,8 @@ typedef struct sl_fmt_header {
     char exe[512];
     char cwd[512];
     char cmdline[1600];
-    uint8_t unused[72];
+    uint32_t parent_pid; /* at the start; 0 = not known */
+    uint8_t unused[68];
 } sl_fmt_header;
 
 typedef struct sl_fmt_watermark {
@@ -185,7 +186,8 @@ typedef struct sl_fmt_state {
     uint64_t closed_ns;    /* (live) 0 while open */
     uint64_t rank_word;    /* (live) low half rank, high half local rank, as int32; -1 unknown */
     uint64_t world_word;   /* (live) world size as int64; -1 unknown */
-    uint64_t unused_a[3];
+    uint64_t left_word;    /* (live) bit 0: the process called _exit; bits 8..15 its exit status */
+    uint64_t unused_a[2];
     sl_fmt_watermark marks[SL_FORMAT_SECTION_MAX]; /* by section index */
     uint64_t health[SL_FORMAT_HEALTH_MAX];         /* (live) by sl_health_kind */
     uint8_t unused_b[4096 - 64 - 16 * SL_FORMAT_SECTION_MAX - 8 * SL_FORMAT_HEALTH_MAX];

@@ -232,7 +232,8 @@ static uint64_t count_events(const sl_run_input *input) {
 
 static sl_status analyze_input(const sl_run_input *input, const sl_analysis_options *options,
                                sl_report *report, sl_error *err) {
-    sl_report_input row = {.trace = input->trace, .events = count_events(input)};
+    sl_report_input row = {
+        .trace = input->trace, .events = count_events(input), .place = input->place};
     for (size_t i = 0; i < input->device_cnt; i++)
         row.dropped_events.value += input->devices[i].events->dropped_events;
     row.dropped_events.known =

@@ -69,6 +69,7 @@ static const frame_row rows[] = {
     FILE_ROW("torch/nn/parameter.py", IS(BUILD)),
     FILE_ROW("torch/autograd/grad_mode.py", IS(GRAD_MODE)),
     FILE_ROW("torch/utils/_contextlib.py", IS(GRAD_MODE)),
+    FRAME_ROW("torch/utils/data/_utils/worker.py", STARTS, "_worker_loop", IS(WORKER)),
     FILE_ROW("torch/nn/", ROLE(NN), TORCH),
     FILE_ROW("torch/optim/", ROLE(OPTIM), TORCH),
     FILE_ROW("torch/autograd/", TORCH),

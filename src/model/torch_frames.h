@@ -14,6 +14,7 @@ enum sl_frame_mark {
     SL_FRAME_MODULE = 4,     /* the call of a torch module */
     SL_FRAME_BUILD = 8,      /* builds, fills, moves or loads a module */
     SL_FRAME_GRAD_MODE = 16, /* turns gradients off or on, or wraps a function that does */
+    SL_FRAME_WORKER = 32,    /* the loop of a worker of torch's DataLoader */
 };
 
 /* What a stack runs through; bits. */

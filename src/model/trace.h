@@ -24,6 +24,7 @@
 #include "base/core/strtab.h"
 #include "base/core/vec.h"
 #include "model/event.h"
+#include "model/process.h"
 #include "model/stack.h"
 #include "model/tag.h"
 
@@ -196,6 +197,7 @@ typedef struct sl_trace {
     struct sl_telemetry *telemetry; /* owned; the samples of a telemetry input, NULL otherwise */
     const char *path;               /* in the arena; as the user named it */
     sl_source_kind source;
+    sl_process process;       /* of a recording */
     const char *identity;     /* what ran, where and when, in words; in the arena, or NULL */
     const char *oom_message;  /* error text found in the input, in the arena, or NULL */
     bool has_requested_sizes; /* (T2) */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Several inputs on one time axis, each from its own beginning: the highest live bytes in each
- * pixel, so that the one that leaves the others is seen. */
+/* Several inputs on one time axis: the highest live bytes in each pixel, so that the one that leaves the
+ * others is seen. The processes of one run share a clock (P1 in run/process_tree.h); other inputs begin each
+ * at the left edge. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 /* A curve of either kind: of every event, or of samples. */
 typedef struct rank_curve {
     sl_samples samples; /* empty for a trace of events */
+    int64_t first_us;
+    double start_us; /* from the left edge */
     double span_us;
     uint64_t peak_bytes;
 } rank_curve;
@@ -29,8 +32,11 @@ static bool measure(rank_curve *curve, const sl_plot_input *input) {
         return false;
     curve->peak_bytes = replay->peak_requested.bytes;
     curve->span_us = replay->event_cnt ? sl_replay_span_us(replay, 0, replay->event_cnt - 1) : 0;
-    if (curve->samples.cnt)
+    curve->first_us = replay->event_cnt ? sl_replay_time(replay, 0) : 0;
+    if (curve->samples.cnt) {
         curve->span_us = sl_samples_span(&curve->samples);
+        curve->first_us = curve->samples.at[0].time_us;
+    }
     for (size_t i = 0; i < curve->samples.cnt; i++)
         if (curve->samples.at[i].allocated > curve->peak_bytes)
             curve->peak_bytes = curve->samples.at[i].allocated;
@@ -40,6 +46,7 @@ static bool measure(rank_curve *curve, const sl_plot_input *input) {
 typedef struct rank_chart {
     sl_plot *plot;
     rank_curve *curves; /* owned; one an input */
+    bool is_one_run;
     sl_time_axis time;
     sl_byte_axis bytes;
 } rank_chart;
@@ -75,6 +82,7 @@ static sl_status draw_curve(rank_chart *chart, size_t idx, sl_error *err) {
     const rank_curve *curve = &chart->curves[idx];
     const sl_box *box = &chart->time.box;
     size_t cnt = (size_t)fmax(ceil(box->w * curve->span_us / chart->time.span_us), 1);
+    double left = box->x + floor(box->w * curve->start_us / chart->time.span_us);
     double *values = calloc(cnt, sizeof *values);
     sl_point *points = calloc(cnt, sizeof *points);
     bool is_done = values && points;
@@ -82,7 +90,7 @@ static sl_status draw_curve(rank_chart *chart, size_t idx, sl_error *err) {
         is_done = curve->samples.cnt ? fill_by_samples(curve, values, cnt)
                                      : fill_by_events(chart->plot->inputs[idx].replay, values, cnt);
     for (size_t i = 0; is_done && i < cnt; i++)
-        points[i] = (sl_point){box->x + (double)i + 0.5, sl_byte_axis_y(&chart->bytes, values[i])};
+        points[i] = (sl_point){left + (double)i + 0.5, sl_byte_axis_y(&chart->bytes, values[i])};
     if (is_done)
         sl_canvas_line(chart->plot->canvas, points, cnt,
                        (sl_stroke){{rank_color(chart->plot, idx), 0.9}, 1.6, 0});
@@ -100,6 +108,14 @@ static bool is_name_shared(const sl_plot *plot, size_t idx) {
     return false;
 }
 
+/* "main process 4711 (train.py)", with its file below. */
+static void name_process(sl_legend_row *row, const sl_run_input *input) {
+    char label[SL_PROCESS_LABEL_CAP];
+    sl_term_fit_path(row->detail, sizeof row->detail, row->name, LEGEND_COLUMNS);
+    snprintf(row->name, sizeof row->name, "%.90s",
+             sl_process_label(label, input->trace, &input->place));
+}
+
 static sl_status draw_legend(const rank_chart *chart, sl_box box, sl_error *err) {
     sl_plot *plot = chart->plot;
     sl_legend_row *rows = calloc(plot->input_cnt, sizeof *rows);
@@ -111,7 +127,9 @@ static sl_status draw_legend(const rank_chart *chart, sl_box box, sl_error *err)
         rows[i].rgb = rank_color(plot, i);
         rows[i].is_line = true;
         snprintf(rows[i].name, sizeof rows[i].name, "%.90s", sl_plot_basename(input->trace->path));
-        if (is_name_shared(plot, i))
+        if (chart->is_one_run)
+            name_process(&rows[i], input->device->input);
+        else if (is_name_shared(plot, i))
             sl_term_fit_path(rows[i].detail, sizeof rows[i].detail, input->trace->path,
                              LEGEND_COLUMNS);
         snprintf(rows[i].value, sizeof rows[i].value, "%s",
@@ -143,9 +161,9 @@ static sl_status check_inputs(const sl_plot *plot, sl_error *err) {
 static sl_status draw_chart(rank_chart *chart, double span_us, double highest, sl_error *err) {
     sl_plot *plot = chart->plot;
     char subtitle[SL_WORDS_CAP];
-    snprintf(subtitle, sizeof subtitle,
-             "%zu inputs, live bytes (highest in each pixel), each from its own beginning",
-             plot->input_cnt);
+    snprintf(subtitle, sizeof subtitle, "%zu %s, live bytes (highest in each pixel), %s",
+             plot->input_cnt, chart->is_one_run ? "processes" : "inputs",
+             chart->is_one_run ? "on one clock" : "each from its own beginning");
     sl_box box = sl_plot_begin(plot, subtitle), legend = box;
     bool has_legend = box.w > 2 * LEGEND_WIDTH;
     double right = has_legend ? LEGEND_WIDTH + LEGEND_GAP : 8;
@@ -161,12 +179,32 @@ static sl_status draw_chart(rank_chart *chart, double span_us, double highest, s
     return has_legend ? draw_legend(chart, legend, err) : SL_OK;
 }
 
+static bool is_one_run(const sl_plot *plot) {
+    for (size_t i = 1; i < plot->input_cnt; i++)
+        if (!sl_process_is_same_run(plot->inputs[0].trace, plot->inputs[i].trace))
+            return false;
+    return true;
+}
+
+/* Puts the curves of one run where they belong on its clock. */
+static void align(rank_chart *chart) {
+    int64_t first_us = INT64_MAX;
+    for (size_t i = 0; i < chart->plot->input_cnt; i++)
+        if (chart->curves[i].first_us < first_us)
+            first_us = chart->curves[i].first_us;
+    for (size_t i = 0; i < chart->plot->input_cnt && chart->is_one_run; i++)
+        chart->curves[i].start_us = (double)(chart->curves[i].first_us - first_us);
+}
+
 static sl_status measure_and_draw(rank_chart *chart, sl_error *err) {
     double span_us = 0, highest = 0;
-    for (size_t i = 0; i < chart->plot->input_cnt; i++) {
+    for (size_t i = 0; i < chart->plot->input_cnt; i++)
         if (!measure(&chart->curves[i], &chart->plot->inputs[i]))
             return sl_fail_no_memory(err, "a curve");
-        span_us = fmax(span_us, chart->curves[i].span_us);
+    chart->is_one_run = is_one_run(chart->plot);
+    align(chart);
+    for (size_t i = 0; i < chart->plot->input_cnt; i++) {
+        span_us = fmax(span_us, chart->curves[i].start_us + chart->curves[i].span_us);
         highest = fmax(highest, (double)chart->curves[i].peak_bytes);
     }
     return draw_chart(chart, span_us, highest, err);

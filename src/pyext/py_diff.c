@@ -41,7 +41,7 @@ static sl_status compare(const sl_py_paths *paths, const diff_wish *wish, diff_v
 }
 
 static sl_status print(const diff_vec *diffs, const diff_wish *wish, char **text, sl_error *err) {
-    const sl_diff_list list = {(const sl_diff *const *)diffs->at, diffs->cnt};
+    const sl_diff_list list = {(const sl_diff *const *)diffs->at, diffs->cnt, NULL};
     const sl_diff_wishes wishes = {.top = wish->top};
     size_t len;
     FILE *to = open_memstream(text, &len);

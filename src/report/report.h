@@ -11,6 +11,7 @@
 #include "run/ledger.h"
 #include "run/lines/site.h"
 #include "run/lines/split.h"
+#include "run/process_tree.h"
 
 #define SL_REPORT_SCHEMA "stormlog.report/1"
 
@@ -141,6 +142,7 @@ typedef struct sl_report_input {
     sl_maybe_u64 dropped_events;
     sl_verdict verdict;
     sl_oom_report oom;
+    sl_process_place place; /* among inputs[] */
 } sl_report_input;
 
 /* How a verdict was reached, for --explain: one line a decision. */

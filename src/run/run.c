@@ -77,6 +77,17 @@ static void fini_input(sl_run_input *input) {
     free(input->devices);
 }
 
+static bool find_places(sl_run *run, const sl_trace *const *traces) {
+    sl_process_place *places = calloc(run->input_cnt + 1, sizeof *places);
+    if (!places)
+        return false;
+    sl_process_tree_find(traces, run->input_cnt, places);
+    for (size_t i = 0; i < run->input_cnt; i++)
+        run->inputs[i].place = places[i];
+    free(places);
+    return true;
+}
+
 sl_status sl_run_new(const sl_trace *const *traces, size_t cnt, sl_run **out, sl_error *err) {
     sl_run *run = calloc(1, sizeof *run);
     bool ok = run && (run->inputs = calloc(cnt + 1, sizeof *run->inputs)) != NULL;
@@ -84,7 +95,7 @@ sl_status sl_run_new(const sl_trace *const *traces, size_t cnt, sl_run **out, sl
         run->input_cnt++;
         ok = init_input(run, i, traces[i]);
     }
-    if (!ok) {
+    if (!ok || !find_places(run, traces)) {
         sl_run_free(run);
         return sl_fail_no_memory(err, "a run of %zu inputs", cnt);
     }

@@ -13,6 +13,7 @@
 #include "run/blocks/replay.h"
 #include "run/ledger.h"
 #include "run/lines/sites.h"
+#include "run/process_tree.h"
 #include "run/steps.h"
 
 typedef struct sl_run_input sl_run_input;
@@ -29,6 +30,7 @@ struct sl_run_input {
     const struct sl_run *run; /* the run it is part of */
     const sl_trace *trace;    /* borrowed */
     size_t number;            /* position in the run */
+    sl_process_place place;   /* among the processes of the run */
     sl_run_device *devices;   /* owned; in the trace's order */
     size_t device_cnt;
     struct sl_input_facts *facts; /* owned */

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Run folders with several recordings: no command takes one of them without saying so. Arguments: the program."""
+"""Folders as inputs: runs of several processes, folders of other files, the latest run. No command takes one of several
+without saying so. Arguments: the program."""
 
 import json
 import lzma
 import os
+import re
 import shutil
+import struct
 import sys
+import zlib
 
 import tap
 
@@ -25,14 +29,42 @@ def make(folder, *names):
     return path
 
 
-def stormlog(*arguments, code=0):
-    result = tap.run([STORMLOG, *arguments], env=ENV)
+def set_process(path, pid, parent=0, rank=-1, start_s=0, command="python3 train.py"):
+    """Makes a recording that of another process, as docs/format.md has it."""
+    with open(path, "r+b") as file:
+        header = bytearray(file.read(4096))
+        struct.pack_into("<Q", header, 48, (1_700_000_000 + start_s) * 10**9)
+        struct.pack_into("<I", header, 64, pid)
+        struct.pack_into("<I", header, 4024, parent)
+        struct.pack_into("<1600s", header, 2424, command.encode())
+        struct.pack_into("<I", header, 16, 0)
+        struct.pack_into("<I", header, 16, zlib.crc32(header))
+        file.seek(0)
+        file.write(header)
+        file.seek(4096 + 24)
+        file.write(struct.pack("<ii", rank, rank))
+
+
+def make_ranks(folder, name, *ranks):
+    """A run of these ranks, each with a child that has its rank, too."""
+    path = os.path.join(folder, name)
+    os.makedirs(path)
+    for rank in ranks:
+        for child in (0, 1):
+            file = os.path.join(path, f"rank{rank}-python3-{100 * child + rank + 10}.slog")
+            shutil.copy(os.path.join(V1, "closed.slog"), file)
+            set_process(file, 100 * child + rank + 10, rank + 10 if child else 1, rank, child)
+    return path
+
+
+def stormlog(*arguments, code=0, cwd=None):
+    result = tap.run([STORMLOG, *arguments], env=ENV, cwd=cwd)
     tap.equal(result.returncode, code, f"exit code of {arguments}: {result.stderr}")
     return result
 
 
-def refused(*arguments):
-    result = stormlog(*arguments, code=2)
+def refused(*arguments, cwd=None):
+    result = stormlog(*arguments, code=2, cwd=cwd)
     tap.equal((result.stdout, len(result.stderr.splitlines())), ("", 1), f"{arguments}: one line, no output: {result.stderr}")
     return result.stderr
 
@@ -64,12 +96,10 @@ def _(folder):
     tap.true(alone != "", "something was written")
 
 
-@tap.test("diff and cat name the recordings of a folder instead of choosing one")
+@tap.test("cat names the recordings of a folder instead of choosing one")
 def _(folder):
     run = make(folder, *NAMES)
     expected = f"'{run}' holds 2 recordings; name one of them: closed.slog, wrapped.slog"
-    tap.contains(refused("diff", run, f"{run}/closed.slog"), expected)
-    tap.contains(refused("diff", f"{run}/closed.slog", run), expected)
     tap.contains(refused("cat", run), expected)
     single = make(os.path.join(folder, "second"), "closed")
     tap.equal(stormlog("cat", single).stdout, stormlog("cat", f"{single}/closed.slog").stdout, "cat of one")
@@ -101,6 +131,31 @@ def _(folder):
     tap.contains(refused("plot", run, "--kind", "flame", "-o", f"{folder}/x.svg"), "shows one input, found 2")
 
 
+def curve_starts(svg):
+    """The left end of each curve of a picture of several inputs."""
+    with open(svg) as file:
+        lines = [line for line in file if re.search(r"stroke-width(:|=\")1\.6\b", line)]
+    return sorted(float(re.search(r' d="M ([-0-9.]+) ', line)[1]) for line in lines)
+
+
+@tap.test("plot: the processes of one run are on one clock, unrelated inputs begin each at the left")
+def _(folder):
+    run = make_ranks(folder, "a", 0)
+    probe = tap.run([STORMLOG, "plot", run, "-o", f"{folder}/run.svg"], env=ENV)
+    if probe.returncode == 4:
+        tap.skip("this build draws no pictures")
+    tap.equal(probe.returncode, 0, probe.stderr)
+    starts = curve_starts(f"{folder}/run.svg")
+    tap.equal(len(starts), 2, "curves")
+    tap.true(starts[1] - starts[0] > 100, f"the child began a second after its parent: {starts}")
+    os.makedirs(f"{folder}/b")
+    child = os.path.join(folder, "b", "child.slog")
+    shutil.move(f"{run}/rank0-python3-110.slog", child)
+    stormlog("plot", f"{run}/rank0-python3-10.slog", child, "-o", f"{folder}/two.svg")
+    starts = curve_starts(f"{folder}/two.svg")
+    tap.equal(starts[0], starts[1], "inputs of two folders")
+
+
 @tap.test("analyze, check and report take them all")
 def _(folder):
     run = make(folder, *NAMES)
@@ -127,11 +182,118 @@ def _(folder):
     stormlog("analyze", run)
 
 
-@tap.test("a folder without recordings is one line")
+@tap.test("diff compares main processes, and ranks rank by rank")
 def _(folder):
-    for command in ("analyze", "cat", "fsck", "export"):
+    a, b = make_ranks(folder, "a", 0, 1, 2), make_ranks(folder, "b", 2, 1, 5)
+    done = stormlog("diff", a, b, "--format", "json")
+    tap.equal({row["pair"] for row in json.loads(done.stdout)["diffs"]}, {"rank 1", "rank 2"}, "pairs")
+    for row in json.loads(done.stdout)["diffs"]:
+        tap.equal(os.path.basename(row["before"]["path"]), os.path.basename(row["after"]["path"]), "the same rank of both")
+    for line in (f"rank 0 is only in '{a}'", f"rank 5 is only in '{b}'", f"'{a}': left out 3 child processes"):
+        tap.contains(done.stderr, line)
+    tap.contains(stormlog("diff", a, b).stdout, "(rank 1, ")
+    tap.contains(stormlog("diff", a, b, "--format", "md").stdout, "(rank 1, ")
+    c = make_ranks(folder, "c", 7)
+    text = stormlog("diff", a, c, code=2).stderr
+    tap.contains(text, "the two inputs have no rank, script or file name in common")
+    # One rank against one needs no common number.
+    stormlog("diff", c, make_ranks(folder, "d", 8))
+
+
+@tap.test("diff: a rank that was started again counts as it was last; two runs of a script are not told apart")
+def _(folder):
+    a, b = make_ranks(folder, "a", 0, 1), make_ranks(folder, "b", 0, 1)
+    shutil.copy(os.path.join(V1, "closed.slog"), f"{a}/again.slog")
+    set_process(f"{a}/again.slog", 900, 1, 1, 60)
+    done = stormlog("diff", a, b, "--format", "json")
+    tap.contains(done.stderr, f"'{a}/rank1-python3-11.slog' is an earlier recording of rank 1; left out")
+    tap.true(any(row["before"]["path"] == f"{a}/again.slog" for row in json.loads(done.stdout)["diffs"]), "the newest")
+    scripts = os.path.join(folder, "scripts")
+    os.makedirs(scripts)
+    for number, script in enumerate(["prepare.py", "train.py"]):
+        shutil.copy(os.path.join(V1, "closed.slog"), f"{scripts}/{number}.slog")
+        set_process(f"{scripts}/{number}.slog", 10 + number, 1, command=f"python3 {script}")
+    pairs = json.loads(stormlog("diff", scripts, f"{scripts}@peak", "--format", "json").stdout)["diffs"]
+    tap.equal({row["pair"] for row in pairs}, {"prepare.py", "train.py"}, "by script")
+    set_process(f"{scripts}/0.slog", 10, 1, command="python3 train.py")
+    tap.contains(refused("diff", scripts, f"{scripts}@peak"), f"'{scripts}' holds several recordings of 'train.py'")
+
+
+@tap.test("check takes the ranks, or the main process, and no folder with a damaged file")
+def _(folder):
+    run = make_ranks(folder, "a", 0, 1)
+    done = stormlog("check", run, "--max-peak", "1TiB")
+    tap.contains(done.stderr, f"'{run}': left out 2 child processes")
+    with open(f"{run}/rank1-python3-11.slog", "r+b") as file:
+        file.truncate(5000)
+    tap.contains(stormlog("check", run, code=3).stderr, "rank1-python3-11.slog")
+    done = stormlog("analyze", "--format", "json", run)
+    tap.equal(len(json.loads(done.stdout)["inputs"]), 3, "what can be read")
+    tap.contains(done.stderr, "rank1-python3-11.slog")
+    tap.contains(done.stderr, "; left out")
+    for name in os.listdir(run):
+        os.truncate(os.path.join(run, name), 5000)
+    done = stormlog("analyze", run, code=3)
+    tap.equal(len(done.stderr.splitlines()), 4, f"each damaged file once: {done.stderr}")
+
+
+@tap.test("without a PATH: the latest run, and a line that says which")
+def _(folder):
+    commands = {"analyze": [], "check": ["--max-peak", "1TiB"], "report": ["-o", "page.html"], "top": ["--once"],
+                "export": ["--to", "folded"]}
+    for command, options in commands.items():
+        text = refused(command, *options, cwd=folder)
+        tap.contains(text, "no PATH given, and there is no latest run in 'stormlog-runs'; name a PATH")
+    runs = os.path.join(folder, "stormlog-runs")
+    shutil.move(make(folder, "closed"), os.path.join(runs, "20261115T120000Z-train"))
+    os.symlink("gone", os.path.join(runs, "latest"))
+    refused("analyze", cwd=folder)
+    os.remove(os.path.join(runs, "latest"))
+    os.symlink("20261115T120000Z-train", os.path.join(runs, "latest"))
+    for command, options in commands.items():
+        done = stormlog(command, *options, cwd=folder)
+        tap.contains(done.stderr, "no PATH given: the latest run, stormlog-runs/20261115T120000Z-train\n")
+    report = json.loads(stormlog("analyze", "--format", "json", cwd=folder).stdout)
+    tap.equal([row["path"] for row in report["inputs"]], ["stormlog-runs/20261115T120000Z-train/closed.slog"], "inputs")
+
+
+@tap.test("a folder without inputs is one line")
+def _(folder):
+    for command in ("cat", "fsck"):
         result = stormlog(command, folder, code=3)
         tap.contains(result.stderr, f"cannot read '{folder}': it is a folder without recordings (*.slog); name a file")
+    for content in (None, "hello"):
+        if content:
+            with open(os.path.join(folder, "notes.txt"), "w") as file:
+                file.write(content)
+        for command in ("analyze", "check", "report", "export"):
+            done = stormlog(command, folder, code=3)
+            tap.equal(done.stderr, f"stormlog: cannot read '{folder}': it is a folder without a recording (*.slog), snapshot, "
+                      "telemetry file or bundle\n", "one line")
+
+
+@tap.test("a folder of snapshots, telemetry and bundles: every readable file by name, the others in one note")
+def _(folder):
+    for name in ("s1_loss_history.pickle.gz", "s5_oom.pickle.gz"):
+        shutil.copy(os.path.join(V1, "..", "..", "data", "h200", name), folder)
+    with open(os.path.join(folder, "samples.csv"), "w") as file:
+        file.write(stormlog("export", f"{V1}/closed.slog", "--to", "telemetry-csv").stdout)
+    os.makedirs(os.path.join(folder, "child"))
+    for name, content in (("readme.md", "# notes"), ("settings.json", '{"a": 1}'), ("empty", "")):
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(content)
+    os.mkfifo(os.path.join(folder, "pipe.json"))
+    done = stormlog("analyze", "--format", "json", folder)
+    tap.equal([os.path.basename(row["path"]) for row in json.loads(done.stdout)["inputs"]],
+              ["s1_loss_history.pickle.gz", "s5_oom.pickle.gz", "samples.csv"], "inputs")
+    tap.equal(len(done.stderr.splitlines()), 1, done.stderr)
+    for name in ("child", "empty", "pipe.json", "readme.md", "settings.json"):
+        tap.contains(done.stderr, name)
+    with open(os.path.join(folder, "cut.pickle"), "wb") as file:
+        file.write(b"\x80\x04\x95")
+    done = stormlog("analyze", folder)
+    tap.contains(done.stderr, "cut.pickle")
+    tap.equal(stormlog("check", folder, "--max-peak", "1TiB", code=3).stdout, "", "check wants every file")
 
 
 tap.main()

@@ -242,10 +242,14 @@ class Log:
         section = self.by_name[name]
         return sum(section.words(i)[0] != 0 for i in range(min(section.reserved, section.used)))
 
+    def ending(self):
+        closing, left = struct.unpack_from("<Q", self.data, 4096)[0], struct.unpack_from("<Q", self.data, 4096 + 40)[0]
+        return "closed" if closing == 2 else "left" if left & 1 else "killed"
+
     def summary(self):
         events = self.events()
         sites, blocks, intents = self.tables()
-        return {"events": len(events), "overwritten": max(0, sum(self.published.values()) - self.present), "damaged": self.damaged,
+        return {"ending": self.ending(), "events": len(events), "overwritten": max(0, sum(self.published.values()) - self.present), "damaged": self.damaged,
                 "in_flight": len(intents), "sites": len(sites), "live_blocks": len(blocks),
                 "live_bytes": sum(size for size, _ in blocks.values()), "marks": self.list_records("marks"),
                 "alerts": self.list_records("alerts"), "ooms": self.list_records("ooms"), "threads": self.threads.used}

@@ -63,6 +63,11 @@ def _(folder):
         tap.equal(done.returncode, 0, done.stdout)
         paths = list(Path(folder).glob("*.slog"))
         tap.equal(len(paths), 1, "recordings kept")
+        if seed == 4:  # as if it had called _exit(3)
+            with open(paths[0], "r+b") as file:
+                file.seek(4096 + 40)
+                file.write((3 << 8 | 1).to_bytes(8, "little"))
+            tap.equal(slog_decode.Log(paths[0]).ending(), "left")
         agree_in_both_forms(paths[0])
         paths[0].unlink()
 

@@ -147,7 +147,7 @@ static void write_diff(const sl_run_device *device) {
     sl_diff *diff = NULL;
     if (sl_diff_new(&before, &after, NULL, &diff, NULL) < 0)
         return;
-    sl_diff_list list = {(const sl_diff *const *)&diff, 1};
+    sl_diff_list list = {(const sl_diff *const *)&diff, 1, NULL};
     for (size_t i = 0; i < SL_COUNT_OF(forms); i++) {
         sl_diff_wishes wishes = {.top = 15};
         sink out;

@@ -7,6 +7,7 @@
 #include "cli/core/analysis_options.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
+#include "cli/core/latest_run.h"
 #include "cli/core/shared_options.h"
 #include "export/report/report_format.h"
 
@@ -66,12 +67,10 @@ static int analyze(const sl_opts *opts, const sl_inputs *inputs, sl_error *err) 
 
 static int run(const sl_opts *opts, sl_error *err) {
     sl_inputs inputs = {0};
-    const char *const *paths = opts->operands.at;
-    size_t cnt = opts->operands.cnt;
-    if (sl_opts_flag(opts, "skip-bad"))
-        SL_TRY(sl_inputs_load_skipping(&inputs, paths, cnt, err));
-    else
-        SL_TRY(sl_inputs_load(&inputs, paths, cnt, err));
+    sl_path_span paths;
+    SL_TRY(sl_latest_or_operands(opts, &paths, err));
+    SL_TRY(sl_inputs_load_as(&inputs, paths.at, paths.cnt,
+                             sl_opts_flag(opts, "skip-bad") ? SL_INPUTS_SKIP_BAD : 0, err));
     int result = analyze(opts, &inputs, err);
     sl_inputs_fini(&inputs);
     return result;
@@ -112,20 +111,24 @@ static const sl_opt options[] = {
 
 const sl_cmd sl_cmd_analyze = {
     .name = "analyze",
-    .operands = "PATH...",
-    .operand_min = 1,
+    .operands = "[PATH...]",
+    .operand_min = 0,
     .operand_max = SL_OPERANDS_ANY,
     .summary = "say what is wrong with the memory of a run, and where",
     .description =
-        "PATH is a PyTorch memory snapshot, telemetry (JSON, JSON lines, CSV), or an OOM bundle "
-        "folder, plain, .gz or .zst. The answer starts with a verdict "
+        "PATH is a recording, a PyTorch memory snapshot, telemetry (JSON, JSON lines, CSV), plain, "
+        ".gz or .zst, or an OOM bundle. Of a folder it is every recording, which are the processes "
+        "of one run, or every other file that can be read. Without a PATH it is the latest run of "
+        "this folder. The answer starts with a verdict "
         "in one sentence: healthy, or the most severe of out of memory, leak, fragmentation and "
         "spike. Every finding names the line of your code, the amount, how fast it grows, how "
         "sure that is, and what to do.\n\n"
         "Nothing in an input is executed: a pickle that asks for anything but plain data is "
         "refused. All sizes are what the program asked for, unless they are called blocks "
         "(rounded by the allocator) or reserved.",
-    .examples = "stormlog analyze snap.pickle\n"
+    .examples = "stormlog analyze\n"
+                "  the latest run\n"
+                "stormlog analyze snap.pickle\n"
                 "stormlog analyze snap.pickle --format json --output report.json\n"
                 "stormlog analyze snap.pickle.gz --fail-on leak,oom\n"
                 "stormlog analyze snap.pickle --since 30s --filter 'model\\.py' -g function\n",

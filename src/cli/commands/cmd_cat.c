@@ -179,7 +179,7 @@ static int print_file(const sl_opts *opts, const char *path, sl_error *err) {
 static int run(const sl_opts *opts, sl_error *err) {
     sl_recordings list;
     const char *path;
-    SL_TRY(sl_recordings_find(&list, opts->operands.at[0], err));
+    SL_TRY(sl_recordings_find(&list, opts->operands.at[0], SL_FIND_RECORDINGS, err));
     int result = sl_recordings_one(&list, opts->operands.at[0], &path, err);
     if (result >= 0)
         result = print_file(opts, path, err);

@@ -8,6 +8,7 @@
 #include "cli/core/analysis_options.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
+#include "cli/core/latest_run.h"
 #include "cli/core/shared_options.h"
 #include "export/report/check_format.h"
 
@@ -60,11 +61,11 @@ static sl_status check_limits(const sl_opts *opts, sl_error *err) {
     return SL_OK;
 }
 
-static int print_result(const sl_opts *opts, const sl_check_result *result, sl_error *err) {
+static int print_result(const sl_opts *opts, const char *input, const sl_check_result *result,
+                        sl_error *err) {
     const sl_check_format *format = sl_check_format_find(sl_opts_text(opts, "format"));
-    sl_check_view view = {.result = result,
-                          .input = opts->operands.at[0],
-                          .baseline = sl_opts_text(opts, "baseline")};
+    sl_check_view view = {
+        .result = result, .input = input, .baseline = sl_opts_text(opts, "baseline")};
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, sl_opts_text(opts, "output"), err));
     view.has_color = sl_term_has_color(out.stream);
@@ -77,7 +78,8 @@ static int print_result(const sl_opts *opts, const sl_check_result *result, sl_e
     return result->passed ? 0 : SL_EXIT_FOUND;
 }
 
-static int check_report(const sl_opts *opts, const sl_report *report, sl_error *err) {
+static int check_report(const sl_opts *opts, const char *input, const sl_report *report,
+                        sl_error *err) {
     const char *baseline_path = sl_opts_text(opts, "baseline");
     sl_gates gates = gates_of(opts, baseline_path != NULL);
     sl_baseline baseline;
@@ -85,24 +87,28 @@ static int check_report(const sl_opts *opts, const sl_report *report, sl_error *
     if (baseline_path)
         SL_TRY(sl_baseline_load(baseline_path, &baseline, err));
     SL_TRY(sl_check_run(report, baseline_path ? &baseline : NULL, &gates, &result, err));
-    int code = print_result(opts, result, err);
+    int code = print_result(opts, input, result, err);
     sl_check_result_free(result);
     return code;
 }
 
-static int check_inputs(const sl_opts *opts, const sl_inputs *inputs, sl_error *err) {
+static int check_inputs(const sl_opts *opts, const char *path, const sl_inputs *inputs,
+                        sl_error *err) {
     sl_report *report;
     SL_TRY(sl_cli_report(opts, inputs, &report, err));
-    int code = check_report(opts, report, err);
+    int code = check_report(opts, path, report, err);
     sl_report_free(report);
     return code;
 }
 
 static int run(const sl_opts *opts, sl_error *err) {
     sl_inputs inputs;
+    sl_path_span paths;
     SL_TRY(check_limits(opts, err));
-    SL_TRY(sl_inputs_load(&inputs, opts->operands.at, opts->operands.cnt, err));
-    int code = check_inputs(opts, &inputs, err);
+    SL_TRY(sl_latest_or_operands(opts, &paths, err));
+    SL_TRY(
+        sl_inputs_load_as(&inputs, paths.at, paths.cnt, SL_INPUTS_STRICT | SL_INPUTS_MAINS, err));
+    int code = check_inputs(opts, paths.at[0], &inputs, err);
     sl_inputs_fini(&inputs);
     return code;
 }
@@ -142,14 +148,17 @@ static const sl_opt options[] = {
 
 const sl_cmd sl_cmd_check = {
     .name = "check",
-    .operands = "PATH",
-    .operand_min = 1,
+    .operands = "[PATH]",
+    .operand_min = 0,
     .operand_max = 1,
     .summary = "hold a run against limits or an earlier run; for CI",
     .description =
         "Exits with 1 when a gate fails and prints a table of all of them. A limit in percent, or "
         "with a plus sign, is relative to the baseline; a bare size is not. Without any gate the "
-        "peak may be 5% above the baseline, and nothing may leak or run out of memory.",
+        "peak may be 5% above the baseline, and nothing may leak or run out of memory.\n\n"
+        "Of a run folder the ranks are checked, or the main processes where it has no ranks; each "
+        "must pass. Every file of a folder must be readable. Without a PATH the latest run of this "
+        "folder is checked.",
     .examples = "stormlog analyze good.pickle --format json -o base.json\n"
                 "stormlog check new.pickle --baseline base.json --max-peak 5% --no-leak\n"
                 "stormlog check new.pickle --max-peak 20GiB --format junit -o memory.xml\n",

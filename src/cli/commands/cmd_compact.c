@@ -64,7 +64,8 @@ static int run(const sl_opts *opts, sl_error *err) {
     for (size_t i = 0; i < opts->operands.cnt && !*options.stop; i++) {
         sl_recordings list;
         sl_error failed = SL_ERROR_INIT;
-        sl_status status = sl_recordings_find(&list, opts->operands.at[i], &failed);
+        sl_status status =
+            sl_recordings_find(&list, opts->operands.at[i], SL_FIND_RECORDINGS, &failed);
         if (status < 0) {
             if (worst < 0)
                 sl_cli_complain("%s", err->text);

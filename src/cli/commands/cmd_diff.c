@@ -8,9 +8,9 @@
 #include "base/files/file_atomic.h"
 #include "base/text/term.h"
 #include "cli/core/analysis_options.h"
+#include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
-#include "cli/core/recordings.h"
 #include "cli/core/shared_options.h"
 #include "export/report/diff_format.h"
 
@@ -20,7 +20,9 @@
 typedef struct side {
     char *path; /* owned */
     sl_opt_time moment;
-    const sl_run_input *input; /* borrowed */
+    const sl_run_input *inputs; /* borrowed; one, or the ranks or main processes of a folder */
+    size_t input_cnt;
+    const sl_run_input *input; /* borrowed; of the pair that is being compared */
 } side;
 
 /* The part behind the last '@' is a moment when it reads as one and no file has the whole name. */
@@ -55,32 +57,68 @@ static sl_status parse_sides(const sl_opts *opts, side sides[2], sl_error *err) 
     return SL_OK;
 }
 
-/* A run folder stands for its recording; of several the user must say which, because processes of two
- * runs have nothing by which they could be paired safely. */
-static sl_status choose_recording(side *chosen, sl_error *err) {
-    sl_recordings list;
-    const char *one;
-    SL_TRY(sl_recordings_find(&list, chosen->path, err));
-    sl_status status = sl_recordings_one(&list, chosen->path, &one, err);
-    char *copy = status == SL_OK ? strdup(one) : NULL;
-    sl_recordings_fini(&list);
-    if (!copy)
-        return status < 0 ? status : sl_fail_no_memory(err, "a path");
-    free(chosen->path);
-    chosen->path = copy;
+/* One run of both sides, so that a filter may match on either. The same path twice is loaded once. */
+static sl_status load_sides(sl_inputs *inputs, side sides[2], sl_error *err) {
+    const char *paths[] = {sides[0].path, sides[1].path};
+    bool is_same = strcmp(paths[0], paths[1]) == 0;
+    SL_TRY(
+        sl_inputs_load_as(inputs, paths, is_same ? 1 : 2, SL_INPUTS_STRICT | SL_INPUTS_MAINS, err));
+    for (size_t i = 0; i < 2; i++) {
+        size_t from = i == 0 || is_same ? 0 : inputs->ends.at[0];
+        sides[i].inputs = inputs->run->inputs + from;
+        sides[i].input_cnt = inputs->ends.at[is_same ? 0 : i] - from;
+    }
     return SL_OK;
 }
 
-static sl_status load_sides(sl_inputs *inputs, side sides[2], sl_error *err) {
-    SL_TRY(choose_recording(&sides[0], err));
-    SL_TRY(choose_recording(&sides[1], err));
-    const char *paths[] = {sides[0].path, sides[1].path};
-    bool is_same = strcmp(paths[0], paths[1]) == 0;
-    SL_TRY(sl_inputs_load(inputs, paths, is_same ? 1 : 2, err));
-    sides[0].input = &inputs->run->inputs[0];
-    sides[1].input = &inputs->run->inputs[inputs->run->input_cnt - 1];
+/* ---- pairs ---- */
+
+#define KEY_CAP 100
+
+/* By what an input of one run is found in another: its rank, its script, the name of its file. */
+static void make_key(char key[KEY_CAP], const sl_run_input *input) {
+    const sl_process *process = &input->trace->process;
+    sl_str name = process->is_known ? sl_process_name(process) : (sl_str){"", 0};
+    const char *slash = strrchr(input->trace->path, '/');
+    if (process->is_known && process->rank.known)
+        snprintf(key, KEY_CAP, "rank %d", (int)process->rank.value);
+    else if (name.len)
+        snprintf(key, KEY_CAP, "%.*s", (int)name.len, name.ptr);
+    else
+        snprintf(key, KEY_CAP, "%s", slash ? slash + 1 : input->trace->path);
+}
+
+/* A rank that was started again has several recordings: the newest counts. */
+static bool is_older(const sl_run_input *a, const sl_run_input *b) {
+    return a->trace->process.start_us < b->trace->process.start_us;
+}
+
+/* NULL when there is none. SL_E_USAGE when several fit, and nothing tells which is meant. */
+static sl_status find_by_key(const side *from, const char *key, const sl_run_input **found,
+                             sl_error *err) {
+    char own[KEY_CAP];
+    *found = NULL;
+    for (size_t i = 0; i < from->input_cnt; i++) {
+        const sl_run_input *input = &from->inputs[i];
+        make_key(own, input);
+        if (strcmp(own, key) != 0)
+            continue;
+        if (*found && !input->trace->process.rank.known)
+            return sl_fail(err, SL_E_USAGE,
+                           "'%s' holds several recordings of '%s': '%s', '%s'; name one of them",
+                           from->path, key, (*found)->trace->path, input->trace->path);
+        if (!*found || is_older(*found, input))
+            *found = input;
+    }
     return SL_OK;
 }
+
+typedef struct diff_job {
+    const sl_opts *opts;
+    side sides[2];
+    SL_VEC(sl_diff *) diffs; /* owned */
+    SL_VEC(char *) labels;   /* owned; one for each of diffs */
+} diff_job;
 
 static sl_status make_instant(const side *from, const sl_run_device *device, sl_instant *instant,
                               sl_error *err) {
@@ -89,26 +127,27 @@ static sl_status make_instant(const side *from, const sl_run_device *device, sl_
     return sl_inputs_find_moment(from->input, choice, from->moment, &instant->moment, err);
 }
 
-typedef SL_VEC(sl_diff *) diff_vec;
-
-static sl_status add_diff(const sl_opts *opts, const side sides[2], sl_diff_pair pair,
-                          diff_vec *diffs, sl_error *err) {
+static sl_status add_diff(diff_job *job, const char *label, sl_diff_pair pair, sl_error *err) {
     sl_instant before, after;
     sl_diff *diff;
-    sl_diff_options options = {.group_by = sl_cli_group_by(opts),
-                               .prefix_frames = (uint32_t)sl_opts_number(opts, "prefix"),
-                               .filter = sl_opts_text(opts, "filter")};
-    SL_TRY(make_instant(&sides[0], pair.before, &before, err));
-    SL_TRY(make_instant(&sides[1], pair.after, &after, err));
+    sl_diff_options options = {.group_by = sl_cli_group_by(job->opts),
+                               .prefix_frames = (uint32_t)sl_opts_number(job->opts, "prefix"),
+                               .filter = sl_opts_text(job->opts, "filter")};
+    SL_TRY(make_instant(&job->sides[0], pair.before, &before, err));
+    SL_TRY(make_instant(&job->sides[1], pair.after, &after, err));
+    if (!sl_vec_reserve(&job->diffs, 1) || !sl_vec_reserve(&job->labels, 1))
+        return sl_fail_no_memory(err, "the comparison");
     SL_TRY(sl_diff_new(&before, &after, &options, &diff, err));
-    if (sl_vec_push(diffs, diff))
-        return SL_OK;
-    sl_diff_free(diff);
-    return sl_fail_no_memory(err, "the comparison");
+    job->diffs.at[job->diffs.cnt++] = diff;
+    char *copy = label ? strdup(label) : NULL;
+    job->labels.at[job->labels.cnt++] = copy;
+    return label && !copy ? sl_fail_no_memory(err, "the comparison") : SL_OK;
 }
 
-static sl_status compare(const sl_opts *opts, const side sides[2], diff_vec *diffs, sl_error *err) {
-    sl_device_choice choice = sl_shared_device(opts);
+/* Device by device, the two inputs of the sides. The label tells this pair from others. */
+static sl_status compare_pair(diff_job *job, const char *label, sl_error *err) {
+    const side *sides = job->sides;
+    sl_device_choice choice = sl_shared_device(job->opts);
     sl_diff_pairs pairs = {0};
     sl_status status = SL_OK;
     SL_TRY(sl_inputs_check_device(sides[0].input, choice, err));
@@ -117,16 +156,59 @@ static sl_status compare(const sl_opts *opts, const side sides[2], diff_vec *dif
                               &pairs))
         status = sl_fail_no_memory(err, "the comparison");
     for (size_t i = 0; i < pairs.cnt && status == SL_OK; i++)
-        status = add_diff(opts, sides, pairs.at[i], diffs, err);
+        status = add_diff(job, label, pairs.at[i], err);
     sl_vec_free(&pairs);
-    if (status == SL_OK && diffs->cnt == 0)
-        status = sl_fail(err, SL_E_USAGE, "the two inputs have no device in common");
     return status;
 }
 
-static sl_status print_diffs(const sl_opts *opts, const diff_vec *diffs, sl_error *err) {
+/* Those of the one side that the other side has, too; of the others each is told. The second time, with
+ * the sides exchanged, only the telling is left to do. */
+static sl_status compare_keys(diff_job *job, size_t from, sl_error *err) {
+    side *sides = job->sides;
+    char key[KEY_CAP];
+    for (size_t i = 0; i < sides[from].input_cnt; i++) {
+        const sl_run_input *own, *other, *input = &sides[from].inputs[i];
+        make_key(key, input);
+        SL_TRY(find_by_key(&sides[from], key, &own, err));
+        SL_TRY(find_by_key(&sides[1 - from], key, &other, err));
+        if (own != input && from == 0)
+            sl_cli_complain("'%s' is an earlier recording of %s; left out", input->trace->path,
+                            key);
+        else if (own == input && !other)
+            sl_cli_complain("%s is only in '%s'", key, sides[from].path);
+        if (own != input || !other || from == 1)
+            continue;
+        sides[0].input = own, sides[1].input = other;
+        SL_TRY(compare_pair(job, key, err));
+    }
+    return SL_OK;
+}
+
+static sl_status compare(diff_job *job, sl_error *err) {
+    side *sides = job->sides;
+    sl_status status;
+    if (sides[0].input_cnt == 1 && sides[1].input_cnt == 1) {
+        sides[0].input = sides[0].inputs, sides[1].input = sides[1].inputs;
+        status = compare_pair(job, NULL, err);
+    } else {
+        status = compare_keys(job, 0, err);
+        if (status == SL_OK)
+            status = compare_keys(job, 1, err);
+    }
+    if (status == SL_OK && job->diffs.cnt == 0)
+        status = sl_fail(err, SL_E_USAGE,
+                         sides[0].input
+                             ? "the two inputs have no device in common"
+                             : "the two inputs have no rank, script or file name in common; name "
+                               "one file of each");
+    return status;
+}
+
+static sl_status print_diffs(const diff_job *job, sl_error *err) {
+    const sl_opts *opts = job->opts;
     const sl_diff_format *format = sl_diff_format_find(sl_opts_text(opts, "format"));
-    sl_diff_list list = {(const sl_diff *const *)diffs->at, diffs->cnt};
+    sl_diff_list list = {(const sl_diff *const *)job->diffs.at, job->diffs.cnt,
+                         (const char *const *)job->labels.at};
     sl_diff_wishes wishes = {.scope = sl_cli_scope(opts),
                              .top = (size_t)sl_opts_number(opts, "top")};
     sl_file_out out;
@@ -142,22 +224,24 @@ static sl_status print_diffs(const sl_opts *opts, const diff_vec *diffs, sl_erro
 }
 
 static int run(const sl_opts *opts, sl_error *err) {
-    side sides[2] = {0};
+    diff_job job = {.opts = opts};
     sl_inputs inputs = {0};
-    diff_vec diffs = {0};
-    sl_status status = parse_sides(opts, sides, err);
+    sl_status status = parse_sides(opts, job.sides, err);
     if (status == SL_OK)
-        status = load_sides(&inputs, sides, err);
+        status = load_sides(&inputs, job.sides, err);
     if (status == SL_OK)
-        status = compare(opts, sides, &diffs, err);
+        status = compare(&job, err);
     if (status == SL_OK)
-        status = print_diffs(opts, &diffs, err);
-    for (size_t i = 0; i < diffs.cnt; i++)
-        sl_diff_free(diffs.at[i]);
-    sl_vec_free(&diffs);
+        status = print_diffs(&job, err);
+    for (size_t i = 0; i < job.diffs.cnt; i++) {
+        sl_diff_free(job.diffs.at[i]);
+        free(job.labels.at[i]);
+    }
+    sl_vec_free(&job.diffs);
+    sl_vec_free(&job.labels);
     sl_inputs_fini(&inputs);
-    free(sides[0].path);
-    free(sides[1].path);
+    free(job.sides[0].path);
+    free(job.sides[1].path);
     return status;
 }
 
@@ -193,10 +277,13 @@ const sl_cmd sl_cmd_diff = {
     .summary = "say what appeared, grew and went between two moments",
     .description =
         "Compares what is live in two inputs, or in one input at two moments, place by place. The "
-        "amounts are requested bytes. A run folder with several recordings is refused with their "
-        "names: "
-        "name the one that is meant.",
+        "amounts are requested bytes. Of a run folder the main process is compared, or rank by "
+        "rank "
+        "where it has ranks; a rank that only one side has is named on standard error. Several "
+        "main "
+        "processes are told apart by their scripts.",
     .examples = "stormlog diff before.pickle after.pickle\n"
+                "stormlog diff stormlog-runs/20261115T120000Z-train stormlog-runs/latest\n"
                 "stormlog diff snap.pickle@10s snap.pickle@peak\n"
                 "stormlog diff snap.pickle --at-a 10s --at-b end --group-by function\n",
     .options = options,

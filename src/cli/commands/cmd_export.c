@@ -10,6 +10,7 @@
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
+#include "cli/core/latest_run.h"
 #include "cli/core/recordings.h"
 #include "cli/core/shared_options.h"
 #include "export/bundle/bundle_folder.h"
@@ -129,15 +130,15 @@ static sl_status write_each(const sl_opts *opts, const sl_exporter *exporter,
 }
 
 /* No format holds several recordings, so a run of several processes needs a folder. */
-static sl_status write_one(const sl_opts *opts, const sl_exporter *exporter,
+static sl_status write_one(const sl_opts *opts, const char *path, const sl_exporter *exporter,
                            const sl_recordings *list, sl_error *err) {
     const char *recording;
     sl_inputs inputs;
-    if (sl_recordings_one(list, opts->operands.at[0], &recording, err) < 0)
+    if (sl_recordings_one(list, path, &recording, err) < 0)
         return sl_fail(err, SL_E_USAGE,
                        "'%s' holds %zu recordings and '%s' one; name a folder with -o (%s/) for a "
                        "file each, or one recording",
-                       opts->operands.at[0], list->paths.cnt, exporter->name,
+                       path, list->paths.cnt, exporter->name,
                        sl_opts_text(opts, "output") ? sl_opts_text(opts, "output") : "DIR");
     SL_TRY(sl_inputs_load(&inputs, &recording, 1, err));
     sl_status status =
@@ -154,7 +155,8 @@ static void tell_path(void *self, const char *path) {
 }
 
 /* Bundles that are there already are what was asked for, too. */
-static sl_status write_bundles(const sl_opts *opts, const sl_recordings *list, sl_error *err) {
+static sl_status write_bundles(const sl_opts *opts, const char *path, const sl_recordings *list,
+                               sl_error *err) {
     sl_oom_bundles_result sum = {0}, result;
     for (size_t i = 0; i < list->paths.cnt; i++) {
         SL_TRY(sl_oom_bundles_write_all(list->paths.at[i], sl_opts_text(opts, "output"), tell_path,
@@ -171,24 +173,27 @@ static sl_status write_bundles(const sl_opts *opts, const sl_recordings *list, s
         return sl_fail(err, SL_E_LAPPED,
                        "'%s' no longer holds the events of its failed requests, so there is no "
                        "bundle to write",
-                       opts->operands.at[0]);
+                       path);
     if (sum.written_cnt == 0 && sum.present_cnt == 0)
         return sl_fail(err, SL_E_FORMAT,
                        "no request for memory failed in '%s', so there is no "
                        "bundle to write",
-                       opts->operands.at[0]);
+                       path);
     return SL_OK;
 }
 
 static int run(const sl_opts *opts, sl_error *err) {
     const sl_exporter *exporter = sl_exporter_find(sl_opts_text(opts, "to"));
     sl_recordings list;
+    sl_path_span paths;
     SL_TRY(check_options(opts, exporter, err));
-    SL_TRY(sl_recordings_find(&list, opts->operands.at[0], err));
-    sl_status status = exporter->wants & SL_EXPORT_FOLDER ? write_bundles(opts, &list, err)
+    SL_TRY(sl_latest_or_operands(opts, &paths, err));
+    const char *path = paths.at[0];
+    SL_TRY(sl_recordings_find(&list, path, SL_FIND_INPUTS, err));
+    sl_status status = exporter->wants & SL_EXPORT_FOLDER ? write_bundles(opts, path, &list, err)
                        : is_folder(sl_opts_text(opts, "output"))
                            ? write_each(opts, exporter, &list, err)
-                           : write_one(opts, exporter, &list, err);
+                           : write_one(opts, path, exporter, &list, err);
     sl_recordings_fini(&list);
     return status;
 }
@@ -225,8 +230,8 @@ static const sl_opt options[] = {
 
 const sl_cmd sl_cmd_export = {
     .name = "export",
-    .operands = "PATH",
-    .operand_min = 1,
+    .operands = "[PATH]",
+    .operand_min = 0,
     .operand_max = 1,
     .summary = "write an input in the format of another program",
     .description =
@@ -240,7 +245,9 @@ const sl_cmd sl_cmd_export = {
         "ends in /), each recording of a run folder becomes a file in it, named after it; without "
         "one, a run folder with several recordings is refused. 'oom-bundle' writes "
         "<recording>.oom-<n> into the folder of -o, or beside the recording, for each of the first "
-        "8 requests that failed; bundles that are there stay.",
+        "8 requests that failed; bundles that are there stay. Without a PATH the latest run of "
+        "this "
+        "folder is written.",
     .examples = "stormlog export snap.pickle --to folded --at peak -o peak.folded\n"
                 "stormlog export run.slog --to snapshot -o snap.pickle\n"
                 "stormlog export run.slog --to perfetto -o run.pftrace\n"

@@ -31,6 +31,7 @@ static const char *const ending_texts[] = {
     [SL_LOG_CLOSED] = "closed by its process",
     [SL_LOG_LIVE] = "still being written",
     [SL_LOG_KILLED] = "cut short: the process is gone and did not close it",
+    [SL_LOG_LEFT] = "complete: the process ended by _exit, which closes nothing",
     [SL_LOG_UNCLEAR] = "not closed, and this file system cannot tell whether the process lives",
 };
 
@@ -242,7 +243,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     bool is_json = strcmp(sl_opts_text(opts, "format"), "json") == 0;
     sl_recordings list;
     sl_json_out json;
-    SL_TRY(sl_recordings_find(&list, opts->operands.at[0], err));
+    SL_TRY(sl_recordings_find(&list, opts->operands.at[0], SL_FIND_RECORDINGS, err));
     sl_json_init(&json, stdout, 2);
     if (is_json && list.is_folder)
         sl_json_begin_array(&json);

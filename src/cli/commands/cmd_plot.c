@@ -9,6 +9,7 @@
 #include "cli/core/analysis_options.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
+#include "cli/core/latest_run.h"
 #include "cli/core/shared_options.h"
 #include "plot/plot.h"
 
@@ -104,8 +105,10 @@ static sl_status draw(const sl_opts *opts, const sl_plot_options *options, const
 static int run(const sl_opts *opts, sl_error *err) {
     sl_plot_options options;
     sl_inputs inputs;
+    sl_path_span paths;
     SL_TRY(read_options(opts, &options, err));
-    SL_TRY(sl_inputs_load(&inputs, opts->operands.at, opts->operands.cnt, err));
+    SL_TRY(sl_latest_or_operands(opts, &paths, err));
+    SL_TRY(sl_inputs_load(&inputs, paths.at, paths.cnt, err));
     /* A run folder is as many inputs as it has recordings. */
     if (!sl_opts_is_given(opts, "kind") && inputs.traces.cnt > 1)
         options.kind = SL_PLOT_RANKS;
@@ -147,15 +150,16 @@ static const sl_opt options[] = {
 
 const sl_cmd sl_cmd_plot = {
     .name = "plot",
-    .operands = "PATH...",
-    .operand_min = 1,
+    .operands = "[PATH...]",
+    .operand_min = 0,
     .operand_max = SL_OPERANDS_ANY,
     .summary = "draw a run as a picture, PNG or SVG",
     .description =
         "The verdict is the title. A timeline stacks the live bytes by line of code at the highest "
         "moment of each pixel, with the lowest as a line, so that no spike is lost; a long silence "
         "takes a few pixels and is labelled. Without --device the one with the highest peak is "
-        "shown.\n\n"
+        "shown. The processes of one run folder are drawn on one clock, other inputs each from its "
+        "own beginning. Without a PATH the latest run of this folder is drawn.\n\n"
         "Drawn by cairo; a build without it says so and ends with 4. An input that lacks what a "
         "kind shows ends with 3.",
     .examples = "stormlog plot snap.pickle -o memory.png\n"

@@ -9,6 +9,7 @@
 #include "cli/core/analysis_options.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
+#include "cli/core/latest_run.h"
 #include "cli/core/shared_options.h"
 #include "page/page_html.h"
 
@@ -41,14 +42,13 @@ static bool is_bad_input(sl_status status) {
 }
 
 /* Puts a page that says why in the place of the page; the failure itself stays what it is. */
-static void write_failure(const sl_opts *opts, const char *reason) {
+static void write_failure(const sl_opts *opts, const char *input, const char *reason) {
     const char *path = sl_opts_text(opts, "output"), *title = sl_opts_text(opts, "title");
     sl_error ignored = SL_ERROR_INIT;
     sl_file_out out;
     if (strcmp(path, "-") == 0 || sl_file_out_open(&out, path, &ignored) < 0)
         return;
-    if (sl_export_html_failure(out.stream, title ? title : opts->operands.at[0], reason, &ignored) <
-        0)
+    if (sl_export_html_failure(out.stream, title ? title : input, reason, &ignored) < 0)
         sl_file_out_abandon(&out);
     else
         (void)sl_file_out_commit(&out, &ignored);
@@ -91,10 +91,12 @@ static int run(const sl_opts *opts, sl_error *err) {
         return sl_fail(err, SL_E_USAGE, "option '--diff' compares two inputs, %zu given",
                        opts->operands.cnt);
     sl_inputs inputs;
-    sl_status loaded = sl_inputs_load(&inputs, opts->operands.at, opts->operands.cnt, err);
+    sl_path_span paths;
+    SL_TRY(sl_latest_or_operands(opts, &paths, err));
+    sl_status loaded = sl_inputs_load(&inputs, paths.at, paths.cnt, err);
     if (loaded < 0) {
         if (is_bad_input(loaded))
-            write_failure(opts, err->text);
+            write_failure(opts, paths.at[0], err->text);
         return loaded;
     }
     sl_status status = report_inputs(opts, &inputs, err);
@@ -125,8 +127,8 @@ static const sl_opt options[] = {
 
 const sl_cmd sl_cmd_report = {
     .name = "report",
-    .operands = "PATH...",
-    .operand_min = 1,
+    .operands = "[PATH...]",
+    .operand_min = 0,
     .operand_max = SL_OPERANDS_ANY,
     .summary = "make one page of a run that opens anywhere",
     .description =
@@ -135,7 +137,9 @@ const sl_cmd sl_cmd_report = {
         "opens from disk in any browser of 2023 or later, loads nothing and sends nothing.\n\n"
         "The level of detail is computed here, so that the page of ten million events opens as "
         "quickly as that of a thousand; what was summarised is said on the page. Several PATHs "
-        "become rows to compare; two with --diff become before and after.",
+        "become rows to compare; two with --diff become before and after. Without a PATH the page "
+        "is "
+        "that of the latest run of this folder.",
     .examples = "stormlog report snap.pickle -o snap.html\n"
                 "stormlog report before.pickle after.pickle --diff -o diff.html\n"
                 "stormlog report rank0.pickle rank1.pickle -o ranks.html\n",

@@ -2,7 +2,9 @@
 #include "cli/core/inputs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "cli/core/cli.h"
 #include "cli/core/progress.h"
 #include "cli/core/recordings.h"
 #include "read/core/source.h"
@@ -10,8 +12,9 @@
 static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
     sl_progress progress;
     sl_progress_begin(&progress, path);
-    sl_load_options options = {
-        .progress = sl_progress_update, .progress_ctx = &progress, .skips_bad = inputs->skips_bad};
+    sl_load_options options = {.progress = sl_progress_update,
+                               .progress_ctx = &progress,
+                               .skips_bad = inputs->wishes & SL_INPUTS_SKIP_BAD};
     sl_trace *trace;
     sl_status status = sl_trace_load(path, &options, &trace, err);
     sl_progress_end(&progress);
@@ -19,22 +22,104 @@ static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
     if (sl_vec_push(&inputs->traces, trace))
         return SL_OK;
     sl_trace_free(trace);
-    return sl_fail(err, SL_E_NOMEM, "out of memory for the list of inputs");
+    return sl_fail_no_memory(err, "the list of inputs");
 }
 
-/* A run folder holds one recording for each process: all of them, by name. */
+/* ---- folders ---- */
+
+/* Every readable file of it. A damaged one is told and left out, unless nothing else is there. */
+static sl_status load_folder(sl_inputs *inputs, const sl_recordings *list, sl_error *err) {
+    size_t before = inputs->traces.cnt;
+    sl_error first = SL_ERROR_INIT;
+    for (size_t i = 0; i < list->paths.cnt; i++) {
+        sl_error here = SL_ERROR_INIT;
+        sl_status status = load_one(inputs, list->paths.at[i], &here);
+        bool is_final = status == SL_E_NOMEM || (inputs->wishes & SL_INPUTS_STRICT);
+        if (status < 0 && is_final) {
+            *err = here;
+            return status;
+        }
+        if (status < 0 && first.code < 0)
+            sl_cli_complain("%s; left out", first.text);
+        if (status < 0)
+            first = here;
+    }
+    if (first.code == 0)
+        return SL_OK;
+    if (inputs->traces.cnt == before) {
+        *err = first;
+        return first.code;
+    }
+    sl_cli_complain("%s; left out", first.text);
+    return SL_OK;
+}
+
+/* Ranks, or main processes where there is no rank; all of them where neither was recorded. */
+static sl_process_role main_role(const sl_process_place *places, size_t cnt) {
+    sl_process_role found = SL_PROCESS_NONE;
+    for (size_t i = 0; i < cnt; i++)
+        if (places[i].role == SL_PROCESS_RANK ||
+            (places[i].role == SL_PROCESS_MAIN && found == SL_PROCESS_NONE))
+            found = places[i].role;
+    return found;
+}
+
+static void say_left_out(const char *path, const size_t cnts[SL_PROCESS_ROLE_LIMIT]) {
+    char text[200] = "";
+    size_t used = 0;
+    for (int role = 0; role < SL_PROCESS_ROLE_LIMIT; role++)
+        if (cnts[role] && used < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%zu %s", used ? ", " : "",
+                                     cnts[role],
+                                     sl_process_role_words((sl_process_role)role, cnts[role]));
+    if (used)
+        sl_cli_complain("'%s': left out %s", path, text);
+}
+
+static sl_status keep_mains(sl_inputs *inputs, const char *path, size_t first, sl_error *err) {
+    size_t cnt = inputs->traces.cnt - first, kept = first;
+    size_t left_out[SL_PROCESS_ROLE_LIMIT] = {0};
+    sl_process_place *places = calloc(cnt + 1, sizeof *places);
+    if (!places)
+        return sl_fail_no_memory(err, "the list of inputs");
+    sl_process_tree_find((const sl_trace *const *)inputs->traces.at + first, cnt, places);
+    sl_process_role wanted = main_role(places, cnt);
+    for (size_t i = 0; i < cnt; i++) {
+        sl_trace *trace = inputs->traces.at[first + i];
+        bool is_kept = wanted == SL_PROCESS_NONE || places[i].role == wanted ||
+                       places[i].role == SL_PROCESS_NONE;
+        left_out[places[i].role] += !is_kept;
+        if (is_kept)
+            inputs->traces.at[kept++] = trace;
+        else
+            sl_trace_free(trace);
+    }
+    inputs->traces.cnt = kept;
+    free(places);
+    say_left_out(path, left_out);
+    return SL_OK;
+}
+
 static sl_status load_path(sl_inputs *inputs, const char *path, sl_error *err) {
+    size_t first = inputs->traces.cnt;
     sl_recordings list;
-    SL_TRY(sl_recordings_find(&list, path, err));
-    sl_status status = SL_OK;
-    for (size_t i = 0; i < list.paths.cnt && status == SL_OK; i++)
-        status = load_one(inputs, list.paths.at[i], err);
+    SL_TRY(sl_recordings_find(&list, path, SL_FIND_INPUTS, err));
+    sl_status status =
+        list.is_folder ? load_folder(inputs, &list, err) : load_one(inputs, list.paths.at[0], err);
+    if (status >= 0 && list.is_folder && (inputs->wishes & SL_INPUTS_MAINS))
+        status = keep_mains(inputs, path, first, err);
     sl_recordings_fini(&list);
+    if (status >= 0 && !sl_vec_push(&inputs->ends, inputs->traces.cnt))
+        status = sl_fail_no_memory(err, "the list of inputs");
     return status;
 }
 
-static sl_status load_all(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err) {
+sl_status sl_inputs_load_as(sl_inputs *inputs, const char *const *paths, size_t cnt,
+                            unsigned wishes, sl_error *err) {
+    sl_error local = SL_ERROR_INIT;
     sl_status status = SL_OK;
+    err = err ? err : &local;
+    *inputs = (sl_inputs){.wishes = wishes};
     for (size_t i = 0; i < cnt && status >= 0; i++)
         status = load_path(inputs, paths[i], err);
     if (status >= 0)
@@ -46,14 +131,7 @@ static sl_status load_all(sl_inputs *inputs, const char *const *paths, size_t cn
 }
 
 sl_status sl_inputs_load(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err) {
-    *inputs = (sl_inputs){0};
-    return load_all(inputs, paths, cnt, err);
-}
-
-sl_status sl_inputs_load_skipping(sl_inputs *inputs, const char *const *paths, size_t cnt,
-                                  sl_error *err) {
-    *inputs = (sl_inputs){.skips_bad = true};
-    return load_all(inputs, paths, cnt, err);
+    return sl_inputs_load_as(inputs, paths, cnt, 0, err);
 }
 
 void sl_inputs_fini(sl_inputs *inputs) {
@@ -62,6 +140,7 @@ void sl_inputs_fini(sl_inputs *inputs) {
     for (size_t i = 0; i < inputs->traces.cnt; i++)
         sl_trace_free(inputs->traces.at[i]);
     sl_vec_free(&inputs->traces);
+    sl_vec_free(&inputs->ends);
 }
 
 sl_status sl_inputs_check_device(const sl_run_input *input, sl_device_choice choice,

@@ -10,13 +10,21 @@
 typedef struct sl_inputs {
     SL_VEC(sl_trace *) traces; /* owned */
     sl_run *run;               /* owned; of all traces */
-    bool skips_bad;            /* bad telemetry records are left out, counted in a note */
+    SL_VEC(size_t) ends;       /* for each path the number of traces up to and with its own */
+    unsigned wishes;           /* bits of sl_input_wish */
 } sl_inputs;
 
+typedef enum sl_input_wish {
+    SL_INPUTS_SKIP_BAD = 1, /* bad telemetry records are left out, counted in a note */
+    SL_INPUTS_STRICT =
+        2, /* a damaged file of a folder is an error; else it is left out, and named */
+    SL_INPUTS_MAINS = 4, /* of a run folder the ranks, or the main processes where it has none */
+} sl_input_wish;
+
 sl_status sl_inputs_load(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err);
-/* The same, leaving bad telemetry records out. */
-sl_status sl_inputs_load_skipping(sl_inputs *inputs, const char *const *paths, size_t cnt,
-                                  sl_error *err);
+/* The same with wishes. What is left out of a folder is named on standard error. */
+sl_status sl_inputs_load_as(sl_inputs *inputs, const char *const *paths, size_t cnt,
+                            unsigned wishes, sl_error *err);
 void sl_inputs_fini(sl_inputs *inputs);
 
 /* A device to work on: `device`, or all. */

@@ -64,9 +64,35 @@ static sl_status add_owned(sl_recordings *list, char *path, sl_error *err) {
     return no_memory(err);
 }
 
+/* Names for one line: "a.txt, b.txt and 3 more". */
+typedef struct name_list {
+    char text[200];
+    size_t used, left_cnt;
+} name_list;
+
+static void add_name(name_list *names, const char *name) {
+    size_t room = sizeof names->text - names->used, need = strlen(name) + 3;
+    if (names->left_cnt || need > room)
+        names->left_cnt++;
+    else
+        names->used += (size_t)snprintf(names->text + names->used, room, "%s%s",
+                                        names->used ? ", " : "", name);
+}
+
+static void say_skipped(const name_list *names, const char *folder) {
+    char more[40] = "";
+    if (names->left_cnt)
+        snprintf(more, sizeof more, " and %zu more", names->left_cnt);
+    if (names->used || names->left_cnt)
+        sl_cli_complain("'%s': left out what is not a recording, snapshot, telemetry file or "
+                        "bundle: %s%s",
+                        folder, names->text, more);
+}
+
 /* Those entries of the folder that the test takes. */
 static sl_status add_entries(sl_recordings *list, const char *folder, DIR *dir,
                              bool (*takes)(const char *path), sl_error *err) {
+    name_list skipped = {0};
     for (struct dirent *entry; (entry = readdir(dir));) {
         char *path = NULL;
         if (entry->d_name[0] == '.') /* also bundles that are being written */
@@ -76,27 +102,46 @@ static sl_status add_entries(sl_recordings *list, const char *folder, DIR *dir,
         if (!takes(path)) {
             if (takes == is_recording && sl_recordings_is_name(path) && !is_copy(path))
                 sl_cli_complain("'%s' is not a regular file; skipped", path);
+            if (takes != is_recording)
+                add_name(&skipped, entry->d_name);
             free(path);
         } else
             SL_TRY(add_owned(list, path, err));
     }
+    if (list->paths.cnt)
+        say_skipped(&skipped, folder);
     return SL_OK;
+}
+
+/* A pipe would wait for a writer. */
+static bool is_input(const char *path) {
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return false;
+    return S_ISDIR(info.st_mode) ? sl_bundle_is(path)
+                                 : S_ISREG(info.st_mode) && sl_trace_is_known(path);
 }
 
 static int compare_paths(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static sl_status list_folder(sl_recordings *list, const char *folder, sl_error *err) {
+static sl_status list_folder(sl_recordings *list, const char *folder, sl_find_what what,
+                             sl_error *err) {
     DIR *dir = opendir(folder);
     if (!dir)
         return sl_fail_errno(err, SL_E_READ, "cannot read the folder '%s'", folder);
     sl_status status = add_entries(list, folder, dir, is_recording, err);
-    if (status == SL_OK && list->paths.cnt == 0) {
+    if (status == SL_OK && list->paths.cnt == 0 && what == SL_FIND_INPUTS) {
         rewinddir(dir);
-        status = add_entries(list, folder, dir, sl_bundle_is, err);
+        status = add_entries(list, folder, dir, is_input, err);
     }
     closedir(dir);
+    if (status == SL_OK && list->paths.cnt == 0 && what == SL_FIND_INPUTS)
+        return sl_fail(err, SL_E_OPEN,
+                       "cannot read '%s': it is a folder without a recording (*.slog), snapshot, "
+                       "telemetry file or bundle",
+                       folder);
     if (status == SL_OK && list->paths.cnt == 0)
         return sl_fail(err, SL_E_OPEN,
                        "cannot read '%s': it is a folder without recordings (*.slog); name a file",
@@ -106,12 +151,13 @@ static sl_status list_folder(sl_recordings *list, const char *folder, sl_error *
     return status;
 }
 
-sl_status sl_recordings_find(sl_recordings *list, const char *path, sl_error *err) {
+sl_status sl_recordings_find(sl_recordings *list, const char *path, sl_find_what what,
+                             sl_error *err) {
     struct stat info;
     *list = (sl_recordings){.is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
                                          !sl_bundle_is(path)};
     sl_status status =
-        list->is_folder ? list_folder(list, path, err) : add_owned(list, strdup(path), err);
+        list->is_folder ? list_folder(list, path, what, err) : add_owned(list, strdup(path), err);
     if (status < 0)
         sl_recordings_fini(list);
     return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a path of the command line stands for: a file or a bundle by itself, or a run folder with one
- * recording for each process. */
+/* What a path of the command line stands for: a file or a bundle by itself, a run folder with one
+ * recording for each process, or a folder of other inputs. */
 #ifndef SL_RECORDINGS_H
 #define SL_RECORDINGS_H
 
@@ -12,10 +12,17 @@ typedef struct sl_recordings {
     bool is_folder;       /* the path was a folder that holds them */
 } sl_recordings;
 
-/* The path itself, or the recordings of a folder (*.slog, also compressed: *.slog.zst, .xz, .gz,
- * unless the plain file is there, too); bundles where it has no recording.
- * SL_E_OPEN for a folder without either. What a file holds is not looked at. */
-sl_status sl_recordings_find(sl_recordings *list, const char *path, sl_error *err);
+typedef enum sl_find_what {
+    SL_FIND_RECORDINGS, /* of a folder its *.slog alone, also compressed (*.slog.zst, .xz, .gz, unless the
+                           plain file is there, too) */
+    SL_FIND_INPUTS, /* where it has none, every bundle and every file that a reader knows */
+} sl_find_what;
+
+/* The path itself, or the inputs of a folder by name. Files of a folder without recordings are known by
+ * their first bytes; those that are not are named on standard error, in one line. SL_E_OPEN for a folder
+ * without any input. */
+sl_status sl_recordings_find(sl_recordings *list, const char *path, sl_find_what what,
+                             sl_error *err);
 void sl_recordings_fini(sl_recordings *list);
 
 /* For what takes one: SL_E_USAGE with their names when there are several. */

@@ -13,6 +13,7 @@
 #include "base/text/term.h"
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
+#include "cli/core/latest_run.h"
 #include "cli/core/recordings.h"
 #include "cli/run/run_folder.h"
 #include "cli/top/top_frame.h"
@@ -144,12 +145,13 @@ static sl_status follow(const path_list *list, const sl_top_options *options, in
 }
 
 static int run(const sl_opts *opts, sl_error *err) {
-    const char *what = opts->operands.cnt ? opts->operands.at[0] : SL_RUNS_FOLDER "/latest";
+    sl_path_span paths;
     sl_top_options options = {.line_cnt = (size_t)sl_opts_number(opts, "top"),
                               .has_color = sl_term_has_color(stdout)};
     path_list list = {0};
     bool is_live;
-    sl_status status = list_recordings(&list, what, err);
+    SL_TRY(sl_latest_or_operands(opts, &paths, err));
+    sl_status status = list_recordings(&list, paths.at[0], err);
     if (status == SL_OK && strcmp(sl_opts_text(opts, "format"), "json") == 0)
         status = print_json(&list, err);
     else if (status == SL_OK && (sl_opts_flag(opts, "once") || !isatty(STDOUT_FILENO)))

@@ -23,7 +23,7 @@ static int64_t total_delta(const sl_diff *diff) {
 }
 
 /* The answer in one sentence. */
-static void say_headline(char buf[SL_WORDS_CAP], const sl_diff *diff) {
+static void say_headline(char buf[SL_WORDS_CAP], const sl_diff *diff, const char *label) {
     char change[SL_HUMAN_CAP], before[SL_HUMAN_CAP], after[SL_HUMAN_CAP], device[SL_WORDS_CAP];
     int64_t delta = total_delta(diff);
     uint64_t size = delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
@@ -37,7 +37,11 @@ static void say_headline(char buf[SL_WORDS_CAP], const sl_diff *diff) {
                         sl_human_bytes(before, diff->before.live_bytes),
                         sl_human_bytes(after, diff->after.live_bytes));
     sl_words_device(device, diff->after.device);
-    sl_words_append(buf, " (%s)", device);
+    sl_words_append(buf, " (%s%s%s)", label ? label : "", label ? ", " : "", device);
+}
+
+static const char *label_of(const sl_diff_list *diffs, size_t i) {
+    return diffs->labels ? diffs->labels[i] : NULL;
 }
 
 static int64_t first_time(const sl_diff_side *side) {
@@ -102,9 +106,10 @@ static void put_text_row(FILE *to, const sl_diff_row *row, const sl_diff_wishes 
             sl_term_sgr(wishes->has_color, SL_STYLE_PLAIN), place);
 }
 
-static void put_text(const sl_diff *diff, const sl_diff_wishes *wishes, FILE *to) {
+static void put_text(const sl_diff *diff, const char *label, const sl_diff_wishes *wishes,
+                     FILE *to) {
     char text[SL_WORDS_CAP];
-    say_headline(text, diff);
+    say_headline(text, diff, label);
     sl_words_append(text, ".");
     sl_term_wrap(to, &(sl_wrap){.style = SL_STYLE_BOLD, .has_color = wishes->has_color}, text);
     putc('\n', to);
@@ -132,7 +137,7 @@ static sl_status write_text(const sl_diff_list *diffs, const sl_diff_wishes *wis
     for (size_t i = 0; i < diffs->cnt; i++) {
         if (i)
             putc('\n', to);
-        put_text(diffs->at[i], wishes, to);
+        put_text(diffs->at[i], label_of(diffs, i), wishes, to);
     }
     return sl_export_finish(to, err);
 }
@@ -145,9 +150,10 @@ static void put_markdown_split(FILE *to, const char *name, const sl_split *befor
         fprintf(to, "- %s: %s\n", name, text);
 }
 
-static void put_markdown(const sl_diff *diff, const sl_diff_wishes *wishes, FILE *to) {
+static void put_markdown(const sl_diff *diff, const char *label, const sl_diff_wishes *wishes,
+                         FILE *to) {
     char text[SL_WORDS_CAP], a[SL_HUMAN_CAP], b[SL_HUMAN_CAP], c[SL_HUMAN_CAP];
-    say_headline(text, diff);
+    say_headline(text, diff, label);
     fputs("## ", to);
     sl_md_text(to, text);
     fputs("\n\n- before: ", to);
@@ -179,7 +185,7 @@ static sl_status write_markdown(const sl_diff_list *diffs, const sl_diff_wishes 
     for (size_t i = 0; i < diffs->cnt; i++) {
         if (i)
             putc('\n', to);
-        put_markdown(diffs->at[i], wishes, to);
+        put_markdown(diffs->at[i], label_of(diffs, i), wishes, to);
     }
     return sl_export_finish(to, err);
 }
@@ -215,8 +221,9 @@ static void write_json_row(sl_json_out *json, const sl_diff_row *row) {
     sl_json_end_object(json);
 }
 
-static void write_json_diff(sl_json_out *json, const sl_diff *diff, size_t top) {
+static void write_json_diff(sl_json_out *json, const sl_diff *diff, const char *label, size_t top) {
     sl_json_begin_object(json);
+    sl_json_key_cstr(json, "pair", label);
     key_side(json, "before", &diff->before);
     key_side(json, "after", &diff->after);
     sl_json_key(json, "delta_bytes");
@@ -251,7 +258,7 @@ static sl_status write_json(const sl_diff_list *diffs, const sl_diff_wishes *wis
     sl_json_key(&json, "diffs");
     sl_json_begin_array(&json);
     for (size_t i = 0; i < diffs->cnt; i++)
-        write_json_diff(&json, diffs->at[i], wishes->top);
+        write_json_diff(&json, diffs->at[i], label_of(diffs, i), wishes->top);
     sl_json_end_array(&json);
     sl_json_end_object(&json);
     return sl_json_finish(&json, err);

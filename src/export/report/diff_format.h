@@ -12,6 +12,7 @@
 typedef struct sl_diff_list {
     const sl_diff *const *at; /* borrowed */
     size_t cnt;
+    const char *const *labels; /* borrowed; what tells each from the others ("rank 1"), or NULLs */
 } sl_diff_list;
 
 typedef struct sl_diff_wishes {

@@ -2,6 +2,7 @@
 /* The JSON form of a report: docs/report.md. Names are a contract: added to, never renamed. */
 #include "base/text/json_out.h"
 #include "export/report/ledger_out.h"
+#include "export/report/process_rows.h"
 #include "export/report/report_format.h"
 #include "export/report/report_parts.h"
 #include "export/report/report_words.h"
@@ -66,6 +67,7 @@ static void write_inputs(sl_json_out *json, const sl_report *report,
         sl_json_key_maybe_u64(json, "dropped_events", input->dropped_events);
         sl_json_key(json, "has_clock");
         sl_json_bool(json, input->trace->has_time);
+        sl_process_json(json, input);
         sl_json_key_cstr(json, "verdict", sl_verdict_name(input->verdict));
         sl_words_input_verdict(headline, report, input);
         sl_json_key_cstr(json, "headline", headline);

@@ -6,6 +6,7 @@
 #include "base/text/human.h"
 #include "export/report/ledger_out.h"
 #include "export/report/md_out.h"
+#include "export/report/process_rows.h"
 #include "export/report/report_format.h"
 #include "export/report/report_words.h"
 #include "export/report/split_out.h"
@@ -133,17 +134,30 @@ static void put_oom(FILE *to, const sl_report *report, const sl_report_input *in
     put_holdings(to, "Held at that moment:", &oom->holders, top);
 }
 
+/* A list whose heading comes with its first row. */
+typedef struct list_pen {
+    FILE *to;
+    bool is_started;
+} list_pen;
+
+static void put_note(const char *text, void *context) {
+    list_pen *pen = context;
+    fputs(pen->is_started ? "- " : "\n### Notes\n\n- ", pen->to);
+    sl_md_text(pen->to, text);
+    putc('\n', pen->to);
+    pen->is_started = true;
+}
+
+static void put_process(const sl_process_row *row, void *context) {
+    list_pen *pen = context;
+    fprintf(pen->to, "%s%*s- ", pen->is_started ? "" : "\n", (int)(2 * row->depth), "");
+    sl_md_text(pen->to, row->text);
+    putc('\n', pen->to);
+    pen->is_started = true;
+}
+
 static void put_notes(FILE *to, const sl_report *report, bool explains) {
-    bool is_first = true;
-    for (size_t i = 0; i < report->inputs.cnt; i++) {
-        const sl_trace *trace = report->inputs.at[i].trace;
-        for (size_t j = 0; j < trace->notes.cnt; j++) {
-            fputs(is_first ? "\n### Notes\n\n- " : "- ", to);
-            sl_md_text(to, trace->notes.at[j].text);
-            putc('\n', to);
-            is_first = false;
-        }
-    }
+    sl_report_notes_each(report, put_note, &(list_pen){to, false});
     for (size_t i = 0; explains && i < report->reasons.cnt; i++) {
         fputs(i ? "- " : "\n### How this verdict was reached\n\n- ", to);
         sl_md_text(to, report->reasons.at[i].text);
@@ -178,6 +192,7 @@ sl_status sl_report_write_markdown(const sl_report *report, const sl_report_wish
         fprintf(to, " | %s | %s |\n", sl_words_source(input->trace->source),
                 sl_human_count(events, input->events));
     }
+    sl_process_rows_each(report, put_process, &(list_pen){to, false});
     put_verdicts(to, report);
     for (size_t i = 0; i < report->inputs.cnt; i++)
         put_oom(to, report, &report->inputs.at[i], wishes->top);

@@ -8,6 +8,7 @@
 #include "base/text/human.h"
 #include "base/text/term.h"
 #include "export/report/ledger_out.h"
+#include "export/report/process_rows.h"
 #include "export/report/report_format.h"
 #include "export/report/report_words.h"
 #include "export/report/split_out.h"
@@ -85,6 +86,27 @@ static void put_inputs(const text_pen *pen) {
         sl_words_input_verdict(line, pen->report, input);
         put_labelled(pen, "", line, verdict_styles[input->verdict]);
     }
+}
+
+/* A list whose heading comes with its first row. */
+typedef struct list_pen {
+    const text_pen *pen;
+    bool is_started;
+} list_pen;
+
+static void put_process(const sl_process_row *row, void *context) {
+    list_pen *to = context;
+    char first[48], rest[48];
+    int indent = LABEL_COLUMNS + (int)(row->depth < 8 ? 2 * row->depth : 16);
+    snprintf(first, sizeof first, "%-*s", indent, to->is_started ? "" : "  processes");
+    snprintf(rest, sizeof rest, "%*s", indent + 2, "");
+    sl_term_wrap(to->pen->to,
+                 &(sl_wrap){.first = first,
+                            .rest = rest,
+                            .style = SL_STYLE_DIM,
+                            .has_color = to->pen->wishes->has_color},
+                 row->text);
+    to->is_started = true;
 }
 
 /* Where several inputs were given, each finding says whose it is. */
@@ -448,17 +470,12 @@ static void put_alerts(const text_pen *pen) {
     }
 }
 
-static void put_notes(const text_pen *pen) {
-    bool is_first = true;
-    for (size_t i = 0; i < pen->report->inputs.cnt; i++) {
-        const sl_trace *trace = pen->report->inputs.at[i].trace;
-        for (size_t j = 0; j < trace->notes.cnt; j++) {
-            if (is_first)
-                put_heading(pen, "Notes");
-            is_first = false;
-            put_bullets(pen, trace->notes.at[j].text);
-        }
-    }
+static void put_note(const char *text, void *context) {
+    list_pen *to = context;
+    if (!to->is_started)
+        put_heading(to->pen, "Notes");
+    to->is_started = true;
+    put_bullets(to->pen, text);
 }
 
 static void put_reasons(const text_pen *pen) {
@@ -475,12 +492,13 @@ sl_status sl_report_write_text(const sl_report *report, const sl_report_wishes *
     put_verdict(&pen);
     putc('\n', to);
     put_inputs(&pen);
+    sl_process_rows_each(report, put_process, &(list_pen){&pen, false});
     for (size_t i = 0; i < report->findings.cnt; i++)
         put_finding(&pen, i);
     for (size_t i = 0; i < report->devices.cnt; i++)
         put_device(&pen, &report->devices.at[i]);
     put_alerts(&pen);
-    put_notes(&pen);
+    sl_report_notes_each(report, put_note, &(list_pen){&pen, false});
     put_reasons(&pen);
     return ferror(to) ? sl_fail_errno(err, SL_E_WRITE, "cannot write the report") : SL_OK;
 }

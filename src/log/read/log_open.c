@@ -297,15 +297,15 @@ sl_log_ending sl_log_get_ending(const sl_log_reader *r) {
         return SL_LOG_CLOSED;
     if (!r->lock_is_known)
         return SL_LOG_UNCLEAR;
-    return r->is_locked ? SL_LOG_LIVE : SL_LOG_KILLED;
+    if (r->is_locked)
+        return SL_LOG_LIVE;
+    return r->state.left_word & 1 ? SL_LOG_LEFT : SL_LOG_KILLED;
 }
 
 const char *sl_log_ending_name(sl_log_ending ending) {
     static const char *const names[] = {
-        [SL_LOG_CLOSED] = "closed",
-        [SL_LOG_LIVE] = "live",
-        [SL_LOG_KILLED] = "killed",
-        [SL_LOG_UNCLEAR] = "unclear",
+        [SL_LOG_CLOSED] = "closed", [SL_LOG_LIVE] = "live",       [SL_LOG_KILLED] = "killed",
+        [SL_LOG_LEFT] = "left",     [SL_LOG_UNCLEAR] = "unclear",
     };
     return names[ending];
 }
@@ -316,6 +316,10 @@ int32_t sl_log_rank(const sl_log_reader *r) {
 
 int32_t sl_log_local_rank(const sl_log_reader *r) {
     return (int32_t)(uint32_t)(r->state.rank_word >> 32);
+}
+
+int sl_log_exit_status(const sl_log_reader *r) {
+    return r->state.left_word & 1 ? (int)(r->state.left_word >> 8 & 0xff) : -1;
 }
 
 int64_t sl_log_world_size(const sl_log_reader *r) {

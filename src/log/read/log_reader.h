@@ -20,6 +20,7 @@ typedef enum sl_log_ending {
     SL_LOG_CLOSED,  /* the writer closed it */
     SL_LOG_LIVE,    /* the writer holds it */
     SL_LOG_KILLED,  /* the writer is gone and did not close it */
+    SL_LOG_LEFT,    /* the same, by _exit: it ended by itself */
     SL_LOG_UNCLEAR, /* not closed, and the file system cannot tell whether the writer lives */
 } sl_log_ending;
 
@@ -45,6 +46,7 @@ uint64_t sl_log_size(const sl_log_reader *reader);
 int32_t sl_log_rank(const sl_log_reader *reader); /* -1 = not known, as for the next two */
 int32_t sl_log_local_rank(const sl_log_reader *reader);
 int64_t sl_log_world_size(const sl_log_reader *reader);
+int sl_log_exit_status(const sl_log_reader *reader); /* of SL_LOG_LEFT; -1 = not known */
 
 /* ---- names ---- */
 

@@ -187,6 +187,7 @@ static void fill_header(sl_fmt_header *h, const sl_log_identity *identity) {
     h->start_wall_ns = start.wall_ns;
     h->start_gap_ns = start.gap_ns;
     h->pid = (uint32_t)getpid();
+    h->parent_pid = (uint32_t)getppid();
     memcpy(h->writer, "stormlog " SL_VERSION_STRING, sizeof "stormlog " SL_VERSION_STRING);
     identify(h, identity);
     h->header_crc = sl_header_crc(h);
@@ -323,6 +324,11 @@ sl_status sl_log_create(const sl_log_options *options, sl_log **out, sl_error *e
 void sl_log_set_rank(sl_log *log, int32_t rank, int32_t local_rank, int32_t world_size) {
     sl_set(&log->state->rank_word, (uint32_t)rank | (uint64_t)(uint32_t)local_rank << 32);
     sl_set(&log->state->world_word, (uint64_t)(int64_t)world_size);
+}
+
+void sl_log_note_exit(sl_log *log, int status) {
+    sl_set_release(&log->state->heartbeat_ns, sl__now(log));
+    sl_set_release(&log->state->left_word, 1 | (uint64_t)(status & 0xff) << 8);
 }
 
 /* ---- later ---- */

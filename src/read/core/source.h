@@ -42,6 +42,9 @@ extern const sl_source_ops sl_source_trace;
 /* The table, NULL-terminated. */
 extern const sl_source_ops *const sl_sources[];
 
+/* Whether a reader knows the beginning of this file. A folder, and a file that cannot be opened: false. */
+bool sl_trace_is_known(const char *path);
+
 /* Loads a file. options may be NULL. *out is the caller's, released with sl_trace_free. err says
  * "cannot read 'PATH': ...". */
 sl_status sl_trace_load(const char *path, const sl_load_options *options, sl_trace **out,

@@ -72,6 +72,22 @@ static sl_status load_stream(const sl_source_input *input, sl_trace **out, sl_er
     return source ? load_source(source, input, out, err) : fail_foreign(in->at, len, err);
 }
 
+/* Any JSON may be a snapshot (1): what only is that is asked to be more. */
+#define KNOWN_SCORE 2
+
+bool sl_trace_is_known(const char *path) {
+    sl_byte_stream in;
+    bool is_known = false;
+    if (sl_bytes_open(&in, path, NULL, NULL) >= 0 && sl_bytes_need(&in, 1)) {
+        (void)sl_bytes_need(&in, SL_PROBE_BYTES);
+        size_t len = (size_t)(in.end - in.at), seen = len < SL_PROBE_BYTES ? len : SL_PROBE_BYTES;
+        for (size_t i = 0; sl_sources[i] && !is_known; i++)
+            is_known = sl_sources[i]->probe(in.at, seen, path) >= KNOWN_SCORE;
+    }
+    sl_bytes_close(&in);
+    return is_known;
+}
+
 static sl_status load_path(const char *path, const sl_load_options *options, sl_trace **out,
                            sl_error *err) {
     if (sl_bundle_is(path))

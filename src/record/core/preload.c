@@ -9,6 +9,7 @@
 #include "record/core/bus_guard.h"
 #include "record/core/record_claim.h"
 #include "record/core/recorder.h"
+#include "record/hooks/hook_exit.h"
 #include "record/hooks/torch_check.h"
 
 static sl_diag_once bad_setting;
@@ -24,6 +25,7 @@ __attribute__((constructor)) static void start(void) {
     sl_record_settings settings;
     sl_error err = SL_ERROR_INIT;
     sl_bus_guard_prepare();
+    sl_hook_exit_prepare();
     if (!is_preloaded())
         return;
     sl_status status = sl_record_settings_load(&settings, &err);

@@ -56,6 +56,7 @@ typedef struct recorder {
     atomic_bool is_exiting;
     atomic_bool is_work_over; /* marked in the log that is open */
     bool is_child;            /* of a fork */
+    atomic_int pid;           /* that opened the log */
     atomic_uint
         *child_cnt; /* recordings of forked children, shared by all of them; NULL = not counted */
     atomic_ullong missed_cnt; /* events that came while there was no log for them */
@@ -216,6 +217,17 @@ void sl_recorder_end_work(void) {
     sl_guard_leave(&guard);
 }
 
+void sl_recorder_note_exit(int status) {
+    sl_guard guard;
+    if (atomic_load(&rec.pid) != getpid() || !atomic_load(&sl_recorder_page.is_here) ||
+        !sl_guard_enter(&guard))
+        return;
+    sl_log *log = atomic_load(&rec.log);
+    if (log)
+        sl_log_note_exit(log, status);
+    sl_guard_leave(&guard);
+}
+
 void sl_recorder_resume_work(void) {
     atomic_store(&rec.is_work_over, false);
 }
@@ -282,6 +294,7 @@ static sl_log *open_log(void) {
         atomic_store(&rec.state, STATE_OFF);
         return NULL;
     }
+    atomic_store(&rec.pid, getpid());
     watch_for_faults(rec.log);
     watch_end_of_work();
     atomic_store(&rec.is_work_over, false);

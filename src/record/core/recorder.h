@@ -60,6 +60,10 @@ void sl_recorder_watch_exit(void);
  * guard. errno stays. */
 void sl_recorder_end_work(void);
 
+/* The process ends by _exit: kept in the log, which stays open. Any thread, also from a signal handler; a child
+ * of a vfork, which has this memory and is another process, leaves nothing. */
+void sl_recorder_note_exit(int status);
+
 /* A new life of the interpreter begins in the same process: its end is marked again. */
 void sl_recorder_resume_work(void);
 

@@ -97,6 +97,8 @@
       "HIP: the device of a thread")                                                               \
     X(sigaction, "sigaction", sl_hook_sigaction, "", "what the program sees of bus_guard.h")       \
     X(signal, "signal", sl_hook_signal, "", "likewise")                                            \
+    X(_exit, "_exit", sl_hook__exit, "", "the end of a process that runs no exit handlers")        \
+    X(_Exit, "_Exit", sl_hook__Exit, "", "likewise")                                               \
     X(dlsym, "dlsym", sl_hook_dlsym, "libc.so", "where libraries find the driver")
 
 /* Every symbol above begins with one of these; most imports of a program do not. */

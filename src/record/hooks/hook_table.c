@@ -7,6 +7,7 @@
 #include "record/core/record_claim.h"
 #include "record/hooks/elf_view.h"
 #include "record/hooks/hook_cuda.h"
+#include "record/hooks/hook_exit.h"
 #include "record/hooks/hook_torch.h"
 
 sl_hook sl_hooks[SL_HOOK_CNT] = {
