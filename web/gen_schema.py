@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes web/src/schema.ts from src/page/page_schema.h and the kinds of findings in src/report/report.h. --check compares
 instead of writing."""
+import json
 import pathlib
 import re
 import sys
@@ -16,7 +17,7 @@ def finding_titles(report: str) -> list[str]:
     rows = re.sub(r"\s*\\\n\s*", " ", report)
     kinds = re.findall(r'X\(\w+, "([^"]+)", \d+, "([^"]+)", "[^"]+"\)', rows)
     return ["", "/** Kinds of findings, and how the page calls them. */", "export const FINDING_TITLES: Record<string, string> = {",
-            *[f'  {kind if kind.isidentifier() else chr(34) + kind + chr(34)}: "{title}",' for kind, title in kinds], "};"]
+            *[f'  {kind if kind.isidentifier() else json.dumps(kind)}: "{title}",' for kind, title in kinds], "};"]
 
 
 def generate(header: str, report: str) -> str:

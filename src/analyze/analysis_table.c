@@ -256,8 +256,9 @@ static sl_status check_device(const sl_run *run, int device, sl_error *err) {
         if (sl_run_find_device(input, device))
             return SL_OK;
         for (size_t d = 0; d < input->device_cnt && used + 16 < sizeof list; d++)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%d", used ? ", " : "",
-                                     input->devices[d].events->device);
+            if (d == 0 || input->devices[d].events != input->devices[d - 1].events)
+                used += (size_t)snprintf(list + used, sizeof list - used, "%s%d", used ? ", " : "",
+                                         input->devices[d].events->device);
     }
     return sl_fail(err, SL_E_DEVICE, "no device %d in the input; it has %s", device,
                    used ? list : "none");

@@ -113,11 +113,18 @@ static void absent_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_end_object(json);
 }
 
+/* A lane of one of several ranks is not that of another one; any rank will do where either is unknown. */
+static bool is_rank(const sl_page_lane *lane, sl_maybe_u64 rank) {
+    return !lane->of->has_rank || !rank.known || rank.value == (uint64_t)lane->of->rank;
+}
+
 static const sl_device_report *find_device(const sl_page *page, const sl_page_lane *lane) {
-    for (size_t i = 0; i < page->report->devices.cnt; i++)
-        if (page->report->devices.at[i].trace == lane->trace &&
-            page->report->devices.at[i].device == lane->device->device)
-            return &page->report->devices.at[i];
+    for (size_t i = 0; i < page->report->devices.cnt; i++) {
+        const sl_device_report *device = &page->report->devices.at[i];
+        if (device->trace == lane->trace && device->device == lane->device->device &&
+            is_rank(lane, device->rank))
+            return device;
+    }
     return NULL;
 }
 
@@ -230,6 +237,8 @@ static void lane_json(const sl_page *page, const sl_page_lane *lane, sl_json_out
     sl_json_begin_object(json);
     sl_json_key_u64(json, "input", lane->input);
     sl_json_key_i64(json, "device", lane->device->device);
+    sl_json_key_maybe_u64(json, "rank",
+                          (sl_maybe_u64){(uint64_t)lane->of->rank, lane->of->has_rank});
     lane_totals_json(lane, json);
     sl_json_key_maybe_u64(json, "capacity_bytes",
                           device ? device->capacity_bytes : lane->device->capacity_bytes);
@@ -244,12 +253,15 @@ static void lane_json(const sl_page *page, const sl_page_lane *lane, sl_json_out
     sl_json_end_object(json);
 }
 
-/* The lane of a device of an input; of the first input that has it where none is named. */
-static const sl_page_lane *find_lane(const sl_page *page, const sl_trace *trace, int device) {
-    for (size_t i = 0; i < page->lanes.cnt; i++)
-        if (page->lanes.at[i]->device->device == device &&
-            (!trace || page->lanes.at[i]->trace == trace))
-            return page->lanes.at[i];
+/* The lane of a device and rank of an input; of the first input that has it where none is named. */
+static const sl_page_lane *find_lane(const sl_page *page, const sl_trace *trace, int device,
+                                     sl_maybe_u64 rank) {
+    for (size_t i = 0; i < page->lanes.cnt; i++) {
+        const sl_page_lane *lane = page->lanes.at[i];
+        if (lane->device->device == device && (!trace || lane->trace == trace) &&
+            is_rank(lane, rank))
+            return lane;
+    }
     return NULL;
 }
 
@@ -277,7 +289,7 @@ static void key_lane(sl_json_out *json, const sl_page_lane *lane) {
 }
 
 static void finding_json(sl_page *page, const sl_finding *finding, sl_json_out *json) {
-    const sl_page_lane *lane = find_lane(page, finding->trace, finding->device);
+    const sl_page_lane *lane = find_lane(page, finding->trace, finding->device, finding->rank);
     int64_t first = lane ? lane->first_us : 0;
     sl_json_begin_object(json);
     sl_finding_kind_json(json, finding);
@@ -294,7 +306,7 @@ static void oom_json(sl_page *page, sl_json_out *json) {
         sl_json_null(json);
         return;
     }
-    const sl_page_lane *lane = find_lane(page, oom->site.trace, oom->device);
+    const sl_page_lane *lane = find_lane(page, oom->site.trace, oom->device, (sl_maybe_u64){0});
     int64_t first = lane ? lane->first_us : 0;
     sl_json_begin_object(json);
     key_lane(json, lane);

@@ -16,7 +16,7 @@ static int compare_times(const void *a, const void *b) {
 static bool collect(const sl_page_lane *lane, record_list *out) {
     const sl_telemetry *set = lane->trace->telemetry;
     for (size_t i = 0; i < set->records.cnt; i++)
-        if (set->records.at[i].device_id == lane->device->device &&
+        if (sl_run_has_sample(lane->of, &set->records.at[i]) &&
             !sl_vec_push(out, &set->records.at[i]))
             return false;
     if (out->cnt > 1)

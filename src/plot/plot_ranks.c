@@ -99,6 +99,24 @@ static sl_status draw_curve(rank_chart *chart, size_t idx, sl_error *err) {
     return is_done ? SL_OK : sl_fail_no_memory(err, "a curve");
 }
 
+/* "rank 2, device 0" where one file holds several, else the file. */
+static void name_curve(char *name, size_t cap, const sl_plot_input *input) {
+    const sl_run_device *device = input->device;
+    if (!device->has_rank)
+        snprintf(name, cap, "%.90s", sl_plot_basename(input->trace->path));
+    else if (device->events->device < 0)
+        snprintf(name, cap, "rank %d, host", device->rank);
+    else
+        snprintf(name, cap, "rank %d, device %d", device->rank, device->events->device);
+}
+
+static bool is_one_file(const sl_plot *plot) {
+    for (size_t i = 1; i < plot->input_cnt; i++)
+        if (plot->inputs[i].trace != plot->inputs[0].trace)
+            return false;
+    return true;
+}
+
 /* Ranks often write the same name into folders of their own. */
 static bool is_name_shared(const sl_plot *plot, size_t idx) {
     const char *name = sl_plot_basename(plot->inputs[idx].trace->path);
@@ -126,10 +144,10 @@ static sl_status draw_legend(const rank_chart *chart, sl_box box, sl_error *err)
         char human[SL_HUMAN_CAP];
         rows[i].rgb = rank_color(plot, i);
         rows[i].is_line = true;
-        snprintf(rows[i].name, sizeof rows[i].name, "%.90s", sl_plot_basename(input->trace->path));
+        name_curve(rows[i].name, sizeof rows[i].name, input);
         if (chart->is_one_run)
             name_process(&rows[i], input->device->input);
-        else if (is_name_shared(plot, i))
+        else if (!is_one_file(plot) && (input->device->has_rank || is_name_shared(plot, i)))
             sl_term_fit_path(rows[i].detail, sizeof rows[i].detail, input->trace->path,
                              LEGEND_COLUMNS);
         snprintf(rows[i].value, sizeof rows[i].value, "%s",
@@ -161,8 +179,9 @@ static sl_status check_inputs(const sl_plot *plot, sl_error *err) {
 static sl_status draw_chart(rank_chart *chart, double span_us, double highest, sl_error *err) {
     sl_plot *plot = chart->plot;
     char subtitle[SL_WORDS_CAP];
+    const char *what = is_one_file(plot) ? "ranks" : chart->is_one_run ? "processes" : "inputs";
     snprintf(subtitle, sizeof subtitle, "%zu %s, live bytes (highest in each pixel), %s",
-             plot->input_cnt, chart->is_one_run ? "processes" : "inputs",
+             plot->input_cnt, what,
              chart->is_one_run ? "on one clock" : "each from its own beginning");
     sl_box box = sl_plot_begin(plot, subtitle), legend = box;
     bool has_legend = box.w > 2 * LEGEND_WIDTH;

@@ -27,7 +27,7 @@ bool sl_samples_collect(sl_samples *samples, const sl_plot_input *input) {
     const sl_telemetry *set = input->trace->telemetry;
     *samples = (sl_samples){0};
     for (size_t i = 0; set && i < set->records.cnt; i++)
-        if (set->records.at[i].device_id == input->replay->device->device &&
+        if (sl_run_has_sample(input->device, &set->records.at[i]) &&
             !sl_vec_push(samples, sample_of(&set->records.at[i])))
             return false;
     if (samples->cnt > 1)

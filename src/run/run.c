@@ -33,21 +33,85 @@ static sl_status no_memory(const sl_run_input *input, sl_error *err) {
 
 /* ---- making and freeing ---- */
 
+/* A pair of device and rank in a file of samples. */
+typedef struct ranked {
+    int device, rank;
+} ranked;
+
+typedef SL_VEC(ranked) ranked_list;
+
+static int compare_ranked(ranked a, ranked b) {
+    if (a.device != b.device)
+        return a.device < b.device ? -1 : 1;
+    return (a.rank > b.rank) - (a.rank < b.rank);
+}
+
+/* Into its place in the order, once. */
+static bool add_ranked(ranked_list *list, ranked pair) {
+    size_t low = 0, high = list->cnt;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_ranked(list->at[middle], pair) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < list->cnt && compare_ranked(list->at[low], pair) == 0)
+        return true;
+    if (!sl_vec_push(list, pair))
+        return false;
+    memmove(list->at + low + 1, list->at + low, (list->cnt - 1 - low) * sizeof *list->at);
+    list->at[low] = pair;
+    return true;
+}
+
+/* Stays empty where all samples are of one rank, or of too many. */
+static bool find_ranks(const sl_trace *trace, ranked_list *list) {
+    const sl_telemetry *set = trace->telemetry;
+    bool is_several = false;
+    for (size_t i = 0; set && i < set->records.cnt && list->cnt <= SL_RUN_RANKED_MAX; i++) {
+        const sl_tm_record *record = &set->records.at[i];
+        is_several |= record->rank != set->records.at[0].rank;
+        if (!add_ranked(list, (ranked){record->device_id, record->rank}))
+            return false;
+    }
+    if (!is_several || list->cnt > SL_RUN_RANKED_MAX)
+        list->cnt = 0;
+    return true;
+}
+
+static bool add_device(sl_run_input *input, const sl_device_trace *events, const ranked *pair) {
+    sl_run_device *device = &input->devices[input->device_cnt];
+    *device = (sl_run_device){
+        .input = input, .events = events, .has_rank = pair, .rank = pair ? pair->rank : 0};
+    device->facts = calloc(1, sizeof *device->facts);
+    input->device_cnt += device->facts != NULL;
+    return device->facts;
+}
+
+static bool add_devices(sl_run_input *input, const ranked_list *ranks) {
+    const sl_trace *trace = input->trace;
+    input->devices = calloc(trace->devices.cnt + ranks->cnt + 1, sizeof *input->devices);
+    bool ok = input->devices;
+    for (size_t i = 0; ok && i < trace->devices.cnt; i++) {
+        size_t before = input->device_cnt;
+        for (size_t k = 0; ok && k < ranks->cnt; k++)
+            if (ranks->at[k].device == trace->devices.at[i]->device)
+                ok = add_device(input, trace->devices.at[i], &ranks->at[k]);
+        if (ok && input->device_cnt == before)
+            ok = add_device(input, trace->devices.at[i], NULL);
+    }
+    return ok;
+}
+
 static bool init_input(const sl_run *run, size_t number, const sl_trace *trace) {
     sl_run_input *input = &run->inputs[number];
     *input = (sl_run_input){.run = run, .trace = trace, .number = number};
     input->facts = calloc(1, sizeof *input->facts);
-    input->devices = calloc(trace->devices.cnt + 1, sizeof *input->devices);
-    if (!input->facts || !input->devices)
-        return false;
-    for (; input->device_cnt < trace->devices.cnt; input->device_cnt++) {
-        sl_run_device *device = &input->devices[input->device_cnt];
-        *device = (sl_run_device){.input = input, .events = trace->devices.at[input->device_cnt]};
-        device->facts = calloc(1, sizeof *device->facts);
-        if (!device->facts)
-            return false;
-    }
-    return true;
+    ranked_list ranks = {0};
+    bool ok = input->facts && find_ranks(trace, &ranks) && add_devices(input, &ranks);
+    sl_vec_free(&ranks);
+    return ok;
 }
 
 static void fini_device(sl_run_device *device) {
@@ -126,6 +190,11 @@ const sl_run_device *sl_run_find_device(const sl_run_input *input, int device) {
         if (input->devices[i].events->device == device)
             return &input->devices[i];
     return NULL;
+}
+
+bool sl_run_has_sample(const sl_run_device *device, const sl_tm_record *record) {
+    return record->device_id == device->events->device &&
+           (!device->has_rank || record->rank == device->rank);
 }
 
 /* ---- facts ---- */
@@ -269,12 +338,18 @@ bool sl_run_is_sampled(const sl_run_input *input) {
 }
 
 static bool sampled_span(const sl_run_input *input, const sl_run_device *device, sl_span *span) {
-    int64_t first_ns, last_ns;
-    if (!sl_tm_span(input->trace->telemetry, device ? &device->events->device : NULL, &first_ns,
-                    &last_ns))
-        return false;
-    *span = (sl_span){first_ns / 1000, last_ns / 1000, last_ns / 1000};
-    return true;
+    const sl_telemetry *set = input->trace->telemetry;
+    bool is_found = false;
+    for (size_t i = 0; i < set->records.cnt; i++) {
+        int64_t us = set->records.at[i].timestamp_ns / 1000;
+        if (device && !sl_run_has_sample(device, &set->records.at[i]))
+            continue;
+        span->first_us = is_found ? sl_min_i64(span->first_us, us) : us;
+        span->last_us = is_found ? sl_max_i64(span->last_us, us) : us;
+        is_found = true;
+    }
+    span->exit_us = span->last_us;
+    return is_found;
 }
 
 bool sl_run_span(const sl_run_input *input, const sl_run_device *device, sl_span *span) {

@@ -16,14 +16,22 @@
 #include "run/process_tree.h"
 #include "run/steps.h"
 
+struct sl_tm_record; /* telemetry/telemetry.h */
+
 typedef struct sl_run_input sl_run_input;
 
-/* One device of one input. */
+/* One device of one input. Samples of several ranks in one file are as many devices as there are pairs of
+ * device and rank: each is a process of its own, and their readings make no common curve. */
 typedef struct sl_run_device {
     const sl_run_input *input;
     const sl_device_trace *events; /* borrowed from the trace */
     struct sl_device_facts *facts; /* owned */
+    bool has_rank;                 /* the input holds samples of several ranks */
+    int rank;
 } sl_run_device;
+
+/* Pairs of device and rank in one file of samples that are told apart; of more, the devices are. */
+#define SL_RUN_RANKED_MAX 1024
 
 /* One trace: a process of the run, a snapshot, a file of samples. */
 struct sl_run_input {
@@ -31,7 +39,7 @@ struct sl_run_input {
     const sl_trace *trace;    /* borrowed */
     size_t number;            /* position in the run */
     sl_process_place place;   /* among the processes of the run */
-    sl_run_device *devices;   /* owned; in the trace's order */
+    sl_run_device *devices;   /* owned; in the trace's order, and by rank */
     size_t device_cnt;
     struct sl_input_facts *facts; /* owned */
 };
@@ -48,8 +56,11 @@ void sl_run_free(sl_run *run); /* NULL is fine */
 /* The input of this trace; it must be one of the run's. */
 const sl_run_input *sl_run_find_input(const sl_run *run, const sl_trace *trace);
 
-/* NULL when the input does not have it. */
+/* The first with this number; NULL when the input does not have it. */
 const sl_run_device *sl_run_find_device(const sl_run_input *input, int device);
+
+/* Whether a record of the input's samples is one of this device, and of its rank where there are several. */
+bool sl_run_has_sample(const sl_run_device *device, const struct sl_tm_record *record);
 
 /* The facts. Each is computed at the first call; SL_E_NOMEM, and for the replay SL_E_LIMIT. */
 sl_status sl_run_replay(const sl_run_device *device, const sl_replay **out, sl_error *err);

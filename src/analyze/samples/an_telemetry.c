@@ -92,6 +92,7 @@ static bool add_device(const sl_tm_group *g) {
     const sl_tm_record *last = &g->records[g->cnt - 1];
     sl_device_report d = {.trace = g->trace,
                           .device = last->device_id,
+                          .rank = sl_known_u64((uint64_t)last->rank),
                           .has_history = true,
                           .events = g->cnt,
                           .live_requested_bytes = (uint64_t)last->allocated_bytes,
@@ -142,9 +143,12 @@ static sl_status analyze_groups(sl_tm_group *g, const sl_tm_record *records, siz
     for (size_t at = 0; at < cnt; at += g->cnt) {
         g->records = records + at;
         g->cnt = group_length(records + at, cnt - at, true);
+        size_t before = g->report->findings.cnt;
         SL_TRY(find_growth(g, err));
         if (!add_device(g) || !sl__telemetry_findings(g, err))
             return err && err->code < 0 ? err->code : sl_fail_no_memory(err, "the findings");
+        for (size_t i = before; i < g->report->findings.cnt; i++)
+            g->report->findings.at[i].rank = sl_known_u64((uint64_t)g->records[0].rank);
     }
     return SL_OK;
 }

@@ -63,13 +63,36 @@ static const sl_device_report *choose_device(const sl_report *report, const sl_t
     return best;
 }
 
-static sl_status prepare(sl_plot_input *drawn, const sl_run_input *input, const sl_report *report,
-                         sl_error *err) {
+/* What is drawn: one device of each input; of an input with several ranks, kind ranks draws them all. */
+typedef SL_VEC(sl_plot_input) drawn_list;
+
+static bool has_ranks(const sl_run_input *input) {
+    return input->device_cnt > 0 && input->devices[0].has_rank;
+}
+
+static bool is_drawn(const sl_run_device *device, sl_plot_kind kind, const sl_device_report *chosen,
+                     sl_device_choice choice) {
+    if (device->has_rank && kind == SL_PLOT_RANKS)
+        return !choice.is_one || device->events->device == choice.device;
+    return device->events->device == chosen->device &&
+           (!device->has_rank || (uint64_t)device->rank == chosen->rank.value);
+}
+
+static sl_status prepare(drawn_list *drawn, const sl_run_input *input, sl_plot_kind kind,
+                         const sl_report *report, sl_device_choice choice, sl_error *err) {
     const sl_device_report *chosen = choose_device(report, input->trace);
     if (!chosen)
         return sl_fail(err, SL_E_FORMAT, "'%s' holds no memory events, so there is nothing to draw",
                        input->trace->path);
-    return sl_plot_input_load(drawn, sl_run_find_device(input, chosen->device), err);
+    for (size_t i = 0; i < input->device_cnt; i++) {
+        if (!is_drawn(&input->devices[i], kind, chosen, choice))
+            continue;
+        sl_plot_input one;
+        SL_TRY(sl_plot_input_load(&one, &input->devices[i], err));
+        if (!sl_vec_push(drawn, one))
+            return sl_fail_no_memory(err, "the inputs");
+    }
+    return SL_OK;
 }
 
 static sl_status write_picture(const sl_opts *opts, const sl_plot_options *options,
@@ -91,13 +114,13 @@ static sl_status draw(const sl_opts *opts, const sl_plot_options *options, const
     sl_analysis_options analysis = {.has_device = choice.is_one, .device = choice.device};
     sl_report *report;
     SL_TRY(sl_cli_analyze(run, &analysis, &report, err));
-    sl_plot_input *drawn = calloc(run->input_cnt + 1, sizeof *drawn);
-    sl_status status = drawn ? SL_OK : sl_fail_no_memory(err, "the inputs");
+    drawn_list drawn = {0};
+    sl_status status = SL_OK;
     for (size_t i = 0; i < run->input_cnt && status == SL_OK; i++)
-        status = prepare(&drawn[i], &run->inputs[i], report, err);
+        status = prepare(&drawn, &run->inputs[i], options->kind, report, choice, err);
     if (status == SL_OK)
-        status = write_picture(opts, options, report, drawn, run->input_cnt, err);
-    free(drawn);
+        status = write_picture(opts, options, report, drawn.at, drawn.cnt, err);
+    sl_vec_free(&drawn);
     sl_report_free(report);
     return status;
 }
@@ -109,10 +132,13 @@ static int run(const sl_opts *opts, sl_error *err) {
     SL_TRY(read_options(opts, &options, err));
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
     SL_TRY(sl_inputs_load(&inputs, paths.at, paths.cnt, err));
-    /* A run folder is as many inputs as it has recordings. */
-    if (!sl_opts_is_given(opts, "kind") && inputs.traces.cnt > 1)
+    /* A run folder is as many inputs as it has recordings, a merged file as many as it has ranks. */
+    bool is_several = inputs.traces.cnt > 1 || has_ranks(&inputs.run->inputs[0]);
+    if (!sl_opts_is_given(opts, "kind") && is_several)
         options.kind = SL_PLOT_RANKS;
-    sl_status status = sl_plot_check_inputs(options.kind, inputs.traces.cnt, err);
+    sl_status status = SL_OK;
+    if (options.kind != SL_PLOT_RANKS || !is_several)
+        status = sl_plot_check_inputs(options.kind, inputs.traces.cnt, err);
     if (status == SL_OK)
         status = draw(opts, &options, inputs.run, err);
     sl_inputs_fini(&inputs);
@@ -133,7 +159,8 @@ static const sl_opt options[] = {
      .metavar = "KIND",
      .choices = SL_PLOT_KIND_MAP(KIND_CHOICE) + 1,
      .initial = "timeline",
-     .help = "what it shows:" SL_PLOT_KIND_MAP(KIND_HELP) " several inputs without a kind: ranks"},
+     .help = "what it shows:" SL_PLOT_KIND_MAP(
+         KIND_HELP) " several inputs, or one file of several ranks, without a kind: ranks"},
     {.name = "theme",
      .type = SL_OPT_CHOICE,
      .choices = "light|dark",

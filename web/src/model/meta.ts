@@ -25,6 +25,8 @@ export interface InputMeta {
 export interface LaneMeta {
   input: number;
   device: number;
+  /** of a file with samples of several ranks, else null */
+  rank: number | null;
   /** the input holds readings of counters; every "event" is one of them */
   is_sampled: boolean;
   first_us: number;

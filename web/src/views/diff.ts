@@ -3,19 +3,20 @@ import { absent, h, replace, search } from "../draw/dom.ts";
 import { figure, figures, numberCell, rowName, scrolled, tableHead } from "../draw/parts.ts";
 import { diffRows, type DiffRow } from "../model/diff.ts";
 import * as fmt from "../model/format.ts";
+import { laneName } from "../model/lane_name.ts";
 import type { LaneMeta } from "../model/meta.ts";
 import type { SiteRow } from "../model/sites.ts";
 import { Lane, type State } from "../state.ts";
-import { laneName } from "./top.ts";
 
 const SHOWN = 200;
 
-/** The lanes to compare: the same device of the first two inputs. */
+/** The lanes to compare: the same device, and rank where both know it, of the first two inputs. */
 export function diffLanes(state: State): [number, number] | null {
   const { lanes } = state.data.meta;
-  const device = state.lane.meta.device;
+  const { device, rank } = state.lane.meta;
+  const isRank = (l: LaneMeta): boolean => l.rank === null || rank === null || l.rank === rank;
   const find = (input: number): number =>
-    lanes.findIndex((l) => l.input === input && l.device === device);
+    lanes.findIndex((l) => l.input === input && l.device === device && isRank(l));
   const pair: [number, number] = [find(0), find(1)];
   return pair[0] < 0 || pair[1] < 0 ? null : pair;
 }

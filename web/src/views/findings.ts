@@ -3,10 +3,10 @@ import { button, h, type Child } from "../draw/dom.ts";
 import { figure, figures } from "../draw/parts.ts";
 import { groupFindings, type FindingGroup } from "../model/findings.ts";
 import * as fmt from "../model/format.ts";
+import { laneName } from "../model/lane_name.ts";
 import type { FindingMeta } from "../model/meta.ts";
 import { FINDING_TITLES } from "../schema.ts";
 import type { State } from "../state.ts";
-import { laneName } from "./top.ts";
 
 const CARDS_SHOWN = 12;
 const OTHERS_SHOWN = 50;

@@ -5,6 +5,7 @@ import { absent, button, choice, h, replace, type Choice } from "../draw/dom.ts"
 import { fontFamily, numberCell, rowName, scrolled, sizeCanvas, tableHead } from "../draw/parts.ts";
 import { drawToWidth } from "../draw/size.ts";
 import * as fmt from "../model/format.ts";
+import { laneName } from "../model/lane_name.ts";
 import type { HeatMeta } from "../model/meta.ts";
 import {
   firstDivergence,
@@ -17,7 +18,6 @@ import {
   type RowOrder,
 } from "../model/ranks.ts";
 import type { State } from "../state.ts";
-import { laneName } from "./top.ts";
 
 const LABEL = 150;
 const LABEL_NARROW = 84;

@@ -4,6 +4,7 @@ import { theme } from "../draw/colors.ts";
 import { h, select } from "../draw/dom.ts";
 import { chip, figure, figures } from "../draw/parts.ts";
 import * as fmt from "../model/format.ts";
+import { laneName } from "../model/lane_name.ts";
 import type { FailureMeta, InputMeta, LaneMeta, PageMeta } from "../model/meta.ts";
 import { FINDING_TITLES } from "../schema.ts";
 import type { Lane, State } from "../state.ts";
@@ -73,13 +74,6 @@ export function failureView(meta: FailureMeta): HTMLElement[] {
 function brandView(): HTMLElement {
   const mark = h("span", { class: "mark", "aria-hidden": "true" });
   return h("div", { class: "brand" }, mark, "stormlog");
-}
-
-export function laneName(meta: PageMeta, index: number): string {
-  const lane = meta.lanes[index]!;
-  const device = lane.device < 0 ? "host" : `device ${lane.device}`;
-  const { path } = meta.inputs[lane.input]!;
-  return meta.inputs.length > 1 ? `${fmt.shortPath(path)}, ${device}` : device;
 }
 
 export function verdictView(state: State): HTMLElement {
