@@ -19,7 +19,7 @@ static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
     if (sl_vec_push(&inputs->traces, trace))
         return SL_OK;
     sl_trace_free(trace);
-    return sl_fail(err, SL_E_NOMEM, "out of memory for the list of inputs");
+    return sl_fail_no_memory(err, "the list of inputs");
 }
 
 /* A run folder holds one recording for each process: all of them, by name. */
