@@ -6,8 +6,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { openBrowser, whyNot } from "../web/browser.mjs";
-import { analyze, data, stormlog } from "../web/report.mjs";
+import { openBrowser, whyNot } from "./browser.mjs";
+import { analyze, data, stormlog } from "./report.mjs";
 
 const TOOLS = path.resolve(process.env.STORMLOG_EXPORT_TOOLS ?? "build/check-exports");
 const PERFETTO = path.join(TOOLS, "trace-processor");
