@@ -32,4 +32,4 @@ while read -r package inner folder; do
     [ -z "$package" ] || unpack "$package" "$inner" "$folder"
 done <<<"$PACKAGES"
 
-STORMLOG=$root/$build/stormlog STORMLOG_EXPORT_TOOLS=$tools exec node --test "$root/tests/exports/check_exports.mjs"
+STORMLOG=$root/$build/stormlog STORMLOG_EXPORT_TOOLS=$tools exec node --test "$root/tests/web/check_exports.mjs"

@@ -9,25 +9,28 @@
 
 #define TEXT_MAX 1600
 
-void sl_an_reason(sl_an *an, const char *fmt, ...) {
+/* NULL when memory ran out. */
+static const char *keep(sl_an *an, const char *fmt, va_list args) {
     char text[TEXT_MAX];
+    vsnprintf(text, sizeof text, fmt, args);
+    return sl_arena_copy(&an->report->arena, text, strlen(text));
+}
+
+void sl_an_reason(sl_an *an, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    const char *text = keep(an, fmt, args);
     va_end(args);
-    const char *copy = sl_arena_copy(&an->report->arena, text, strlen(text));
-    if (copy)
-        (void)sl_vec_push(&an->report->reasons, ((sl_reason){copy}));
+    if (text)
+        (void)sl_vec_push(&an->report->reasons, ((sl_reason){text}));
 }
 
 const char *sl_an_text(sl_an *an, const char *fmt, ...) {
-    char text[TEXT_MAX];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    const char *text = keep(an, fmt, args);
     va_end(args);
-    const char *copy = sl_arena_copy(&an->report->arena, text, strlen(text));
-    return copy ? copy : "";
+    return text ? text : "";
 }
 
 const char *sl_an_bytes(sl_an *an, uint64_t bytes) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The analyses: pure functions from a run to a report. No clock, no files, no output. The table
- * of analyses is analysis_table.c, their thresholds are in thresholds.h. One thread at a time per run. */
+ * of analyses is analysis_table.c, their thresholds are in thresholds.h. One thread at a time per
+ * run. */
 #ifndef SL_ANALYSIS_H
 #define SL_ANALYSIS_H
 

@@ -3,7 +3,6 @@
  * the context (the cause of an out-of-memory error may be a leak). */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "analyze/an_context.h"
 #include "analyze/samples/an_telemetry.h"

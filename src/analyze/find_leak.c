@@ -269,7 +269,8 @@ static bool find_by_valleys(leak_search *search) {
 /* Sites of forward code that left survivors as often as the largest of them. */
 static bool is_in_step(const sl_leak *leak, const sl_leak *main) {
     double a = (double)leak->occasions, b = (double)main->occasions;
-    return leak->by_survivors && leak->kind == SL_LEAK_TENSOR && a >= 0.8 * b && a <= 1.25 * b;
+    return leak->by_survivors && leak->kind == SL_LEAK_TENSOR &&
+           a >= SL_T_GRAPH_OCCASIONS_MIN * b && a <= SL_T_GRAPH_OCCASIONS_MAX * b;
 }
 
 static sl_leak *largest_forward(sl_leaks *leaks) {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Every threshold of every analysis: value, unit, origin. docs/estimators.md explains the
- * estimators they are held against; `make bench-findings` shows what they do on labelled runs.
- * "Corpus" below means the labelled runs in tests/data and the seeded synthetic runs of
- * bench/findings. */
+/* The thresholds of the findings: value, unit, origin. docs/estimators.md explains the estimators
+ * they are held against; `make bench-findings` shows what they do on labelled runs. "Corpus" below
+ * means the labelled runs in tests/data and the seeded synthetic runs of bench/findings.
+ *
+ * Elsewhere: what makes a step is in run/step_thresholds.h, because steps are a fact of the run. What a
+ * caller may set has its defaults beside it: samples/an_gap.c, samples/collective_config.c, and
+ * memprof/profile_report.c for the compatible programs. Weights that only rank findings (confidence)
+ * stand in their formulas. */
 #ifndef SL_THRESHOLDS_H
 #define SL_THRESHOLDS_H
 
@@ -80,6 +84,11 @@
 #define SL_T_LEAK_CRITICAL_SHARE     0.1
 #define SL_T_LEAK_CRITICAL_BYTES     (UINT64_C(1) << 20)
 
+/* Sites of forward code that left survivors about as often as the largest of them belong to its graph:
+ * their occasions against its own. */
+#define SL_T_GRAPH_OCCASIONS_MIN 0.8
+#define SL_T_GRAPH_OCCASIONS_MAX 1.25
+
 /* ---- out of memory (find_oom.c) ---- */
 
 /* Share of the allocated bytes that a leak must hold to be the cause. */
@@ -128,6 +137,49 @@
 
 /* Retries from which on they are a warning: each one waits for all streams of the device. */
 #define SL_T_RETRY_WARNING 3u
+
+/* ---- growth of samples (samples/growth.c) ---- */
+
+/* Samples that are asked for at least. */
+#define SL_T_GROWTH_MIN_POINTS  8u
+/* Growth of the floor in the last part: bytes, share of the largest value, and times the noise of the
+ * floor around its line. */
+#define SL_T_GROWTH_MIN_BYTES   (INT64_C(4) << 20)
+#define SL_T_GROWTH_MIN_SHARE   0.02
+#define SL_T_GROWTH_MIN_NOISES  4.0
+/* The last part that decides, as a share of the time. */
+#define SL_T_GROWTH_TAIL        0.4
+/* Mann-Kendall's z of that part: one-sided 1 %. Fewer bins than this cannot reach it; there one
+ * standard deviation is asked for, and the other conditions decide. */
+#define SL_T_GROWTH_MIN_Z       2.33
+#define SL_T_GROWTH_FEW_BINS    6u
+#define SL_T_GROWTH_FEW_BINS_Z  1.0
+/* Least share of the growth in each half of that part: 0.5 is a straight line, 0 a plateau. */
+#define SL_T_GROWTH_MIN_HALF    0.2
+/* The window reaches back as long as a line explains it almost as well: r squared of the wider window
+ * over the best so far. */
+#define SL_T_GROWTH_WIDEN_R2    0.995
+/* What follows a maximum in this last share of the time is the program's end. */
+#define SL_T_GROWTH_END_TIME    0.1
+/* A start that takes this share of the time is left out: all before this share of the maximum. */
+#define SL_T_GROWTH_START_TIME  0.5
+#define SL_T_GROWTH_START_SHARE 0.1
+
+/* ---- telemetry (samples/telemetry_findings.c) ---- */
+
+/* Growth is critical when it is a large part of the card or of what the process had. */
+#define SL_T_SAMPLED_CRITICAL_CARD   0.1
+#define SL_T_SAMPLED_CRITICAL_FACTOR 2.0
+/* Unused reserved memory matters when the card is filling up with it: reserved over capacity. */
+#define SL_T_SAMPLED_CROWDED_SHARE   0.5
+/* Share of the allocated bytes that the growth must be for a leak to be the cause of a failure. */
+#define SL_T_SAMPLED_OOM_LEAK_SHARE  0.3
+
+/* ---- ranks (samples/rank_cause.c) ---- */
+
+/* A rise of one rank: least bytes, and share of the rank's largest use. */
+#define SL_T_RANK_RISE_BYTES (INT64_C(64) << 20)
+#define SL_T_RANK_RISE_SHARE 0.1
 
 /* ---- lists ---- */
 

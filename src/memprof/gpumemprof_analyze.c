@@ -62,22 +62,13 @@ static sl_status write_json(FILE *to, const answer *a, sl_error *err) {
     return sl_json_finish(&json, err);
 }
 
-static sl_status make_parents(const char *path, sl_error *err) {
-    char folder[1024];
-    const char *slash = strrchr(path, '/');
-    if (!slash || slash == path)
-        return SL_OK;
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-    return sl_make_folders(folder, err);
-}
-
 static sl_status save(const answer *a, sl_error *err) {
     const char *path = sl_opts_text(a->opts, "output");
     sl_file_out out;
     sl_status status = SL_OK;
     if (!path)
         return SL_OK;
-    SL_TRY(make_parents(path, err));
+    SL_TRY(sl_make_parents(path, err));
     SL_TRY(sl_file_out_open(&out, path, err));
     if (strcmp(sl_opts_text(a->opts, "format"), "txt") == 0)
         write_text(out.stream, a);

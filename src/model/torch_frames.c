@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/core/str.h"
+
 typedef enum name_match {
     ANY,
     STARTS, /* the qualified name begins so */
@@ -142,7 +144,7 @@ const char *sl_train_phase_name(sl_train_phase phase) {
 
 sl_train_phase sl_train_phase_find(sl_str name) {
     for (unsigned i = SL_PHASE_NONE + 1; i < SL_PHASE_LIMIT; i++)
-        if (strlen(phase_names[i]) == name.len && memcmp(phase_names[i], name.ptr, name.len) == 0)
+        if (sl_str_is(name, phase_names[i]))
             return (sl_train_phase)i;
     return SL_PHASE_NONE;
 }

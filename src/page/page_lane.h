@@ -80,8 +80,8 @@ typedef struct sl_page_lane {
     int64_t first_us, last_us;
     int64_t peak_us;               /* after first_us */
     bool is_sampled;               /* the input holds readings of counters, not events */
-    SL_VEC(const char *) counters; /* names of COUNTERS_SERIES, literals */
-    const sl_ledger *ledger;       /* borrowed; NULL, or with the moments of LEDGER_TIME */
+    SL_VEC(const char *) counters; /* names for SL_PAGE_COUNTERS_SERIES, literals */
+    const sl_ledger *ledger;       /* borrowed; NULL, or with the moments of SL_PAGE_LEDGER_TIME */
     bool has_modules;              /* a stack names the module that ran */
     bool has_history, reserved_known, geometry_known, identity_holds;
     int64_t identity_residue;

@@ -5,22 +5,17 @@ import json
 import os
 import shutil
 import socket
-import stat
 import subprocess
 from pathlib import Path
 
 import cli
 import tap
+from other_user import as_nobody, mode, shared_place
 
 V1 = cli.ROOT / "tests" / "format" / "v1"
 OOM = cli.DATA / "corpus" / "c22_oom_capacity_build.pickle.gz"
 BUILD = Path(cli.STORMLOG).parent
-NOBODY = 65534
 SECONDS = 20  # far less than for ever
-
-
-def mode(path):
-    return oct(stat.S_IMODE(os.lstat(path).st_mode))
 
 
 def make_run(folder):
@@ -111,21 +106,6 @@ def _(folder):
     tap.equal(mode(target), oct(0o640), "mode of the file behind the link")
     tap.true(Path(target).read_text() != "old", "the file behind the link is new")
     tap.equal(sorted(name for name in os.listdir(folder) if "tmp" in name), [], "temporary files left")
-
-
-def as_nobody(script):
-    subprocess.run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "sh", "-c", script], check=True)
-
-
-def shared_place(folder):
-    """A folder as /tmp is; skips where no other user can be played."""
-    if os.geteuid() != 0 or not shutil.which("setpriv"):
-        tap.skip("another user can only be played by root")
-    os.chmod(folder, 0o755)
-    place = Path(folder) / "tmp"
-    place.mkdir()
-    os.chmod(place, 0o1777)
-    return place
 
 
 @tap.test("-o: what another user planted in a folder such as /tmp is refused, and its target stays")

@@ -6,17 +6,16 @@ import gc
 import os
 import shutil
 import stat
-import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
 import tap
+from other_user import as_nobody, mode, shared_place
 
 DATA = Path(os.environ["STORMLOG_TEST_DATA"])
 SNAPSHOT = DATA / "corpus" / "c22_oom_capacity_build.pickle.gz"
-NOBODY = 65534
 
 TRACK = """
 import os, sys
@@ -31,29 +30,10 @@ if "keep" in sys.argv:
 """
 
 
-def mode(path):
-    return oct(stat.S_IMODE(os.lstat(path).st_mode))
-
-
 def track(*arguments, **env):
     """The evidence file of a tracker in a process of its own."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("STORMLOG_") or name == "STORMLOG_TEST_DATA"}
     return Path(tap.run([sys.executable, "-c", TRACK, *arguments], check=True, env={**clean, **env}).stdout.strip())
-
-
-def as_nobody(script):
-    subprocess.run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "sh", "-c", script], check=True)
-
-
-def shared_place(folder):
-    """A folder as /tmp is; skips where no other user can be played."""
-    if os.geteuid() != 0 or not shutil.which("setpriv"):
-        tap.skip("another user can only be played by root")
-    os.chmod(folder, 0o755)
-    place = Path(folder) / "tmp"
-    place.mkdir()
-    os.chmod(place, 0o1777)
-    return place
 
 
 def open_files():

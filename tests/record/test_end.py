@@ -8,22 +8,10 @@ import re
 import sys
 
 import tap
+from plain_torch import PYTHON, need_torch
 
 stormlog = os.path.abspath(sys.argv.pop(1))
-PYTHON = "/usr/bin/python3"
 ENV = {name: value for name, value in os.environ.items() if not re.match(r"STORMLOG_|LD_PRELOAD", name)}
-
-_has_torch = None
-
-
-def need_torch():
-    global _has_torch
-    tap.skip_if_sanitized(stormlog)
-    if _has_torch is None:
-        _has_torch = os.path.exists(PYTHON) and tap.run([PYTHON, "-c", "import torch"]).returncode == 0
-    if not _has_torch:
-        tap.skip("this machine has no torch for " + PYTHON)
-
 
 def read_events(folder):
     """The events of each recording in the folder, by the order of their names."""
@@ -37,7 +25,7 @@ def read_events(folder):
 
 
 def record(folder, source, options=(), code=0):
-    need_torch()
+    need_torch(stormlog)
     path, out = os.path.join(folder, "program.py"), os.path.join(folder, "run")
     with open(path, "w") as file:
         file.write(source)
@@ -107,7 +95,7 @@ if pid:
 
 @tap.test("a recording that is stopped ends there, and the next one has its own end")
 def _(folder):
-    need_torch()
+    need_torch(stormlog)
     library = os.path.join(os.path.dirname(stormlog), "libstormlog_record.so")
     path, out = os.path.join(folder, "program.py"), os.path.join(folder, "out")
     with open(path, "w") as file:

@@ -5,18 +5,17 @@ import os
 import re
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import tap
+from other_user import AS_NOBODY, as_nobody, mode, need_other_user, shared_place
+from plain_torch import PYTHON, need_torch
 
 stormlog = os.path.abspath(sys.argv.pop(1))
-PYTHON = "/usr/bin/python3"
 LIBRARY = Path(stormlog).with_name("libstormlog_record.so")
-NOBODY = 65534
 SECONDS = 60
 
 TORCH = """
@@ -51,15 +50,10 @@ def shell(script, **options):
 
 
 def torch_program(folder, source=TORCH):
-    if tap.run([PYTHON, "-c", "import torch"]).returncode != 0:
-        tap.skip("this machine has no torch for " + PYTHON)
+    need_torch(stormlog)
     path = Path(folder) / "program.py"
     path.write_text(source)
     return [PYTHON, str(path)]
-
-
-def mode(path):
-    return oct(stat.S_IMODE(os.lstat(path).st_mode))
 
 
 def recordings(folder):
@@ -190,11 +184,9 @@ def _(folder):
 
 @tap.test("a parent that cannot be written is named with the real reason, and the command runs")
 def _(folder):
-    if os.geteuid() != 0 or not shutil.which("setpriv"):
-        tap.skip("another user can only be played by root")
+    need_other_user()
     os.chmod(folder, 0o755)
-    as_nobody = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups"
-    result = shell(f"{as_nobody} '{stormlog}' run -o '{folder}/a/b/c' -- echo ran")
+    result = shell(f"{' '.join(AS_NOBODY)} '{stormlog}' run -o '{folder}/a/b/c' -- echo ran")
     tap.equal((result.returncode, result.stdout), (0, "ran\n"), result.stderr)
     tap.contains(result.stderr, f"cannot make the folder '{folder}/a/b/c': cannot make the folder '{folder}/a': Permission denied")
 
@@ -202,15 +194,9 @@ def _(folder):
 @tap.test("a folder that another user prepared in a place such as /tmp is refused, and the command runs")
 def _(folder):
     tap.skip_if_sanitized(stormlog)
-    if os.geteuid() != 0 or not shutil.which("setpriv"):
-        tap.skip("another user can only be played by root")
-    os.chmod(folder, 0o755)
-    place, target = Path(folder) / "tmp", Path(folder) / "target"
-    place.mkdir()
+    place, target = shared_place(folder), Path(folder) / "target"
     target.mkdir()
-    os.chmod(place, 0o1777)
-    subprocess.run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "sh", "-c",
-                    f"mkdir -m 777 '{place}/stormlog-runs' '{place}/theirs'; ln -s '{target}' '{place}/link'"], check=True)
+    as_nobody(f"mkdir -m 777 '{place}/stormlog-runs' '{place}/theirs'; ln -s '{target}' '{place}/link'")
     for options in ([], ["-o", place / "theirs"], ["-o", place / "theirs" / "new"], ["-o", place / "link" / "new"]):
         result = run(*options, "--", "echo", "ran", cwd=place)
         tap.equal((result.returncode, result.stdout), (0, "ran\n"), f"{options}: {result.stderr}")

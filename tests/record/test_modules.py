@@ -7,9 +7,9 @@ import re
 import sys
 
 import tap
+from plain_torch import PYTHON, need_torch
 
 stormlog = os.path.abspath(sys.argv.pop(1))
-PYTHON = "/usr/bin/python3"
 ENV = {name: value for name, value in os.environ.items() if not re.match(r"STORMLOG_|LD_PRELOAD", name)}
 PATH_FILE = "<module>"
 
@@ -49,9 +49,7 @@ def train(net, steps=30):
 
 
 def record(folder, source, options=("--modules",)):
-    tap.skip_if_sanitized(stormlog)
-    if not os.path.exists(PYTHON) or tap.run([PYTHON, "-c", "import torch"]).returncode != 0:
-        tap.skip("this machine has no torch for " + PYTHON)
+    need_torch(stormlog)
     path, out = os.path.join(folder, "program.py"), os.path.join(folder, "run")
     with open(path, "w") as file:
         file.write(NET + source)

@@ -9,9 +9,9 @@ import signal
 import sys
 
 import tap
+from plain_torch import PYTHON, need_torch
 
 stormlog = os.path.abspath(sys.argv.pop(1))
-PYTHON = "/usr/bin/python3"
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "slog")
 FILES = sorted(["manifest.json", "events.json", "metadata.json", "environment.json", "trace.json", "live_sites.json",
                 "counters.json", "recent_events.txt", "report.json", "report.txt"])
@@ -36,12 +36,6 @@ def wait_for(number):
 """
 
 
-def need_torch():
-    tap.skip_if_sanitized(stormlog)
-    if not os.path.exists(PYTHON) or tap.run([PYTHON, "-c", "import torch"]).returncode != 0:
-        tap.skip("this machine has no torch for " + PYTHON)
-
-
 def clean_env(**more):
     return {**{name: value for name, value in os.environ.items() if not name.startswith(("STORMLOG_", "RANK", "WORLD_"))},
             **more}
@@ -49,7 +43,7 @@ def clean_env(**more):
 
 def run(folder, source, options=(), **env):
     """Runs the source under `stormlog run`; its folder and the result."""
-    need_torch()
+    need_torch(stormlog)
     program, out = os.path.join(folder, "program.py"), os.path.join(folder, "run")
     with open(program, "w") as file:
         file.write(HEAD + source)
@@ -201,7 +195,7 @@ def _(folder):
 
 @tap.test("no room for a bundle: one line, nothing half written, and the program runs on")
 def _(folder):
-    need_torch()
+    need_torch(stormlog)
     place = os.path.join(folder, "small")
     os.mkdir(place)
     if tap.run(["unshare", "-rm", "mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", place]).returncode != 0:
@@ -259,7 +253,7 @@ def _(folder):
 
 @tap.test("a recording without a failure gives no bundle, and no empty folder")
 def _(folder):
-    need_torch()
+    need_torch(stormlog)
     out, _ = run(folder, "hold(0)\n")
     name = next(name for name in os.listdir(out) if name.endswith(".slog"))
     result = export(os.path.join(out, name), "-o", f"{folder}/none")

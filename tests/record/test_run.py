@@ -14,26 +14,14 @@ import sys
 
 import slog_totals
 import tap
+from plain_torch import PYTHON, need_torch
 
 stormlog, oracle = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
-PYTHON = "/usr/bin/python3"
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 LIBRARY = os.path.join(os.path.dirname(stormlog), "libstormlog_record.so")
 
-_has_torch = None
-
-
 def need_preload():
     tap.skip_if_sanitized(stormlog)
-
-
-def need_torch():
-    global _has_torch
-    if _has_torch is None:
-        _has_torch = os.path.exists(PYTHON) and tap.run([PYTHON, "-c", "import torch"]).returncode == 0
-    if not _has_torch:
-        tap.skip("this machine has no torch for " + PYTHON)
-    need_preload()
 
 
 def clean_env(**more):
@@ -44,7 +32,7 @@ def clean_env(**more):
 
 def record(folder, *command, options=(), check=True, **settings):
     """Runs a command under `stormlog run`; returns (result, totals of its recordings)."""
-    need_torch()
+    need_torch(stormlog)
     settings.setdefault("env", clean_env())
     out = os.path.join(folder, "run")
     result = tap.run([stormlog, "run", "-o", out, *options, "--", *command], **settings)
@@ -76,7 +64,7 @@ def losses(totals):
 
 @tap.test("counts and bytes are the oracle's")
 def _(folder):
-    need_torch()
+    need_torch(stormlog)
     out = os.path.join(folder, "oracle.txt")
     command = [PYTHON, f"{PROGRAMS}/train.py", "Adam", "50"]
     tap.run(command, check=True, env=clean_env(LD_PRELOAD=oracle, ORACLE_OUT=out))
@@ -173,7 +161,7 @@ for i in range(300):
 
 @tap.test("kill -9 loses nothing that was reported before")
 def _(folder):
-    need_torch()
+    need_torch(stormlog)
     out = os.path.join(folder, "run")
     process = subprocess.Popen([stormlog, "run", "-o", out, "--", PYTHON, f"{PROGRAMS}/kill_me.py"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_env())
@@ -193,7 +181,7 @@ def _(folder):
 
 @tap.test("torch.profiler sees the same memory events with and without us")
 def _(folder):
-    need_torch()
+    need_torch(stormlog)
     command = [PYTHON, f"{PROGRAMS}/profiled.py"]
     alone = json.loads(tap.run(command, check=True, env=clean_env()).stdout)
     result, _ = record(folder, *command)
@@ -317,7 +305,7 @@ def _(folder):
 
 @tap.test("a folder that cannot be written: one line, and the program runs on")
 def _(folder):
-    need_torch()
+    need_torch(stormlog)
     result = tap.run(python(folder, "import torch; print(torch.ones(1), torch.ones(2))"),
                      env=clean_env(LD_PRELOAD=LIBRARY, STORMLOG_DIR="/proc/nowhere/run"))
     tap.equal(result.returncode, 0)
@@ -342,7 +330,7 @@ def _(folder):
 
 @tap.test("a disk that is full: before the file is one line, later the loss is counted; the program runs on")
 def _(folder):
-    need_torch()
+    need_torch(stormlog)
     place, source = os.path.join(folder, "small"), python(folder, """
 import torch
 for i in range(400000):
@@ -449,7 +437,7 @@ def _(folder):
 
 @tap.test("torchrun: each rank has its file, named after it")
 def _(folder):
-    need_torch()
+    need_torch(stormlog)
     store = "from torch.distributed import TCPStore; TCPStore('127.0.0.1', 0, 1, True)"
     if "without libuv" in tap.run([PYTHON, "-c", store]).stderr:
         tap.skip("this torch was built without libuv, and its launcher cannot do without")
@@ -518,7 +506,7 @@ signal.pause()
 
 @tap.test("default folder, its shortcut, and what is left when nothing was recorded")
 def _(folder):
-    need_torch()
+    need_torch(stormlog)
     env = clean_env()
     tap.run([stormlog, "run", "--", "true"], env=env, cwd=folder, check=True)
     tap.equal(os.listdir(folder), [], "left after a run without memory")
@@ -570,7 +558,7 @@ def _(folder):
 
 @tap.test("a recording can be read while it is written")
 def _(folder):
-    need_torch()
+    need_torch(stormlog)
     out = os.path.join(folder, "run")
     command = python(folder, "import sys, torch\nx = torch.ones(100)\nprint('ready', flush=True)\nsys.stdin.read()\n")
     process = subprocess.Popen([stormlog, "run", "-o", out, "--", *command], stdin=subprocess.PIPE,

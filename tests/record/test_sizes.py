@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import tap
+from plain_torch import PYTHON, need_torch
 
 stormlog = os.path.abspath(sys.argv.pop(1))
-PYTHON = "/usr/bin/python3"
 ONE_TENSOR_MAX, LOADER_MAX = 256 << 10, 4 << 20
 ZSTD_MAGIC, MAGIC = b"\x28\xb5\x2f\xfd", b"\x89SLOG\r\n\x1a"
 HAS_ZSTD = json.loads(tap.run([stormlog, "info", "--format", "json"]).stdout)["libraries"]["zstd"]
@@ -44,9 +44,7 @@ def clean_env(**more):
 
 def run(folder, source, *options, code=0):
     """The recordings of a run of this source, and its result."""
-    tap.skip_if_sanitized(stormlog)
-    if tap.run([PYTHON, "-c", "import torch"]).returncode != 0:
-        tap.skip("this machine has no torch for " + PYTHON)
+    need_torch(stormlog)
     out, program = Path(folder) / "run", Path(folder) / "program.py"
     program.write_text(source)
     result = tap.run([stormlog, "run", "-o", str(out), *options, "--", PYTHON, str(program)], env=clean_env(), timeout=240)

@@ -2,14 +2,13 @@
 """Recording that a running process starts itself (stormlog/record.h), through ctypes. Argument: the program."""
 
 import os
-import subprocess
 import sys
 
 import slog_totals
 import tap
+from plain_torch import PYTHON, need_torch
 
 stormlog = os.path.abspath(sys.argv.pop(1))
-PYTHON = "/usr/bin/python3"
 LIBRARY = os.path.join(os.path.dirname(stormlog), "libstormlog_record.so")
 
 PRELUDE = """
@@ -25,16 +24,8 @@ def start(cpu=1, **more):
     return library.sl_record_start(ctypes.byref(options))
 """
 
-_has_torch = None
-
-
 def run(folder, source, command=(), **env):
-    global _has_torch
-    tap.skip_if_sanitized(stormlog)
-    if _has_torch is None:
-        _has_torch = os.path.exists(PYTHON) and subprocess.run([PYTHON, "-c", "import torch"]).returncode == 0
-    if not _has_torch:
-        tap.skip("this machine has no torch for " + PYTHON)
+    need_torch(stormlog)
     clean = {name: value for name, value in os.environ.items() if not name.startswith("STORMLOG_")}
     path = os.path.join(folder, "program.py")
     with open(path, "w") as file:

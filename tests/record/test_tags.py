@@ -9,27 +9,15 @@ import sys
 
 import slog_totals
 import tap
+from plain_torch import PYTHON, need_torch
 
 stormlog = os.path.abspath(sys.argv.pop(1))
-PYTHON = "/usr/bin/python3"
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 ENV = {name: value for name, value in os.environ.items() if not re.match(r"STORMLOG_|LD_PRELOAD", name)}
 
-_has_torch = None
-
-
-def need_torch():
-    global _has_torch
-    tap.skip_if_sanitized(stormlog)
-    if _has_torch is None:
-        _has_torch = os.path.exists(PYTHON) and tap.run([PYTHON, "-c", "import torch"]).returncode == 0
-    if not _has_torch:
-        tap.skip("this machine has no torch for " + PYTHON)
-
-
 def record(folder, *command, options=(), code=0):
     """Runs a Python program under `stormlog run`; returns what it printed and the path of its recording."""
-    need_torch()
+    need_torch(stormlog)
     out = os.path.join(folder, "run")
     result = tap.run([stormlog, "run", "-q", "-o", out, *options, "--", PYTHON, *command], env=ENV, cwd=folder)
     tap.equal(result.returncode, code, f"exit code; stderr was: {result.stderr}")
@@ -239,7 +227,7 @@ def _(folder):
 for kind in ("RaisesInGetattr", "RaisesInGetattribute", "HasNoLists", "StrangeLists", "Failing", "Watched"):
     @tap.test(f"an optimizer that is {kind} does not notice")
     def _(folder, kind=kind):
-        need_torch()
+        need_torch(stormlog)
         command = [f"{PROGRAMS}/hostile_optimizer.py", kind]
         alone = tap.run([PYTHON, *command], env=ENV, check=True).stdout
         printed, path = record(folder, *command)
@@ -250,7 +238,7 @@ for kind in ("RaisesInGetattr", "RaisesInGetattribute", "HasNoLists", "StrangeLi
 
 @tap.test("torch.profiler sees the same operators and memory with and without us")
 def _(folder):
-    need_torch()
+    need_torch(stormlog)
     path = os.path.join(folder, "program.py")
     with open(path, "w") as file:
         file.write("""

@@ -3,14 +3,13 @@
 
 #include <math.h>
 
+#include "analyze/thresholds.h"
 #include "base/core/order.h"
 #include "base/stats/sample_stats.h"
 #include "base/stats/series.h"
 
-#define BINS_MAX    64
-#define BINS_MIN    8
-#define START_SHARE 0.1
-#define START_TIME  0.5
+#define BINS_MAX 64
+#define BINS_MIN 8
 
 typedef struct bins {
     size_t cnt;
@@ -70,7 +69,8 @@ static bool rises_throughout(const bins *b, size_t from, double least) {
     double half = middle(b->floor + from + (n - edge) / 2, edge);
     double end = middle(b->floor + b->cnt - edge, edge);
     double whole = end - begin;
-    return whole >= least && half - begin >= 0.2 * whole && end - half >= 0.2 * whole;
+    return whole >= least && half - begin >= SL_T_GROWTH_MIN_HALF * whole &&
+           end - half >= SL_T_GROWTH_MIN_HALF * whole;
 }
 
 /* The earliest beginning from which one line still describes the growth. */
@@ -78,7 +78,7 @@ static size_t widen(const bins *b, size_t from, sl_fit *fit) {
     double best = fit->r * fit->r;
     for (size_t start = from; start-- > 0;) {
         sl_fit wider;
-        if (!fit_from(b, start, &wider) || wider.r * wider.r < 0.995 * best)
+        if (!fit_from(b, start, &wider) || wider.r * wider.r < SL_T_GROWTH_WIDEN_R2 * best)
             break;
         best = fmax(best, wider.r * wider.r);
         *fit = wider;
@@ -96,7 +96,7 @@ static size_t without_end(const sl_growth_point *points, size_t cnt) {
             top = i;
     double span = (double)(points[cnt - 1].time_ns - points[0].time_ns);
     double rest = (double)(points[cnt - 1].time_ns - points[top].time_ns);
-    return rest <= 0.1 * span ? top + 1 : cnt;
+    return rest <= SL_T_GROWTH_END_TIME * span ? top + 1 : cnt;
 }
 
 /* A program that starts loads libraries and data first. Where that takes most of the time, growth has
@@ -106,25 +106,26 @@ static size_t without_start(const sl_growth_point *points, size_t cnt) {
     size_t first = 0;
     for (size_t i = 0; i < cnt; i++)
         largest = sl_max_i64(points[i].bytes, largest);
-    while (first + 1 < cnt && (double)points[first].bytes < START_SHARE * (double)largest)
+    while (first + 1 < cnt &&
+           (double)points[first].bytes < SL_T_GROWTH_START_SHARE * (double)largest)
         first++;
     double span = (double)(points[cnt - 1].time_ns - points[0].time_ns);
     double start = (double)(points[first].time_ns - points[0].time_ns);
-    return start >= START_TIME * span ? first : 0;
+    return start >= SL_T_GROWTH_START_TIME * span ? first : 0;
 }
 
 /* Looks with bins of one width. */
 static bool find_with(bins *b, const sl_growth_point *points, size_t cnt, sl_growth *out) {
     sl_fit fit;
     fill(b, points, cnt);
-    size_t from = b->cnt - (size_t)((double)b->cnt * SL_GROWTH_TAIL);
+    size_t from = b->cnt - (size_t)((double)b->cnt * SL_T_GROWTH_TAIL);
     if (!fit_from(b, from, &fit) || !(fit.slope > 0))
         return false;
-    double least = fmax((double)SL_GROWTH_MIN_BYTES, SL_GROWTH_MIN_SHARE * b->largest);
-    least = fmax(least, 4 * noise(b, from, &fit));
+    double least = fmax((double)SL_T_GROWTH_MIN_BYTES, SL_T_GROWTH_MIN_SHARE * b->largest);
+    least = fmax(least, SL_T_GROWTH_MIN_NOISES * noise(b, from, &fit));
     out->trend_z = sl_mann_kendall(b->floor + from, b->cnt - from).z;
-    /* A few bins cannot reach the z of 1 %; there the other conditions decide. */
-    double min_z = b->cnt - from < 6 ? 1.0 : SL_GROWTH_MIN_Z;
+    double min_z =
+        b->cnt - from < SL_T_GROWTH_FEW_BINS ? SL_T_GROWTH_FEW_BINS_Z : SL_T_GROWTH_MIN_Z;
     if (out->trend_z < min_z || !rises_throughout(b, from, least))
         return false;
     from = widen(b, from, &fit);
@@ -144,7 +145,7 @@ static bool find_with(bins *b, const sl_growth_point *points, size_t cnt, sl_gro
  * not known: wider bins are tried when narrow ones show nothing. */
 static void find_in(const sl_growth_point *points, size_t cnt, sl_growth *out) {
     static const size_t widths[] = {BINS_MAX, 24, 10};
-    if (cnt < SL_GROWTH_MIN_POINTS || points[cnt - 1].time_ns <= points[0].time_ns)
+    if (cnt < SL_T_GROWTH_MIN_POINTS || points[cnt - 1].time_ns <= points[0].time_ns)
         return;
     for (size_t i = 0; i < SL_COUNT_OF(widths) && !out->is_found; i++) {
         bins b = {.cnt = widths[i]};

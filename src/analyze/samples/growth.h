@@ -26,11 +26,4 @@ typedef struct sl_growth {
 /* SL_E_NOMEM never; the bins are on the stack. */
 void sl_growth_find(const sl_growth_point *points, size_t cnt, sl_growth *out);
 
-/* What is held against what, for --explain and the documentation. */
-#define SL_GROWTH_MIN_POINTS 8
-#define SL_GROWTH_MIN_BYTES  (INT64_C(4) << 20)
-#define SL_GROWTH_MIN_SHARE  0.02 /* of the largest value */
-#define SL_GROWTH_MIN_Z      2.33 /* one-sided 1 % */
-#define SL_GROWTH_TAIL       0.4  /* of the time: the part that decides */
-
 #endif

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A rise counts from 64 MiB, or a tenth of the rank's largest use if that is more. */
-#define SPIKE_MIN_BYTES (INT64_C(64) << 20)
-#define SPIKE_SHARE     0.10
+#include "analyze/thresholds.h"
+#include "base/core/order.h"
 
 void sl__ranks_note(sl_ranks *ranks, const char *fmt, ...) {
     char text[1024];
@@ -37,11 +36,10 @@ char *sl__ranks_list(sl_arena *arena, const int *ranks, size_t cnt) {
 
 /* The first place where uninterrupted growth reaches the threshold. */
 static bool find_spike(const sl_rank_point *points, const sl_rank_row *row, sl_rank_suspect *out) {
-    int64_t threshold = (int64_t)(SPIKE_SHARE * (double)row->peak_used_bytes);
+    int64_t threshold = (int64_t)(SL_T_RANK_RISE_SHARE * (double)row->peak_used_bytes);
     int64_t sum = 0;
     size_t deltas = 0;
-    if (threshold < SPIKE_MIN_BYTES)
-        threshold = SPIKE_MIN_BYTES;
+    threshold = sl_max_i64(threshold, SL_T_RANK_RISE_BYTES);
     for (size_t i = 1; i < row->sample_cnt; i++) {
         int64_t delta = points[i].used_bytes - points[i - 1].used_bytes;
         sum = delta > 0 ? sum + delta : 0;

@@ -8,13 +8,8 @@
 
 #include "analyze/samples/an_gap.h"
 #include "analyze/samples/an_telemetry.h"
+#include "analyze/thresholds.h"
 #include "base/text/human.h"
-
-/* Growth is critical when it is a large part of the card or of what the process had. */
-#define CRITICAL_CARD_SHARE 0.10
-#define CRITICAL_FACTOR     2.0
-/* Unused reserved memory matters when the card is filling up with it. */
-#define CROWDED_SHARE       0.5
 
 static const char *text(const sl_tm_group *g, const char *fmt, ...) SL_PRINTF(2, 3);
 
@@ -68,10 +63,12 @@ static sl_finding start_finding(const sl_tm_group *g, sl_finding_kind kind, sl_s
 static bool is_grave(const sl_tm_group *g, double grown) {
     int64_t total = g->records[g->cnt - 1].total_bytes;
     if (total > 0)
-        return grown >= CRITICAL_CARD_SHARE * (double)total ||
+        return grown >= SL_T_SAMPLED_CRITICAL_CARD * (double)total ||
                (grown >= 1073741824.0 &&
-                (double)g->growth.to_bytes >= CRITICAL_FACTOR * (double)g->growth.from_bytes);
-    return (double)g->growth.to_bytes >= CRITICAL_FACTOR * (double)g->growth.from_bytes;
+                (double)g->growth.to_bytes >=
+                    SL_T_SAMPLED_CRITICAL_FACTOR * (double)g->growth.from_bytes);
+    return (double)g->growth.to_bytes >=
+           SL_T_SAMPLED_CRITICAL_FACTOR * (double)g->growth.from_bytes;
 }
 
 /* "; at this rate the card is full in 2 min". */
@@ -90,8 +87,8 @@ static bool add_growth(const sl_tm_group *g) {
     double grown = (double)(w->to_bytes - w->from_bytes);
     double seconds = (double)(w->last_ns - w->first_ns) / 1e9;
     sl_evidence rows[] = {
-        {"growth of the floor", grown, "bytes", (double)SL_GROWTH_MIN_BYTES, ">="},
-        {"trend of the last part (Mann-Kendall z)", w->trend_z, "1", SL_GROWTH_MIN_Z, ">="},
+        {"growth of the floor", grown, "bytes", (double)SL_T_GROWTH_MIN_BYTES, ">="},
+        {"trend of the last part (Mann-Kendall z)", w->trend_z, "1", SL_T_GROWTH_MIN_Z, ">="},
         {"noise around the line", (double)w->noise_bytes, "bytes", NAN, NULL},
         {"R squared", w->r_squared, "1", NAN, NULL},
     };
@@ -133,9 +130,10 @@ static sl_severity gap_severity(const sl_tm_group *g, const sl_gap_finding *gap)
     const sl_tm_record *last = &g->records[g->cnt - 1];
     /* However straight the line: less than the growth of allocated memory that counts is noise. */
     if (gap->class_id != SL_GAP_FRAGMENTED)
-        return gap_rise(gap) >= (double)SL_GROWTH_MIN_BYTES ? gap->severity : SL_SEV_INFO;
+        return gap_rise(gap) >= (double)SL_T_GROWTH_MIN_BYTES ? gap->severity : SL_SEV_INFO;
     /* A cache that is mostly unused is no harm while the card has room. */
-    bool is_crowded = (double)last->reserved_bytes >= CROWDED_SHARE * (double)last->total_bytes;
+    bool is_crowded =
+        (double)last->reserved_bytes >= SL_T_SAMPLED_CROWDED_SHARE * (double)last->total_bytes;
     return is_crowded ? gap->severity : SL_SEV_INFO;
 }
 
@@ -216,7 +214,7 @@ static sl_oom_cause find_cause(const sl_tm_group *g, const failure *f) {
     if (f->has_text && f->text.other_processes_bytes.known && f->text.capacity_bytes.known &&
         f->text.other_processes_bytes.value * 4 >= f->text.capacity_bytes.value)
         return SL_CAUSE_OTHER_PROCESS;
-    if (g->growth.is_found && grown >= 0.3 * (double)r->allocated_bytes)
+    if (g->growth.is_found && grown >= SL_T_SAMPLED_OOM_LEAK_SHARE * (double)r->allocated_bytes)
         return SL_CAUSE_LEAK;
     uint64_t unused = f->has_text && f->text.unallocated_bytes.known
                           ? f->text.unallocated_bytes.value

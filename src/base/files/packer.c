@@ -46,7 +46,7 @@ static sl_status fail_zstd(size_t rc, sl_error *err) {
 static sl_status start(sl_packer *packer, sl_error *err) {
     packer->zstd = ZSTD_createCCtx();
     if (!packer->zstd)
-        return sl_fail(err, SL_E_NOMEM, "no memory for zstd");
+        return sl_fail_no_memory(err, "zstd");
     const struct {
         ZSTD_cParameter parameter;
         int value;
@@ -82,7 +82,7 @@ static sl_status compress(sl_packer *packer, const void *bytes, size_t len, ZSTD
 sl_status sl_packer_new(FILE *to, bool compresses, sl_packer **out, sl_error *err) {
     sl_packer *packer = calloc(1, sizeof *packer);
     if (!packer)
-        return sl_fail(err, SL_E_NOMEM, "no memory to compress");
+        return sl_fail_no_memory(err, "the compression");
     packer->to = to;
     *out = packer;
 #if HAVE_ZSTD

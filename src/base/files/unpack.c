@@ -123,12 +123,12 @@ static sl_status xz_open(sl_unpacker *unpack, sl_error *err) {
     unpack->lzma = (lzma_stream)LZMA_STREAM_INIT;
     return lzma_stream_decoder(&unpack->lzma, LZMA_MEMORY_MAX, 0) == LZMA_OK
                ? SL_OK
-               : sl_fail(err, SL_E_NOMEM, "no memory for liblzma");
+               : sl_fail_no_memory(err, "liblzma");
 }
 
 static sl_status fail_xz(lzma_ret rc, sl_error *err) {
     switch (rc) {
-    case LZMA_MEM_ERROR: return sl_fail(err, SL_E_NOMEM, "no memory for liblzma");
+    case LZMA_MEM_ERROR: return sl_fail_no_memory(err, "liblzma");
     case LZMA_MEMLIMIT_ERROR:
         return sl_fail(err, SL_E_LIMIT,
                        "the xz data need more than 256 MiB to decompress; decompress it first");

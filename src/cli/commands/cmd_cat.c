@@ -11,6 +11,7 @@
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/recordings.h"
+#include "cli/core/shared_options.h"
 #include "log/read/log_reader.h"
 #include "read/torch/native_name.h"
 
@@ -188,12 +189,7 @@ static int run(const sl_opts *opts, sl_error *err) {
 }
 
 static const sl_opt options[] = {
-    {.name = "format",
-     .short_name = 'f',
-     .type = SL_OPT_CHOICE,
-     .choices = "txt|json",
-     .initial = "txt",
-     .help = "txt, or json: one object a line"},
+    SL_SHARED_FORMAT("txt, or json: one object a line"),
     {.name = "stacks",
      .short_name = 's',
      .type = SL_OPT_FLAG,

@@ -9,6 +9,7 @@
 #include "base/text/term.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/recordings.h"
+#include "cli/core/shared_options.h"
 #include "log/read/log_fsck.h"
 
 #define EXIT_DAMAGED 3
@@ -256,12 +257,7 @@ static int run(const sl_opts *opts, sl_error *err) {
 }
 
 static const sl_opt options[] = {
-    {.name = "format",
-     .short_name = 'f',
-     .type = SL_OPT_CHOICE,
-     .choices = "txt|json",
-     .initial = "txt",
-     .help = "txt or json"},
+    SL_SHARED_FORMAT("txt or json"),
 };
 
 const sl_cmd sl_cmd_fsck = {

@@ -9,6 +9,7 @@
 #include "base/text/term.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/machine.h"
+#include "cli/core/shared_options.h"
 #include "sl_config.h"
 #include "stormlog/version.h"
 
@@ -138,12 +139,7 @@ static int run(const sl_opts *opts, sl_error *err) {
 }
 
 static const sl_opt options[] = {
-    {.name = "format",
-     .short_name = 'f',
-     .type = SL_OPT_CHOICE,
-     .choices = "txt|json",
-     .initial = "txt",
-     .help = "how to print"},
+    SL_SHARED_FORMAT("how to print"),
 };
 
 const sl_cmd sl_cmd_info = {

@@ -161,12 +161,7 @@ static int run(const sl_opts *opts, sl_error *err) {
 }
 
 static const sl_opt options[] = {
-    {.name = "format",
-     .short_name = 'f',
-     .type = SL_OPT_CHOICE,
-     .choices = "txt|json",
-     .initial = "txt",
-     .help = "for people or for programs"},
+    SL_SHARED_FORMAT("for people or for programs"),
     SL_SHARED_OUTPUT,
     {.name = "skip-bad", .type = SL_OPT_FLAG, .help = "leave bad records out"},
 };

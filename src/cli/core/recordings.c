@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/core/order.h"
 #include "cli/core/cli.h"
 #include "read/core/source_bundle.h"
 
@@ -53,15 +54,11 @@ static bool is_recording(const char *path) {
     return sl_recordings_is_file(AT_FDCWD, path) && !is_copy(path);
 }
 
-static sl_status no_memory(sl_error *err) {
-    return sl_fail(err, SL_E_NOMEM, "out of memory for a path");
-}
-
 static sl_status add_owned(sl_recordings *list, char *path, sl_error *err) {
     if (path && sl_vec_push(&list->paths, path))
         return SL_OK;
     free(path);
-    return no_memory(err);
+    return sl_fail_no_memory(err, "a path");
 }
 
 /* Names for one line: "a.txt, b.txt and 3 more". */
@@ -98,7 +95,7 @@ static sl_status add_entries(sl_recordings *list, const char *folder, DIR *dir,
         if (entry->d_name[0] == '.') /* also bundles that are being written */
             continue;
         if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
-            return no_memory(err);
+            return sl_fail_no_memory(err, "a path");
         if (!takes(path)) {
             if (takes == is_recording && sl_recordings_is_name(path) && !is_copy(path))
                 sl_cli_complain("'%s' is not a regular file; skipped", path);
@@ -122,10 +119,6 @@ static bool is_input(const char *path) {
                                  : S_ISREG(info.st_mode) && sl_trace_is_known(path);
 }
 
-static int compare_paths(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static sl_status list_folder(sl_recordings *list, const char *folder, sl_find_what what,
                              sl_error *err) {
     DIR *dir = opendir(folder);
@@ -147,7 +140,7 @@ static sl_status list_folder(sl_recordings *list, const char *folder, sl_find_wh
                        "cannot read '%s': it is a folder without recordings (*.slog); name a file",
                        folder);
     if (list->paths.cnt > 1)
-        qsort(list->paths.at, list->paths.cnt, sizeof *list->paths.at, compare_paths);
+        qsort(list->paths.at, list->paths.cnt, sizeof *list->paths.at, sl_order_texts);
     return status;
 }
 

@@ -12,6 +12,12 @@
         .help = "write to FILE, which appears whole or not at all, instead of standard output" \
     }
 
+#define SL_SHARED_FORMAT(what)                                                             \
+    {                                                                                      \
+        .name = "format", .short_name = 'f', .type = SL_OPT_CHOICE, .choices = "txt|json", \
+        .initial = "txt", .help = what                                                     \
+    }
+
 #define SL_SHARED_DEVICE                                                                  \
     {                                                                                     \
         .name = "device", .short_name = 'd', .type = SL_OPT_INT, .min = -1, .max = 65535, \

@@ -15,6 +15,7 @@
 #include "cli/core/cmd_list.h"
 #include "cli/core/latest_run.h"
 #include "cli/core/recordings.h"
+#include "cli/core/shared_options.h"
 #include "cli/run/run_folder.h"
 #include "cli/top/top_frame.h"
 #include "cli/top/top_json.h"
@@ -166,14 +167,9 @@ static const sl_opt options[] = {
     {.name = "once",
      .type = SL_OPT_FLAG,
      .help = "print one picture and stop; this is so by itself where the output is no terminal"},
-    {.name = "format",
-     .short_name = 'f',
-     .type = SL_OPT_CHOICE,
-     .choices = "txt|json",
-     .initial = "txt",
-     .help =
-         "for people, or once for programs: the rows of each device in bytes, null what was not "
-         "measured"},
+    SL_SHARED_FORMAT(
+        "for people, or once for programs: the rows of each device in bytes, null what was not "
+        "measured"),
     {.name = "interval",
      .type = SL_OPT_DURATION,
      .initial = "1s",

@@ -29,6 +29,17 @@ sl_status sl_make_folders(const char *path, sl_error *err) {
     return SL_OK;
 }
 
+sl_status sl_make_parents(const char *path, sl_error *err) {
+    char folder[SL_BUNDLE_PATH_CAP];
+    const char *slash = strrchr(path, '/');
+    if (!slash || slash == path)
+        return SL_OK;
+    int len = snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    if (len >= SL_BUNDLE_PATH_CAP)
+        return sl_fail(err, SL_E_LIMIT, "the path '%.60s...' is too long", path);
+    return sl_make_folders(folder, err);
+}
+
 /* By descriptor, so that a link put in the folder's place meanwhile is not followed. */
 void sl_remove_folder(const char *path) {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -42,6 +42,9 @@ void sl_bundle_abandon(sl_bundle_folder *folder);
 /* Makes a folder and those above it. */
 sl_status sl_make_folders(const char *path, sl_error *err);
 
+/* Makes the folders above a file. */
+sl_status sl_make_parents(const char *path, sl_error *err);
+
 /* Removes a folder and the files in it; not what lies deeper. */
 void sl_remove_folder(const char *path);
 

@@ -68,20 +68,11 @@ sl_status sl_watch_read_identity(const sl_opts *opts, sl_identity *out, sl_error
     return status;
 }
 
-static sl_status make_parents(const char *path, sl_error *err) {
-    char folder[1024];
-    const char *slash = strrchr(path, '/');
-    if (!slash || slash == path)
-        return SL_OK;
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-    return sl_make_folders(folder, err);
-}
-
 sl_status sl_watch_log_open(sl_watch_log *log, const char *path, sl_error *err) {
     *log = (sl_watch_log){.path = path};
     if (!path)
         return SL_OK;
-    SL_TRY(make_parents(path, err));
+    SL_TRY(sl_make_parents(path, err));
     snprintf(log->part_path, sizeof log->part_path, "%.1000s.part.jsonl", path);
     SL_TRY(sl_place_check(log->part_path, err));
     /* Always a new file: what has this name may be a link to another one. */
