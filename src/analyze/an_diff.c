@@ -7,6 +7,7 @@
 #include "analyze/analysis.h"
 #include "base/core/strtab.h"
 #include "run/lines/live_split.h"
+#include "telemetry/telemetry.h"
 
 typedef struct diff_build {
     const sl_diff_options *options;
@@ -120,6 +121,18 @@ static bool fill_side(diff_build *build, const sl_sites *stacks, const sl_replay
     return ok;
 }
 
+/* Samples know totals and no lines. */
+static sl_status fill_by_sample(sl_diff_side *side, const sl_instant *instant, sl_error *err) {
+    const sl_tm_record *sample;
+    SL_TRY(sl_run_sample_at(instant->device, instant->moment, &sample, err));
+    if (!sample)
+        return SL_OK;
+    side->time_us = sample->timestamp_ns / 1000;
+    side->live_bytes = (uint64_t)sample->allocated_bytes;
+    side->reserved_bytes = sl_known_u64((uint64_t)sample->reserved_bytes);
+    return SL_OK;
+}
+
 static sl_status add_side(diff_build *build, const sl_instant *instant, bool is_after,
                           sl_error *err) {
     sl_diff_side *side = is_after ? &build->diff->after : &build->diff->before;
@@ -128,6 +141,8 @@ static sl_status add_side(diff_build *build, const sl_instant *instant, bool is_
     sl_state state;
     side->trace = device->input->trace;
     side->device = device->events->device;
+    if (sl_run_is_sampled(device->input))
+        return fill_by_sample(side, instant, err);
     SL_TRY(sl_run_state_at(device, instant->moment, &state, err));
     SL_TRY(sl_run_sites(device->input, SL_GROUP_STACK, build->options->filter, &stacks, err));
     return fill_side(build, stacks, state.replay, state.event, is_after)
@@ -220,13 +235,24 @@ sl_status sl_diff_new(const sl_instant *before, const sl_instant *after,
     return SL_OK;
 }
 
+/* The same device, and of the same rank where both know it. */
+static const sl_run_device *find_same(const sl_run_input *input, const sl_run_device *device) {
+    for (size_t i = 0; i < input->device_cnt; i++) {
+        const sl_run_device *other = &input->devices[i];
+        bool is_rank = !other->has_rank || !device->has_rank || other->rank == device->rank;
+        if (other->events->device == device->events->device && is_rank)
+            return other;
+    }
+    return NULL;
+}
+
 bool sl_diff_pair_devices(const sl_run_input *before, const sl_run_input *after, const int *only,
                           sl_diff_pairs *pairs) {
     if (!only && before->device_cnt == 1 && after->device_cnt == 1)
         return sl_vec_push(pairs, ((sl_diff_pair){&before->devices[0], &after->devices[0]}));
     for (size_t i = 0; i < after->device_cnt; i++) {
         int number = after->devices[i].events->device;
-        const sl_run_device *same = sl_run_find_device(before, number);
+        const sl_run_device *same = find_same(before, &after->devices[i]);
         if (same && (!only || *only == number) &&
             !sl_vec_push(pairs, ((sl_diff_pair){same, &after->devices[i]})))
             return false;

@@ -109,7 +109,7 @@ static void draw_foot(icicle *ice, sl_box box) {
 
 static void draw_icicle(icicle *ice, const sl_plot_input *input) {
     char subtitle[SL_WORDS_CAP];
-    sl_plot_describe(subtitle, input);
+    sl_plot_describe(subtitle, ice->plot, input);
     sl_words_append(subtitle, input->replay->has_history ? ", live at the peak" : ", live memory");
     sl_box box = sl_plot_begin(ice->plot, subtitle);
     double height = box.h - FOOT, wanted = height / (double)(ice->tree.depth + 1);

@@ -94,7 +94,7 @@ static void draw_rows(site_chart *chart, double row) {
 sl_status sl_plot_sites(sl_plot *plot, sl_error *err) {
     site_chart chart = {.plot = plot, .input = &plot->inputs[0]};
     char subtitle[SL_WORDS_CAP];
-    sl_plot_describe(subtitle, chart.input);
+    sl_plot_describe(subtitle, plot, chart.input);
     sl_box box = sl_plot_begin(plot, subtitle);
     size_t room = (size_t)fmax((box.h - KEY_HEIGHT) / ROW_MIN, 2) - 1;
     size_t top = plot->options->top < room ? plot->options->top : room;

@@ -349,7 +349,7 @@ static void draw_all(timeline *line, sl_box legend) {
 
 static sl_status draw_timeline(timeline *line, sl_error *err) {
     char subtitle[SL_WORDS_CAP];
-    sl_plot_describe(subtitle, line->input);
+    sl_plot_describe(subtitle, line->plot, line->input);
     sl_words_append(subtitle, line->input->trace->has_time ? "" : ", drawn by event");
     sl_box box = sl_plot_begin(line->plot, subtitle), legend = box;
     bool has_legend = box.w > 2 * LEGEND_WIDTH;

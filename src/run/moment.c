@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/core/order.h"
 #include "base/text/human.h"
+#include "telemetry/telemetry.h"
 
 /* "'run.slog' lasts 612 ms"; times of an input without a clock are positions. */
 static const char *say_span(char buf[200], const sl_run_input *input, const sl_span *span) {
@@ -16,6 +18,16 @@ static const char *say_span(char buf[200], const sl_run_input *input, const sl_s
         snprintf(buf, 200, "'%.120s' has events %" PRId64 " to %" PRId64, input->trace->path,
                  span->first_us, span->exit_us);
     return buf;
+}
+
+/* As sl_replay_absolute_time, for every kind of input. */
+static int64_t absolute(const sl_span *span, int64_t time_us) {
+    int64_t sum;
+    if (time_us >= 0 && time_us >= span->first_us)
+        return time_us;
+    if (__builtin_add_overflow(time_us < 0 ? span->last_us : span->first_us, time_us, &sum))
+        return time_us < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
 }
 
 static sl_status state_at_time(const sl_run_device *device, int64_t given_us, sl_state *state,
@@ -64,17 +76,45 @@ sl_status sl_run_state_at(const sl_run_device *device, sl_moment moment, sl_stat
     return SL_OK;
 }
 
-/* ---- windows ---- */
+/* ---- samples ---- */
 
-/* As sl_replay_absolute_time, for every kind of input. */
-static int64_t absolute(const sl_span *span, int64_t time_us) {
-    int64_t sum;
-    if (time_us >= 0 && time_us >= span->first_us)
-        return time_us;
-    if (__builtin_add_overflow(time_us < 0 ? span->last_us : span->first_us, time_us, &sum))
-        return time_us < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
+/* Whether a later sample is the better answer; *best is NULL at first. */
+static bool is_better(const sl_tm_record *sample, const sl_tm_record *best, sl_moment moment,
+                      int64_t until_us) {
+    if (sample->timestamp_ns / 1000 > until_us)
+        return false;
+    if (!best)
+        return true;
+    return moment.kind == SL_AT_PEAK ? sample->allocated_bytes > best->allocated_bytes
+                                     : sample->timestamp_ns >= best->timestamp_ns;
 }
+
+sl_status sl_run_sample_at(const sl_run_device *device, sl_moment moment, const sl_tm_record **out,
+                           sl_error *err) {
+    const sl_telemetry *set = device->input->trace->telemetry;
+    sl_span span, own;
+    char text[200];
+    *out = NULL;
+    if (moment.kind == SL_AT_STEP)
+        return sl_fail(err, SL_E_USAGE, "'%s' has no steps on device %d",
+                       device->input->trace->path, device->events->device);
+    if (!sl_run_span(device->input, NULL, &span) || !sl_run_span(device->input, device, &own))
+        return SL_OK;
+    int64_t until_us = span.last_us;
+    if (moment.kind == SL_AT_TIME)
+        until_us = absolute(&span, moment.value);
+    if (until_us < span.first_us || until_us > span.exit_us)
+        return sl_fail(err, SL_E_USAGE, "%s; the moment is outside",
+                       say_span(text, device->input, &span));
+    until_us = sl_max_i64(until_us, own.first_us); /* ranks do not begin at the same time */
+    for (size_t i = 0; i < set->records.cnt; i++)
+        if (sl_run_has_sample(device, &set->records.at[i]) &&
+            is_better(&set->records.at[i], *out, moment, until_us))
+            *out = &set->records.at[i];
+    return SL_OK;
+}
+
+/* ---- windows ---- */
 
 static bool is_outside(const sl_span *span, const sl_window *window) {
     return (window->has_since && absolute(span, window->since_us) > span->exit_us) ||

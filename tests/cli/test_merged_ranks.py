@@ -92,6 +92,21 @@ def _(folder):
     tap.contains(done.stderr, "it has 0, 1\n")
 
 
+@tap.test("diff compares rank with rank")
+def _(folder):
+    path, curves = merged(folder)
+    diffs = json.loads(good("diff", f"{path}@start", path, "--format", "json"))["diffs"]
+    tap.equal([d["after"]["live_requested_bytes"] for d in diffs], [curve[-1] for curve in curves], "live after")
+    diffs = json.loads(good("diff", f"{path}@8s", f"{path}@peak", "--format", "json"))["diffs"]
+    tap.equal([d["after"]["live_requested_bytes"] for d in diffs], [max(curve) for curve in curves], "live at the peak")
+    before = [d["before"]["live_requested_bytes"] for d in diffs]
+    tap.true(max(curves[0]) > before[0] > before[1] > before[2] > 0, f"live after 8 s: {before}")
+    text = good("diff", f"{path}@8s", path)
+    tap.equal(len(re.findall(r"7\.9\d s after its\s+start:\s+[\d.]+\s+\wiB\n", text)), 3, text)
+    done = stormlog("diff", f"{path}@step:3", path)
+    tap.equal((done.returncode, len(done.stderr.splitlines())), (2, 1), f"a step: {done.stderr}")
+
+
 @tap.test("a timeline of such a file is that of the rank with the highest peak")
 def _(folder):
     path, _ = merged(folder)

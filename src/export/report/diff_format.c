@@ -11,6 +11,7 @@
 #include "export/report/report_words.h"
 #include "export/report/site_json.h"
 #include "export/report/split_out.h"
+#include "telemetry/telemetry.h"
 
 #define DIFF_SCHEMA "stormlog.diff/1"
 
@@ -45,6 +46,10 @@ static const char *label_of(const sl_diff_list *diffs, size_t i) {
 }
 
 static int64_t first_time(const sl_diff_side *side) {
+    int64_t first_ns, last_ns;
+    if (side->trace->telemetry &&
+        sl_tm_span(side->trace->telemetry, &side->device, &first_ns, &last_ns))
+        return first_ns / 1000;
     const sl_device_trace *device = sl_trace_find_device(side->trace, side->device);
     return device && device->events.cnt ? device->events.time_us[0] : side->time_us;
 }
@@ -59,8 +64,9 @@ static void say_side(char buf[SL_WORDS_CAP], const sl_diff_side *side) {
                         sl_human_duration_us(human, side->time_us - first_time(side)));
     else
         sl_words_append(buf, "at event %lld", (long long)side->time_us);
-    sl_words_append(buf, ": %s in %s blocks", sl_human_bytes(human, side->live_bytes),
-                    sl_human_count(blocks, side->blocks));
+    sl_words_append(buf, ": %s", sl_human_bytes(human, side->live_bytes));
+    if (!side->trace->telemetry)
+        sl_words_append(buf, " in %s blocks", sl_human_count(blocks, side->blocks));
 }
 
 static void append_change(char buf[SL_WORDS_CAP], const sl_diff *diff, sl_change change,

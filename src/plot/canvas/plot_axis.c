@@ -239,7 +239,7 @@ void sl_step_ruler_draw(sl_plot *plot, const sl_time_axis *axis, const sl_plot_i
     const int64_t *times = input->replay->device->events.time_us;
     double y = axis->box.y + axis->box.h + STEP_BELOW, last_x = -STEP_ROOM;
     sl_text_style style = sl_plot_small(plot), right = style;
-    if (steps->borders.cnt == 0)
+    if (steps->borders.cnt == 0 || !sl_plot_steps(plot, input).known)
         return;
     style.align = SL_ALIGN_CENTER, right.align = SL_ALIGN_RIGHT;
     sl_canvas_text(plot->canvas, (sl_point){axis->box.x - 8, y + 10}, "step", right);

@@ -89,7 +89,16 @@ sl_box sl_plot_begin(sl_plot *plot, const char *subtitle) {
     return (sl_box){MARGIN, y, width - 2 * MARGIN, height - y - MARGIN};
 }
 
-void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot_input *input) {
+sl_maybe_u64 sl_plot_steps(const sl_plot *plot, const sl_plot_input *input) {
+    for (size_t i = 0; i < plot->report->devices.cnt; i++) {
+        const sl_device_report *device = &plot->report->devices.at[i];
+        if (device->trace == input->trace && device->device == input->device->events->device)
+            return device->steps;
+    }
+    return (sl_maybe_u64){0};
+}
+
+void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot *plot, const sl_plot_input *input) {
     char device[SL_WORDS_CAP], count[SL_HUMAN_CAP], span[SL_HUMAN_CAP];
     const sl_replay *replay = input->replay;
     sl_words_device(device, replay->device->device);
@@ -101,8 +110,10 @@ void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot_input *input) {
         sl_words_append(buf, " in %s",
                         sl_human_duration_us(
                             span, (int64_t)sl_replay_span_us(replay, 0, replay->event_cnt - 1)));
-    if (input->steps->borders.cnt)
-        sl_words_append(buf, ", %s steps%s", sl_human_count(count, input->steps->borders.cnt),
+    sl_maybe_u64 steps = sl_plot_steps(plot, input);
+    if (steps.known)
+        sl_words_append(buf, ", %s step%s%s", sl_human_count(count, steps.value),
+                        steps.value == 1 ? "" : "s",
                         input->steps->is_marked ? "" : " found in the pattern");
 }
 

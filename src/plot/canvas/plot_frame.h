@@ -38,8 +38,11 @@ sl_text_style sl_plot_normal(const sl_plot *plot);
 /* Background, the verdict as title, the subtitle in muted; returns what is left to draw in. */
 sl_box sl_plot_begin(sl_plot *plot, const char *subtitle);
 
-/* "s1.pickle.gz, device 0, 27,885 events in 7.48 s". */
-void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot_input *input);
+/* The number of steps that the report tells; unknown where it tells none. */
+sl_maybe_u64 sl_plot_steps(const sl_plot *plot, const sl_plot_input *input);
+
+/* "s1.pickle.gz, device 0, 27,885 events in 7.48 s, 200 steps". */
+void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot *plot, const sl_plot_input *input);
 
 typedef struct sl_legend_row {
     uint32_t rgb;
