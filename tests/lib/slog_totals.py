@@ -4,11 +4,12 @@
 Written from stormlog/format.h for tests of the recorder, so that they do not depend on the readers they feed.
 """
 
+import ctypes
+import ctypes.util
 import glob
 import mmap
 import os
 import struct
-import subprocess
 from dataclasses import dataclass, field
 
 SECTIONS = {1: "strings", 2: "frames", 3: "stacks", 4: "sites", 5: "labels", 6: "threads", 7: "counters", 8: "curves", 9: "marks",
@@ -72,12 +73,38 @@ class Totals:
                 if any(frame[1].endswith(file_end) and frame[2] == line for frame in site.stack)]
 
 
+class Window(ctypes.Structure):
+    """ZSTD_inBuffer and ZSTD_outBuffer."""
+    _fields_ = [("at", ctypes.c_void_p), ("size", ctypes.c_size_t), ("pos", ctypes.c_size_t)]
+
+
+def unpack_zstd(packed):
+    """By the library itself: not every machine has the command."""
+    library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
+    library.ZSTD_createDStream.restype = ctypes.c_void_p
+    library.ZSTD_decompressStream.restype = ctypes.c_size_t
+    library.ZSTD_decompressStream.argtypes = [ctypes.c_void_p, ctypes.POINTER(Window), ctypes.POINTER(Window)]
+    library.ZSTD_freeDStream.argtypes = [ctypes.c_void_p]
+    stream = library.ZSTD_createDStream()
+    room = ctypes.create_string_buffer(1 << 20)
+    source = Window(ctypes.cast(ctypes.c_char_p(packed), ctypes.c_void_p), len(packed), 0)
+    plain, left = [], 1
+    while left:
+        target = Window(ctypes.cast(room, ctypes.c_void_p), len(room), 0)
+        left = library.ZSTD_decompressStream(stream, target, source)
+        if library.ZSTD_isError(ctypes.c_size_t(left)) or (left and source.pos == source.size and target.pos == 0):
+            raise ValueError("a damaged zstd frame")
+        plain.append(room.raw[:target.pos])
+    library.ZSTD_freeDStream(stream)
+    return b"".join(plain)
+
+
 class Reader:
     def __init__(self, path):
         with open(path, "rb") as file:
             self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         if self.data[:4] == b"\x28\xb5\x2f\xfd":  # compact
-            self.data = subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout
+            self.data = unpack_zstd(bytes(self.data))
         if self.data[:8] != b"\x89SLOG\r\n\x1a":
             raise ValueError(f"{path}: not a recording")
         (count, self.state) = self.unpack("<2I", 24)
