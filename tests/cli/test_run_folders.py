@@ -296,4 +296,48 @@ def _(folder):
     tap.equal(stormlog("check", folder, "--max-peak", "1TiB", code=3).stdout, "", "check wants every file")
 
 
+@tap.test("what the own commands write is an input: diagnose folders, tfmemprof monitor")
+def _(folder):
+    stormlog("diagnose", "--duration", "300ms", "--interval", "100ms", "-o", "facts", cwd=folder)
+    done = stormlog("analyze", "--format", "json", "facts", cwd=folder)
+    row, = json.loads(done.stdout)["inputs"]
+    tap.equal((row["path"], row["kind"], done.stderr), ("facts/telemetry_timeline.json", "telemetry", ""), "a diagnose folder")
+    tap.true(row["events"] >= 2, f"readings: {row}")
+    tap.contains(row["notes"][0], "does not name the device")
+    tf = os.path.join(os.path.dirname(STORMLOG), "tfmemprof")
+    done = tap.run([tf, "monitor", "--duration", "0.3", "--interval", "0.1", "--output", "usage.json", "--pid", str(os.getpid())],
+                   env=ENV, cwd=folder)
+    tap.equal(done.returncode, 0, done.stderr)
+    usage = json.load(open(os.path.join(folder, "usage.json")))
+    report = json.loads(stormlog("analyze", "--format", "json", "usage.json", cwd=folder).stdout)
+    tap.equal(report["inputs"][0]["events"], len(usage["memory_usage"]), "readings")
+    tap.equal(report["devices"][0]["live_requested_bytes"], int(usage["memory_usage"][-1] * 1048576), "the last one, in bytes")
+    # The folder that holds both, and a report of ours, which is no input.
+    stormlog("analyze", "--format", "json", "-o", "report.json", "usage.json", cwd=folder)
+    done = stormlog("check", ".", "--max-peak", "1TiB", cwd=folder)
+    tap.contains(done.stderr, "report.json")
+    tap.equal(len(done.stderr.splitlines()), 1, done.stderr)
+
+
+@tap.test("a series of readings that is none is refused by name and place")
+def _(folder):
+    path = os.path.join(folder, "x.json")
+    for text, reason in [('{"timestamps": [1, 2], "allocated": [1]}', "'allocated' has 1 values and 'timestamps' 2"),
+                         ('{"timestamps": [1, "x"], "allocated": [1, 2]}', "'timestamps' at byte 19: expected a number, found "),
+                         ('{"timestamps": [1], "allocated": [-1]}', "'allocated' at byte 34: expected 0 to "),
+                         ('{"timestamps": [1e300], "allocated": [1]}', "'timestamps' at byte 16: expected 0 to "),
+                         ('{"timestamps": 5, "allocated": [1]}', "'timestamps' at byte 15: expected an array"),
+                         ('{"timestamps": [1], "timestamps": [1], "allocated": [1]}', "it is there twice"),
+                         ('{"timestamps": [1], "other": [1]}', "expected 'timestamps' with 'allocated' or 'memory_usage'"),
+                         ('{"timestamps": [1, 2', "x.json'")]:
+        with open(path, "w") as file:
+            file.write(text)
+        done = stormlog("analyze", path, code=3)
+        tap.contains(done.stderr, reason)
+        tap.equal((done.stdout, len(done.stderr.splitlines())), ("", 1), text)
+    with open(path, "w") as file:  # diagnose --duration 0s
+        file.write('{"timestamps": [], "allocated": [], "reserved": []}')
+    stormlog("analyze", path)
+
+
 tap.main()

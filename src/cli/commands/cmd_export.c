@@ -190,6 +190,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
     const char *path = paths.at[0];
     SL_TRY(sl_recordings_find(&list, path, SL_FIND_INPUTS, err));
+    sl_left_out_say(&list.left_out, path);
     sl_status status = exporter->wants & SL_EXPORT_FOLDER ? write_bundles(opts, path, &list, err)
                        : is_folder(sl_opts_text(opts, "output"))
                            ? write_each(opts, exporter, &list, err)

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/core/cli.h"
 #include "cli/core/progress.h"
@@ -27,30 +28,49 @@ static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
 
 /* ---- folders ---- */
 
-/* Every readable file of it. A damaged one is told and left out, unless nothing else is there. */
-static sl_status load_folder(sl_inputs *inputs, const sl_recordings *list, sl_error *err) {
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* A file of a folder that cannot be read. What looked like an input and is another kind of file joins those
+ * that did not look so; a damaged input is told with its reason, or ends it all. */
+static sl_status take_failure(const sl_inputs *inputs, sl_recordings *list, const char *path,
+                              const sl_error *failed) {
+    if (failed->code == SL_E_FOREIGN) {
+        sl_left_out_add(&list->left_out, base_name(path));
+        return SL_OK;
+    }
+    if (failed->code == SL_E_NOMEM || (inputs->wishes & SL_INPUTS_STRICT))
+        return failed->code;
+    return SL_OK;
+}
+
+/* Every readable file of it. Where none is, the first failure is that of the folder. */
+static sl_status load_folder(sl_inputs *inputs, sl_recordings *list, const char *folder,
+                             sl_error *err) {
     size_t before = inputs->traces.cnt;
     sl_error first = SL_ERROR_INIT;
     for (size_t i = 0; i < list->paths.cnt; i++) {
         sl_error here = SL_ERROR_INIT;
-        sl_status status = load_one(inputs, list->paths.at[i], &here);
-        bool is_final = status == SL_E_NOMEM || (inputs->wishes & SL_INPUTS_STRICT);
-        if (status < 0 && is_final) {
+        if (load_one(inputs, list->paths.at[i], &here) == SL_OK)
+            continue;
+        if (take_failure(inputs, list, list->paths.at[i], &here) < 0) {
             *err = here;
-            return status;
+            return here.code;
         }
-        if (status < 0 && first.code < 0)
-            sl_cli_complain("%s; left out", first.text);
-        if (status < 0)
+        if (first.code == 0)
             first = here;
+        else if (here.code != SL_E_FOREIGN)
+            sl_cli_complain("%s; left out", here.text);
     }
-    if (first.code == 0)
-        return SL_OK;
     if (inputs->traces.cnt == before) {
         *err = first;
         return first.code;
     }
-    sl_cli_complain("%s; left out", first.text);
+    if (first.code < 0 && first.code != SL_E_FOREIGN)
+        sl_cli_complain("%s; left out", first.text);
+    sl_left_out_say(&list->left_out, folder);
     return SL_OK;
 }
 
@@ -104,8 +124,8 @@ static sl_status load_path(sl_inputs *inputs, const char *path, sl_error *err) {
     size_t first = inputs->traces.cnt;
     sl_recordings list;
     SL_TRY(sl_recordings_find(&list, path, SL_FIND_INPUTS, err));
-    sl_status status =
-        list.is_folder ? load_folder(inputs, &list, err) : load_one(inputs, list.paths.at[0], err);
+    sl_status status = list.is_folder ? load_folder(inputs, &list, path, err)
+                                      : load_one(inputs, list.paths.at[0], err);
     if (status >= 0 && list.is_folder && (inputs->wishes & SL_INPUTS_MAINS))
         status = keep_mains(inputs, path, first, err);
     sl_recordings_fini(&list);

@@ -61,26 +61,20 @@ static sl_status add_owned(sl_recordings *list, char *path, sl_error *err) {
     return sl_fail_no_memory(err, "a path");
 }
 
-/* Names for one line: "a.txt, b.txt and 3 more". */
-typedef struct name_list {
-    char text[200];
-    size_t used, left_cnt;
-} name_list;
-
-static void add_name(name_list *names, const char *name) {
+void sl_left_out_add(sl_left_out *names, const char *name) {
     size_t room = sizeof names->text - names->used, need = strlen(name) + 3;
-    if (names->left_cnt || need > room)
-        names->left_cnt++;
+    if (names->more_cnt || need > room)
+        names->more_cnt++;
     else
         names->used += (size_t)snprintf(names->text + names->used, room, "%s%s",
                                         names->used ? ", " : "", name);
 }
 
-static void say_skipped(const name_list *names, const char *folder) {
+void sl_left_out_say(const sl_left_out *names, const char *folder) {
     char more[40] = "";
-    if (names->left_cnt)
-        snprintf(more, sizeof more, " and %zu more", names->left_cnt);
-    if (names->used || names->left_cnt)
+    if (names->more_cnt)
+        snprintf(more, sizeof more, " and %zu more", names->more_cnt);
+    if (names->used || names->more_cnt)
         sl_cli_complain("'%s': left out what is not a recording, snapshot, telemetry file or "
                         "bundle: %s%s",
                         folder, names->text, more);
@@ -89,7 +83,6 @@ static void say_skipped(const name_list *names, const char *folder) {
 /* Those entries of the folder that the test takes. */
 static sl_status add_entries(sl_recordings *list, const char *folder, DIR *dir,
                              bool (*takes)(const char *path), sl_error *err) {
-    name_list skipped = {0};
     for (struct dirent *entry; (entry = readdir(dir));) {
         char *path = NULL;
         if (entry->d_name[0] == '.') /* also bundles that are being written */
@@ -99,14 +92,12 @@ static sl_status add_entries(sl_recordings *list, const char *folder, DIR *dir,
         if (!takes(path)) {
             if (takes == is_recording && sl_recordings_is_name(path) && !is_copy(path))
                 sl_cli_complain("'%s' is not a regular file; skipped", path);
-            if (takes != is_recording)
-                add_name(&skipped, entry->d_name);
+            if (takes != is_recording && !sl_bundle_is_diagnose_file(folder, entry->d_name))
+                sl_left_out_add(&list->left_out, entry->d_name);
             free(path);
         } else
             SL_TRY(add_owned(list, path, err));
     }
-    if (list->paths.cnt)
-        say_skipped(&skipped, folder);
     return SL_OK;
 }
 

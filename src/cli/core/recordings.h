@@ -7,8 +7,19 @@
 #include "base/core/status.h"
 #include "base/core/vec.h"
 
+/* Files of a folder that are no input, for one line: "a.txt, b.txt and 3 more". */
+typedef struct sl_left_out {
+    char text[200];
+    size_t used, more_cnt;
+} sl_left_out;
+
+void sl_left_out_add(sl_left_out *names, const char *name);
+/* On standard error; nothing where nothing was left out. */
+void sl_left_out_say(const sl_left_out *names, const char *folder);
+
 typedef struct sl_recordings {
     SL_VEC(char *) paths; /* owned texts, by name */
+    sl_left_out left_out; /* the caller's to say */
     bool is_folder;       /* the path was a folder that holds them */
 } sl_recordings;
 
@@ -19,7 +30,7 @@ typedef enum sl_find_what {
 } sl_find_what;
 
 /* The path itself, or the inputs of a folder by name. Files of a folder without recordings are known by
- * their first bytes; those that are not are named on standard error, in one line. SL_E_OPEN for a folder
+ * their first bytes; those that are not are in left_out. SL_E_OPEN for a folder
  * without any input. */
 sl_status sl_recordings_find(sl_recordings *list, const char *path, sl_find_what what,
                              sl_error *err);

@@ -33,6 +33,7 @@ typedef struct sl_source_ops {
     sl_status (*load)(const sl_source_input *input, sl_trace *trace, sl_error *err);
 } sl_source_ops;
 
+extern const sl_source_ops sl_source_series;
 extern const sl_source_ops sl_source_slog;
 extern const sl_source_ops sl_source_telemetry;
 extern const sl_source_ops sl_source_torch_pickle;

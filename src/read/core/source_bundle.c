@@ -30,6 +30,15 @@ bool sl_bundle_is(const char *path) {
            (has_file(path, "metadata.json") || has_file(path, "manifest.json"));
 }
 
+bool sl_bundle_is_diagnose_file(const char *folder, const char *name) {
+    static const char *const files[] = {"environment.json", "diagnostic_summary.json",
+                                        "manifest.json"};
+    for (size_t i = 0; i < SL_COUNT_OF(files); i++)
+        if (strcmp(name, files[i]) == 0)
+            return has_file(folder, "telemetry_timeline.json");
+    return false;
+}
+
 /* Texts of the metadata that say what happened. */
 typedef struct story {
     sl_arena *arena;

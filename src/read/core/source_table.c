@@ -7,8 +7,13 @@
 #include "read/core/source_bundle.h"
 
 const sl_source_ops *const sl_sources[] = {
-    &sl_source_slog,  &sl_source_torch_pickle, &sl_source_torch_json,
-    &sl_source_trace, &sl_source_telemetry,    NULL,
+    &sl_source_slog,
+    &sl_source_torch_pickle,
+    &sl_source_torch_json,
+    &sl_source_trace,
+    &sl_source_telemetry,
+    &sl_source_series,
+    NULL,
 };
 
 static const sl_source_ops *find_source(const unsigned char *head, size_t len, const char *path) {
@@ -36,7 +41,7 @@ static void describe_head(char *to, size_t cap, const unsigned char *head, size_
 }
 
 static sl_status fail_foreign(const unsigned char *head, size_t len, sl_error *err) {
-    char found[64], expected[240] = "";
+    char found[64], expected[400] = "";
     describe_head(found, sizeof found, head, len);
     for (size_t i = 0, used = 0; sl_sources[i] && used < sizeof expected; i++)
         used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%s", i ? ", " : "",
