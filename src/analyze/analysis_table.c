@@ -66,11 +66,6 @@ static void raise_peak(sl_replay_peak *peak, uint64_t bytes, uint32_t event) {
         *peak = (sl_replay_peak){bytes, event};
 }
 
-static void count_event(window_peaks *peaks, uint8_t kind) {
-    peaks->allocs += kind == SL_EV_ALLOC;
-    peaks->frees += kind == SL_EV_FREE || kind == SL_EV_FREE_COMPLETED;
-}
-
 /* The whole work was measured by the replay; a part of it is walked again. */
 static window_peaks measure_window(const sl_an *an) {
     const sl_replay *replay = an->replay;
@@ -94,7 +89,9 @@ static window_peaks measure_window(const sl_an *an) {
         event = walk.next;
         if (event >= an->to)
             break;
-        count_event(&peaks, replay->device->events.kind[event]);
+        uint8_t kind = replay->device->events.kind[event];
+        peaks.allocs += kind == SL_EV_ALLOC;
+        peaks.frees += kind == SL_EV_FREE || kind == SL_EV_FREE_COMPLETED;
     } while (sl_replay_walk_next(&walk));
     peaks.last = walk.totals;
     return peaks;

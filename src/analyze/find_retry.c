@@ -13,22 +13,15 @@ typedef struct retry_count {
     uint32_t stack_id;    /* of the last one's request */
 } retry_count;
 
-static bool is_release(uint8_t kind) {
-    return kind == SL_EV_SEGMENT_FREE || kind == SL_EV_SEGMENT_UNMAP;
-}
-
-static bool is_explicit(const sl_an *an, uint32_t stack_id) {
-    return (an->sites->classes[stack_id].roles & SL_ROLE_EMPTY_CACHE) != 0;
-}
-
 static retry_count count_retries(const sl_an *an) {
     const sl_events *events = &an->device->events;
     retry_count retries = {.first = SL_IDX_NONE};
     uint64_t released = 0;
     for (uint32_t i = an->from; i < an->to; i++) {
         uint8_t kind = events->kind[i];
-        if (is_release(kind)) {
-            released += is_explicit(an, events->stack_id[i]) ? 0 : events->size_bytes[i];
+        if (kind == SL_EV_SEGMENT_FREE || kind == SL_EV_SEGMENT_UNMAP) {
+            uint8_t roles = an->sites->classes[events->stack_id[i]].roles;
+            released += roles & SL_ROLE_EMPTY_CACHE ? 0 : events->size_bytes[i];
             continue;
         }
         bool is_retry =

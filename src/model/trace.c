@@ -232,6 +232,13 @@ int64_t sl_events_sort(sl_events *events) {
     return ok ? disorder : -1;
 }
 
+size_t sl_events_count_until(const sl_events *events, int64_t time_us) {
+    size_t cnt = events->cnt;
+    while (cnt > 0 && events->time_us[cnt - 1] > time_us)
+        cnt--;
+    return cnt;
+}
+
 void sl_events_drop_first(sl_events *events, size_t cnt) {
     cnt = cnt < events->cnt ? cnt : events->cnt;
     if (cnt == 0)

@@ -240,6 +240,9 @@ sl_event sl_events_get(const sl_events *events, size_t i);
  * columns were fine, or -1 when memory ran out. */
 int64_t sl_events_sort(sl_events *events);
 
+/* How many of these events, which ascend in time, are not after it. */
+size_t sl_events_count_until(const sl_events *events, int64_t time_us);
+
 /* Removes the oldest `cnt` events; at most as many as there are. */
 void sl_events_drop_first(sl_events *events, size_t cnt);
 

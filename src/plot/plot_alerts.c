@@ -9,10 +9,6 @@
 #define MARK_HEIGHT 7.0
 #define WORDS_BELOW 44.0 /* the lines above belong to failed requests and to silences */
 
-static bool is_shown(const sl_alert *alert, const sl_plot_input *input) {
-    return alert->device < 0 || alert->device == input->replay->device->device;
-}
-
 static void draw_mark(sl_plot *plot, const sl_box *box, double x) {
     sl_paint paint = sl_solid(plot->theme->warning);
     const sl_point mark[] = {
@@ -27,7 +23,7 @@ void sl_plot_alerts_draw(sl_plot *plot, const sl_time_axis *axis, const sl_plot_
     double x = 0, last_x = -HUGE_VAL;
     for (size_t i = 0; i < input->trace->alerts.cnt; i++) {
         const sl_alert *alert = &input->trace->alerts.at[i];
-        if (!is_shown(alert, input))
+        if (alert->device >= 0 && alert->device != input->replay->device->device)
             continue;
         x = floor(sl_time_axis_x(axis, alert->time_us)) + 0.5;
         if (x - last_x >= 1)

@@ -46,15 +46,11 @@ sl_status sl_plot_check_build(sl_error *err) {
     return SL_OK;
 }
 
-static bool needs_stacks(sl_plot_kind kind) {
-    return kind == SL_PLOT_SITES || kind == SL_PLOT_FLAME;
-}
-
 static sl_status check_content(const sl_plot_input *input, sl_plot_kind kind, sl_error *err) {
     if (input->replay->lives.cnt == 0 && !sl_run_is_sampled(input->device->input))
         return sl_fail(err, SL_E_FORMAT, "'%s' holds no allocations, so there is nothing to draw",
                        input->trace->path);
-    if (sl_run_is_sampled(input->device->input) && needs_stacks(kind))
+    if (sl_run_is_sampled(input->device->input) && (kind == SL_PLOT_SITES || kind == SL_PLOT_FLAME))
         return sl_fail(err, SL_E_FORMAT,
                        "'%s' holds samples of counters, which know no line of code; --kind "
                        "timeline and ledger show them",

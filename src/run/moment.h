@@ -15,8 +15,8 @@ typedef enum sl_moment_kind {
 
 typedef struct sl_moment {
     sl_moment_kind kind;
-    int64_t
-        value; /* of AT_TIME: microseconds, as sl_replay_absolute_time; of AT_STEP: counted from 0 */
+    /* Of SL_AT_TIME: microseconds, as sl_replay_absolute_time; of SL_AT_STEP: counted from 0. */
+    int64_t value;
 } sl_moment;
 
 /* What was live then is what is live in this replay after this event. Borrowed from the run. */

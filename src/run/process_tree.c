@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/core/str.h"
+
 static const struct {
     const char *name, *one, *many;
 } roles[SL_PROCESS_ROLE_LIMIT] = {
@@ -36,21 +38,15 @@ const char *sl_process_end_words(sl_process_end end) {
     return ends[end].words;
 }
 
-static sl_str last_part(const char *word, size_t len) {
-    size_t from = len;
-    while (from > 0 && word[from - 1] != '/')
-        from--;
-    return (sl_str){word + from, len - from};
-}
-
 /* Arguments are separated by one blank, so a script whose path has one shows its last word. */
 sl_str sl_process_name(const sl_process *process) {
     sl_str name = {"", 0};
     for (const char *at = process->command; *at;) {
         size_t len = strcspn(at, " ");
-        bool is_script = len > 3 && at[0] != '-' && memcmp(at + len - 3, ".py", 3) == 0;
+        bool is_script =
+            at[0] != '-' && len > 3 && sl_str_ends_with((sl_str){at, len}, SL_STR(".py"));
         if (is_script || at == process->command)
-            name = last_part(at, len);
+            name = sl_str_base_name((sl_str){at, len});
         if (is_script)
             break;
         at += len;

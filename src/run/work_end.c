@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/work_end.h"
 
-/* Events up to this time. */
-static size_t count_until(const sl_events *events, int64_t time_us) {
-    size_t cnt = events->cnt;
-    while (cnt > 0 && events->time_us[cnt - 1] > time_us)
-        cnt--;
-    return cnt;
-}
-
 /* What a process that ends still does: it gives back. */
 static bool is_teardown(uint8_t kind) {
     switch (kind) {
@@ -33,7 +25,7 @@ static size_t infer(const sl_trace *trace, const sl_events *events) {
     for (size_t i = trace->marks.cnt; i-- > 0;) {
         const sl_mark *mark = &trace->marks.at[i];
         if (mark->kind == SL_MARK_STEP && mark->time_us >= events->time_us[cnt - 1])
-            return count_until(events, mark->time_us);
+            return sl_events_count_until(events, mark->time_us);
     }
     return cnt;
 }

@@ -66,10 +66,6 @@ sl_status sl_tm_value_take(sl_tm_reader *reader, const sl_json_token *token, sl_
 
 #define EXTRA_PREFIX "metadata_"
 
-static bool is_extra(sl_str key) {
-    return sl_str_starts_with(key, SL_STR(EXTRA_PREFIX));
-}
-
 static sl_status take_extra(sl_tm_reader *reader, sl_str key, sl_error *err) {
     size_t len = sizeof EXTRA_PREFIX - 1;
     sl_tm_extra extra = {0};
@@ -97,8 +93,9 @@ sl_status sl_tm_raw_take(sl_tm_reader *reader, const sl_json_token *key, int *gu
     sl_json_token token;
     int found = sl_tm_key_find(key->text, *guess);
     if (found < 0)
-        return is_extra(key->text) ? take_extra(reader, key->text, err)
-                                   : take_unknown(reader, key->text, err);
+        return sl_str_starts_with(key->text, SL_STR(EXTRA_PREFIX))
+                   ? take_extra(reader, key->text, err)
+                   : take_unknown(reader, key->text, err);
     *guess = found + 1;
     SL_TRY(sl_json_next(&reader->json, &token, err));
     return sl_tm_value_take(reader, &token, &reader->raw.at[found], NULL, err);

@@ -51,10 +51,6 @@ static bool is_text_key(int key) {
            key == SL_TM_OLD_MESSAGE || key == SL_TM_OLD_DEVICE || key == SL_TM_OLD_BACKEND;
 }
 
-static sl_tm_value text_value(uint32_t id) {
-    return (sl_tm_value){.kind = SL_TM_IS_TEXT, .text = id};
-}
-
 /* An integer as written, or a real number; anything else stays a text, which the rules refuse. */
 static bool number_value(sl_str cell, bool is_real, sl_tm_value *out) {
     char *end;
@@ -126,7 +122,7 @@ static sl_status take_cell(job *j, size_t i, sl_error *err) {
     if (quotes != SL_TM_NO_FORMULA && quotes > 0) /* one is the writer's */
         cell = (sl_str){cell.ptr + 1, cell.len - 1};
     uint32_t id = sl_strtab_intern(&j->set->strings, cell.ptr, cell.len);
-    *value = text_value(id);
+    *value = (sl_tm_value){.kind = SL_TM_IS_TEXT, .text = id};
     return id == SL_STR_NONE ? sl_fail_no_memory(err, "a CSV table") : SL_OK;
 }
 

@@ -35,6 +35,17 @@ static void test_parts(void **state) {
     assert_false(sl_str_contains(nothing, SL_STR("a")) || sl_str_contains(nothing, nothing));
 }
 
+static void test_base_name(void **state) {
+    (void)state;
+    assert_string_equal(sl_base_name("/a/b.slog"), "b.slog");
+    assert_string_equal(sl_base_name("b.slog"), "b.slog");
+    assert_string_equal(sl_base_name("a/"), "");
+    assert_true(sl_str_is(sl_str_base_name(SL_STR("/lib/libm.so")), "libm.so"));
+    assert_true(sl_str_is(sl_str_base_name(SL_STR("libm.so")), "libm.so"));
+    assert_true(sl_str_is(sl_str_base_name(SL_STR("lib/")), ""));
+    assert_true(sl_str_is(sl_str_base_name(nothing), ""));
+}
+
 static void test_order(void **state) {
     (void)state;
     int64_t times[] = {5, INT64_MIN, INT64_MAX, -1};
@@ -55,6 +66,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_base_name),
         cmocka_unit_test(test_order),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,6 +1,7 @@
-// Exports opened by the programs they are for: Perfetto's own trace processor, speedscope itself, Go's
-// pprof. Run by `make check-exports`, which puts the first two beside the build: check_exports.mjs with
-// STORMLOG_EXPORT_TOOLS naming the folder. What is not there is skipped and named.
+// Exports opened by the programs they are for: Perfetto's own trace processor, speedscope itself,
+// Go's pprof. Run by `make check-exports`, which puts the first two beside the build:
+// check_exports.mjs with STORMLOG_EXPORT_TOOLS naming the folder. What is not there is skipped and
+// named.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -51,7 +52,7 @@ function exportOf(name, kind, extension, ...options) {
 
 const ORIGIN = "http://trace-processor.invalid";
 
-/** A page that holds the trace processor in a worker, as Perfetto's own does, and answers queries. */
+/** Holds the trace processor in a worker, as Perfetto's own page does, and answers queries. */
 async function openTraceProcessor() {
   const page = await browser.context.newPage();
   // The 64-bit module is not shipped with it, so the worker must not choose it.
@@ -131,8 +132,8 @@ const QUERIES = {
   troubles: "select name, value from stats where severity in ('error', 'data_loss') and value > 0",
   counters: `select process.name as process, track.name as name, track.unit as unit,
       count(*) as points, max(value) as highest,
-      (select value from counter c where c.track_id = track.id order by ts desc, id desc limit 1)
-        as last,
+      (select value from counter c where c.track_id = track.id
+       order by ts desc, id desc limit 1) as last,
       min(ts) as first_ns, max(ts) as last_ns
     from process_counter_track track join process using (upid)
       join counter on counter.track_id = track.id group by track.id`,
@@ -203,7 +204,7 @@ for (const name of CASES)
         troubles.push(d.message());
         void d.dismiss();
       });
-      // As its own command does: a script hands the file over, named after the page's address.
+      // As its own command does: a script that hands the file over, named behind the address.
       const script = path.join(OUT, `${name}.speedscope.js`);
       writeFileSync(
         script,

@@ -269,11 +269,6 @@ static sl_status build(sl_ranks *ranks, picked *p, sl_error *err) {
     return SL_OK;
 }
 
-static void no_samples(sl_ranks *ranks) {
-    sl__ranks_note(ranks, "There were no sample events to compare ranks by.");
-    ranks->merge_note_cnt = ranks->notes.cnt;
-}
-
 sl_status sl_ranks_new(const sl_telemetry *set, sl_ranks **out, sl_error *err) {
     sl_ranks *ranks = calloc(1, sizeof *ranks);
     picked p = {0};
@@ -283,10 +278,12 @@ sl_status sl_ranks_new(const sl_telemetry *set, sl_ranks **out, sl_error *err) {
         sl__ranks_note(ranks, "There were no telemetry events.");
     if (status == SL_OK && p.saw_others)
         sl__ranks_note(ranks, "Ignored non-sample events during cross-rank analysis.");
-    if (status == SL_OK && p.at.cnt)
+    if (status == SL_OK && p.at.cnt) {
         status = build(ranks, &p, err);
-    else if (status == SL_OK)
-        no_samples(ranks);
+    } else if (status == SL_OK) {
+        sl__ranks_note(ranks, "There were no sample events to compare ranks by.");
+        ranks->merge_note_cnt = ranks->notes.cnt;
+    }
     sl_vec_free(&p.at);
     if (status == SL_OK)
         *out = ranks;

@@ -34,4 +34,16 @@ static inline bool sl_str_contains(sl_str text, sl_str part) {
     return text.len && memmem(text.ptr, text.len, part.ptr, part.len) != NULL;
 }
 
+/* What follows the last '/'. */
+static inline const char *sl_base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static inline sl_str sl_str_base_name(sl_str path) {
+    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+    size_t skip = slash ? (size_t)(slash + 1 - path.ptr) : 0;
+    return (sl_str){path.ptr + skip, path.len - skip};
+}
+
 #endif

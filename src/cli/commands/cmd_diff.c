@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "analyze/analysis.h"
+#include "base/core/str.h"
 #include "base/files/file_atomic.h"
 #include "base/text/term.h"
 #include "cli/core/analysis_options.h"
@@ -79,18 +80,12 @@ static sl_status load_sides(sl_inputs *inputs, side sides[2], sl_error *err) {
 static void make_key(char key[KEY_CAP], const sl_run_input *input) {
     const sl_process *process = &input->trace->process;
     sl_str name = process->is_known ? sl_process_name(process) : (sl_str){"", 0};
-    const char *slash = strrchr(input->trace->path, '/');
     if (process->is_known && process->rank.known)
         snprintf(key, KEY_CAP, "rank %d", (int)process->rank.value);
     else if (name.len)
         snprintf(key, KEY_CAP, "%.*s", (int)name.len, name.ptr);
     else
-        snprintf(key, KEY_CAP, "%s", slash ? slash + 1 : input->trace->path);
-}
-
-/* A rank that was started again has several recordings: the newest counts. */
-static bool is_older(const sl_run_input *a, const sl_run_input *b) {
-    return a->trace->process.start_us < b->trace->process.start_us;
+        snprintf(key, KEY_CAP, "%s", sl_base_name(input->trace->path));
 }
 
 /* NULL when there is none. SL_E_USAGE when several fit, and nothing tells which is meant. */
@@ -107,7 +102,8 @@ static sl_status find_by_key(const side *from, const char *key, const sl_run_inp
             return sl_fail(err, SL_E_USAGE,
                            "'%s' holds several recordings of '%s': '%s', '%s'; name one of them",
                            from->path, key, (*found)->trace->path, input->trace->path);
-        if (!*found || is_older(*found, input))
+        /* A rank that was started again has several recordings: the newest counts. */
+        if (!*found || (*found)->trace->process.start_us < input->trace->process.start_us)
             *found = input;
     }
     return SL_OK;

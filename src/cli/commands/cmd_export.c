@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "api/oom_bundles.h"
+#include "base/core/str.h"
 #include "base/files/file_atomic.h"
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
@@ -73,11 +74,6 @@ static bool is_folder(const char *path) {
     return len && (path[len - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)));
 }
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Bytes of a file's name before its extension, and before that of a compressed one. */
 static size_t stem_length(const char *name) {
     static const char *const packed[] = {".gz", ".zst"};
@@ -93,7 +89,7 @@ static size_t stem_length(const char *name) {
 
 /* "<folder>/python3-4711.pickle" for the recording "python3-4711.slog"; the caller frees it. */
 static char *path_in_folder(const char *folder, const char *recording, const char *extension) {
-    const char *name = base_name(recording);
+    const char *name = sl_base_name(recording);
     size_t len = stem_length(name);
     size_t folder_len = strlen(folder);
     while (folder_len > 1 && folder[folder_len - 1] == '/')

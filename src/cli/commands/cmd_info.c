@@ -74,13 +74,6 @@ static void print_machine(const sl_machine *machine) {
     print_row("NVIDIA driver", text);
 }
 
-static int print_text(const sl_machine *machine) {
-    print_build();
-    putchar('\n');
-    print_machine(machine);
-    return 0;
-}
-
 static void json_build(sl_json_out *json) {
     sl_json_key(json, "version");
     sl_json_cstr(json, SL_VERSION_STRING);
@@ -134,8 +127,12 @@ static int print_json(const sl_machine *machine, sl_error *err) {
 static int run(const sl_opts *opts, sl_error *err) {
     sl_machine machine;
     sl_machine_read(&machine);
-    bool is_json = strcmp(sl_opts_text(opts, "format"), "json") == 0;
-    return is_json ? print_json(&machine, err) : print_text(&machine);
+    if (strcmp(sl_opts_text(opts, "format"), "json") == 0)
+        return print_json(&machine, err);
+    print_build();
+    putchar('\n');
+    print_machine(&machine);
+    return 0;
 }
 
 static const sl_opt options[] = {

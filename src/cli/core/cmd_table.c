@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "base/core/str.h"
 #include "cli/core/cmd.h"
 #include "cli/core/cmd_list.h"
 
@@ -80,8 +81,7 @@ const sl_exit_row sl_exit_rows[] = {
 const size_t sl_exit_row_cnt = SL_COUNT_OF(sl_exit_rows);
 
 const sl_program *sl_program_find(const char *argv0) {
-    const char *slash = argv0 ? strrchr(argv0, '/') : NULL;
-    const char *name = slash ? slash + 1 : argv0;
+    const char *name = argv0 ? sl_base_name(argv0) : NULL;
     for (size_t i = 0; name && i < sl_program_cnt; i++)
         if (strcmp(sl_programs[i].name, name) == 0)
             return &sl_programs[i];

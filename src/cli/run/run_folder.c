@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/core/str.h"
 #include "base/files/file_rights.h"
 #include "cli/core/recordings.h"
 
@@ -180,11 +181,6 @@ void sl_run_folder_discard(const sl_run_folder *folder) {
     rmdir(SL_RUNS_FOLDER); /* succeeds only when it is empty */
 }
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The script of `python [options] script.py`, or of `torchrun ... script.py`. */
 static const char *find_script(int argc, const char *const *argv) {
     for (int i = 1; i < argc; i++) {
@@ -197,7 +193,7 @@ static const char *find_script(int argc, const char *const *argv) {
 
 void sl_run_folder_name(char buf[64], int argc, const char *const *argv) {
     const char *script = find_script(argc, argv);
-    snprintf(buf, 64, "%s", base_name(script ? script : argv[0]));
+    snprintf(buf, 64, "%s", sl_base_name(script ? script : argv[0]));
     size_t len = strlen(buf);
     if (script && len > 3 && strcmp(buf + len - 3, ".py") == 0)
         buf[len - 3] = '\0';

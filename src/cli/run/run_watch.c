@@ -303,10 +303,9 @@ typedef struct finishing {
 /* The first bundle of a recording has a line; the writer has told it when there was one. */
 static void tell_bundle(void *self, const char *path) {
     const finishing *f = self;
-    const char *slash = strrchr(path, '/');
     if (f->result.written_cnt == 1 && f->result.present_cnt == 0 && !f->watch->is_quiet)
         sl_cli_complain("out of memory: evidence in %s/%s", f->watch->folder->path,
-                        slash ? slash + 1 : path);
+                        sl_base_name(path));
 }
 
 static void finish_log(const sl_run_watch *watch, const watched *log) {

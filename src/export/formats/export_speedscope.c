@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/core/str.h"
 #include "base/text/json_out.h"
 #include "export/formats/exporter.h"
 #include "export/report/report_words.h"
@@ -126,13 +127,12 @@ static sl_status write_device(speedscope *out, const sl_run_device *device, sl_e
 }
 
 static void write_head(speedscope *out) {
-    const char *slash = strrchr(out->trace->path, '/');
     sl_json_key(&out->json, "$schema");
     sl_json_cstr(&out->json, "https://www.speedscope.app/file-format-schema.json");
     sl_json_key(&out->json, "exporter");
     sl_json_cstr(&out->json, "stormlog " SL_BUILD_VERSION);
     sl_json_key(&out->json, "name");
-    sl_json_cstr(&out->json, slash ? slash + 1 : out->trace->path);
+    sl_json_cstr(&out->json, sl_base_name(out->trace->path));
     sl_json_key(&out->json, "shared");
     sl_json_begin_object(&out->json);
     write_frames(out);

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/blocks/live_index.h"
 
-#include <string.h>
-
 #define BUCKET 16u
-
-static size_t bucket_count(size_t cnt) {
-    return (cnt + BUCKET - 1) / BUCKET;
-}
 
 /* Leaves of the tree: the smallest power of two that holds all buckets. */
 static size_t leaf_count(size_t cnt) {
     size_t leaves = 1;
-    while (leaves < bucket_count(cnt))
+    while (leaves * BUCKET < cnt)
         leaves *= 2;
     return leaves;
 }

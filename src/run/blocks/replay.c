@@ -38,12 +38,6 @@ static bool ends_life(const replay_run *run, uint8_t kind) {
 
 /* ---- first pass: the state before the trace ---- */
 
-static void count_kinds(const sl_replay *replay, size_t counts[256]) {
-    memset(counts, 0, 256 * sizeof *counts);
-    for (uint32_t i = 0; i < replay->event_cnt; i++)
-        counts[replay->device->events.kind[i]]++;
-}
-
 static bool push_base(replay_run *run, sl_life life) {
     life.begin_event = SL_EVENT_BEFORE;
     life.drop_event = life.end_event = SL_EVENT_NEVER;
@@ -462,8 +456,9 @@ static bool run_forward(replay_run *run) {
 
 static bool run_passes(replay_run *run) {
     sl_replay *replay = run->replay;
-    size_t counts[256];
-    count_kinds(replay, counts);
+    size_t counts[256] = {0};
+    for (uint32_t i = 0; i < replay->event_cnt; i++)
+        counts[replay->device->events.kind[i]]++;
     run->requests_end_lives = !counts[SL_EV_FREE_COMPLETED] && counts[SL_EV_FREE_REQUESTED];
     sl_rounding rounding;
     sl_rounding_init(&rounding,

@@ -62,13 +62,6 @@ static sl_status cut_device(const sl_trace *trace, sl_device_trace *device, size
     return SL_OK;
 }
 
-static size_t count_until(const sl_events *events, int64_t time_us) {
-    size_t keep = events->cnt;
-    while (keep > 0 && events->time_us[keep - 1] > time_us)
-        keep--;
-    return keep;
-}
-
 static void cut_marks(sl_trace *trace, int64_t time_us) {
     while (trace->marks.cnt && trace->marks.at[trace->marks.cnt - 1].time_us > time_us)
         trace->marks.cnt--;
@@ -93,7 +86,7 @@ sl_status sl_trace_cut(sl_trace *trace, int device, size_t event, size_t max_eve
     int64_t time_us = here->events.time_us[event];
     for (size_t i = 0; i < trace->devices.cnt; i++) {
         sl_device_trace *each = trace->devices.at[i];
-        size_t keep = each == here ? event + 1 : count_until(&each->events, time_us);
+        size_t keep = each == here ? event + 1 : sl_events_count_until(&each->events, time_us);
         SL_TRY(cut_device(trace, each, keep, max_events, err));
     }
     cut_marks(trace, time_us);

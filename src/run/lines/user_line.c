@@ -39,12 +39,6 @@ static bool is_library_file(sl_str file) {
     return false;
 }
 
-static sl_str base_name(sl_str file) {
-    const char *slash = file.len ? memrchr(file.ptr, '/', file.len) : NULL;
-    size_t skip = slash ? (size_t)(slash + 1 - file.ptr) : 0;
-    return (sl_str){file.ptr + skip, file.len - skip};
-}
-
 /* Libraries of the system, of the vendors and of the frameworks, by folder or by name wherever they lie. */
 static bool is_system_library(sl_str file) {
     static const char *const folders[] = {"/lib/",     "/lib64/",         "/lib32/",
@@ -62,8 +56,9 @@ static bool is_system_library(sl_str file) {
     for (size_t i = 0; i < SL_COUNT_OF(folders); i++)
         if (sl_str_starts_with(file, sl_str_of(folders[i])))
             return true;
+    sl_str name = sl_str_base_name(file);
     for (size_t i = 0; i < SL_COUNT_OF(names); i++)
-        if (sl_str_starts_with(base_name(file), sl_str_of(names[i])))
+        if (sl_str_starts_with(name, sl_str_of(names[i])))
             return true;
     return file.len == 0 || is_library_file(file);
 }
