@@ -221,8 +221,15 @@ static uint64_t last_time_ns(const picture *p) {
     return state->closed_ns ? state->closed_ns : state->heartbeat_ns;
 }
 
+/* Of a finished recording those that every view shows; of a live one what was marked so far. */
 static size_t count_steps(const picture *p) {
     size_t cnt = 0;
+    for (size_t i = 0; p->end.run && i < p->end.run->inputs[0].device_cnt; i++) {
+        const sl_steps *steps;
+        if (sl_run_steps(&p->end.run->inputs[0].devices[i], &steps, NULL) == SL_OK &&
+            steps->borders.cnt > 0)
+            return steps->ended_cnt;
+    }
     for (size_t i = 0; i < p->marks.cnt; i++)
         cnt += p->marks.at[i].kind == SL_EV_STEP;
     return cnt;
