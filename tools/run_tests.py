@@ -30,7 +30,8 @@ SLOWEST_SHOWN = 5
 SANITIZER_TIMEOUT_FACTOR = 4
 
 SANITIZER_ENV = {
-    # 99: not an exit code of our own, so no test can expect it. The value 2 keeps cmocka from taking the signals over: its report of a crash has no stack.
+    # 99: not an exit code of our own, so no test can expect it. The value 2 keeps cmocka from taking the signals
+    # over: its report of a crash has no stack.
     "ASAN_OPTIONS": "exitcode=99:detect_leaks=1:handle_segv=2:handle_sigbus=2:handle_sigfpe=2:handle_sigill=2:handle_abort=0",
     "UBSAN_OPTIONS": "exitcode=99:print_stacktrace=1",
     "TSAN_OPTIONS": "exitcode=99:halt_on_error=1:second_deadlock_stack=1",

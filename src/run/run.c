@@ -178,13 +178,6 @@ void sl_run_free(sl_run *run) {
 
 /* ---- finding ---- */
 
-const sl_run_input *sl_run_find_input(const sl_run *run, const sl_trace *trace) {
-    size_t i = 0;
-    while (run->inputs[i].trace != trace)
-        i++;
-    return &run->inputs[i];
-}
-
 const sl_run_device *sl_run_find_device(const sl_run_input *input, int device) {
     for (size_t i = 0; i < input->device_cnt; i++)
         if (input->devices[i].events->device == device)

@@ -53,9 +53,6 @@ typedef struct sl_run {
 sl_status sl_run_new(const sl_trace *const *traces, size_t cnt, sl_run **out, sl_error *err);
 void sl_run_free(sl_run *run); /* NULL is fine */
 
-/* The input of this trace; it must be one of the run's. */
-const sl_run_input *sl_run_find_input(const sl_run *run, const sl_trace *trace);
-
 /* The first with this number; NULL when the input does not have it. */
 const sl_run_device *sl_run_find_device(const sl_run_input *input, int device);
 

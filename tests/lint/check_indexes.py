@@ -18,7 +18,8 @@ def rows(path, pattern):
 
 
 def folders(parent):
-    return sorted(path.name for path in (ROOT / parent).iterdir() if path.is_dir() and any(path.glob("**/*.*")) and path.name != "__pycache__")
+    return sorted(path.name for path in (ROOT / parent).iterdir()
+                  if path.is_dir() and any(path.glob("**/*.*")) and path.name != "__pycache__")
 
 
 @tap.test("tests/README.md has a row for each folder")

@@ -38,7 +38,7 @@ static sl_status compact_file(const char *path, bool is_named, const sl_compact_
     return SL_OK;
 }
 
-/* All of them, also after one that fails; the last failure is the command's, the others are told
+/* Goes on after a failure; the last one is the command's, the others are reported
  * here. */
 static sl_status compact_all(const sl_recordings *list, const sl_compact_options *options,
                              sl_status worst, sl_error *err) {

@@ -157,7 +157,7 @@ static sl_status compare_pair(diff_job *job, const char *label, sl_error *err) {
     return status;
 }
 
-/* Those of the one side that the other side has, too; of the others each is told. The second time, with
+/* Those that both sides have; each of the others is reported. The second time, with
  * the sides exchanged, only the telling is left to do. */
 static sl_status compare_keys(diff_job *job, size_t from, sl_error *err) {
     side *sides = job->sides;
