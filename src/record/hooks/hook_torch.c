@@ -54,30 +54,34 @@ static SL_HOT void fill_totals(sl_log_event *event, const torch_report *report, 
 /* Where a request comes from: the Python stack; the forward line of a backward one; or on a thread of autograd's
  * that runs Python code (a compiled or a custom backward) that code, called from the forward line. A request that
  * failed has counted_bytes 0. */
-static SL_HOT sl_stack_ref find_origin(const sl_capture *capture, uint64_t counted_bytes,
-                                       sl_phase_seen *seen) {
+typedef struct request_origin {
+    sl_stack_ref stack;
+    const sl_phase_seen *seen;
+} request_origin;
+
+static inline request_origin find_origin(const sl_capture *capture, uint64_t counted_bytes) {
     sl_log *log = capture->log;
     sl_stack_ref stack = sl_stack_cache_get(log);
-    *seen = sl_phase_note(log, capture->guard.slot, stack);
+    const sl_phase_seen *seen = sl_phase_note(log, capture->guard.slot, stack.flags);
     if (SL_UNLIKELY(stack.id && seen->is_called))
         sl_backward_note_call(stack.id);
     if (SL_LIKELY(stack.id && !seen->is_autograd))
-        return stack;
+        return (request_origin){stack, seen};
     sl_stack_ref forward = sl_backward_find(log, counted_bytes, seen->is_autograd);
-    return stack.id && forward.id ? sl_stack_cache_get_inside(log, forward.id)
-           : stack.id             ? stack
-                                  : forward;
+    if (stack.id && forward.id)
+        stack = sl_stack_cache_get_inside(log, forward.id);
+    return (request_origin){stack.id ? stack : forward, seen};
 }
 
 static SL_HOT void add_origin(sl_log_event *event, const sl_capture *capture) {
-    sl_phase_seen seen;
-    sl_stack_ref origin = find_origin(capture, event->size, &seen);
-    uint16_t workspace = event->device >= 0 ? sl_workspace_find(origin.id, event->size) : 0;
-    event->tag = SL_UNLIKELY(workspace) ? workspace : seen.label;
-    event->stack = sl_native_add(capture->log, origin.id);
-    event->site_memo = event->stack == origin.id ? origin.site_memo : NULL;
-    if (seen.is_forward)
-        sl_backward_note_forward(origin.id);
+    request_origin origin = find_origin(capture, event->size);
+    uint32_t stack = origin.stack.id;
+    uint16_t workspace = event->device >= 0 ? sl_workspace_find(stack, event->size) : 0;
+    event->tag = SL_UNLIKELY(workspace) ? workspace : origin.seen->label;
+    event->stack = sl_native_add(capture->log, stack);
+    event->site_memo = event->stack == stack ? origin.stack.site_memo : NULL;
+    if (origin.seen->is_forward)
+        sl_backward_note_forward(stack);
 }
 
 /* The CPU allocator asks sl_hook_torch_enabled, enters the block into a table of its own, then reports. The
@@ -262,8 +266,7 @@ static void record_oom(int64_t size, uint64_t allocated, uint64_t reserved, uint
         leave_torch();
     if (!sl_capture_begin(&capture))
         return;
-    sl_phase_seen seen;
-    uint32_t origin = find_origin(&capture, 0, &seen).id;
+    uint32_t origin = find_origin(&capture, 0).stack.id;
     sl_log_oom oom = {
         .device = device.type == DEVICE_TYPE_CPU ? -1 : device.index,
         .stack = sl_native_add(capture.log, origin),
@@ -308,7 +311,7 @@ void sl_hook_torch_grad_mode(bool is_enabled) {
         !sl_capture_begin(&capture))
         return;
     sl_stack_ref stack = sl_stack_cache_get(capture.log);
-    sl_phase_note_border(capture.log, capture.guard.slot, stack);
+    sl_phase_note_border(capture.log, capture.guard.slot, stack.flags);
     sl_capture_end(&capture);
     if (SL_UNLIKELY(!sl_pystack_is_open_to_all()))
         sl_py_exit_register(); /* Python called this: the GIL is held */

@@ -50,7 +50,7 @@ static sl_stack_ref intern_frame(sl_log *log, const sl_pyframe *frame) {
     if (marks & SL_FRAME_MODULE)
         sl_pystack_add_module_code(frame);
     uint32_t id = sl_log_frame_of(log, text.function, text.file, text.line, SL_FRAME_PYTHON);
-    return (sl_stack_ref){id, marks & SL_STACK_FLAGS, NULL};
+    return (sl_stack_ref){id, marks, NULL};
 }
 
 static sl_stack_ref find_frame(sl_log *log, const sl_pyframe *frame) {
@@ -62,6 +62,11 @@ static sl_stack_ref find_frame(sl_log *log, const sl_pyframe *frame) {
     if (SL_LIKELY(ref.id || ref.flags & FRAME_IS_SHIM)) /* else there is no room for it yet */
         sl_key_cache_add(&frames, key, value_of(ref));
     return ref;
+}
+
+sl_frame_look sl_stack_cache_look(sl_log *log, const sl_pyframe *frame) {
+    uint32_t flags = find_frame(log, frame).flags;
+    return (sl_frame_look){flags & ~FRAME_IS_SHIM, flags & FRAME_IS_SHIM};
 }
 
 /* A frame that is no code. */
@@ -98,7 +103,7 @@ static __attribute__((noinline)) sl_stack_ref intern_stack(sl_log *log, const sl
             continue;
         if ((frame.flags & ~flags) & SL_FRAME_OPTIMIZER && !grown.is_lost)
             flags |= sl_phase_site(grown.id) << SL_STACK_SITE_SHIFT;
-        flags |= frame.flags;
+        flags |= frame.flags & SL_STACK_FLAGS;
         push(log, &grown, frame.id);
         if (module_frame && i == stack->module_pos)
             push(log, &grown, module_frame);

@@ -10,6 +10,7 @@
 
 #include "log/write/log_writer.h"
 #include "model/torch_frames.h"
+#include "record/stacks/pystack.h"
 
 /* What a stack's frames say about the moment: the marks that make a phase. */
 #define SL_STACK_FLAGS (SL_FRAME_OPTIMIZER | SL_FRAME_BACKWARD | SL_FRAME_MODULE)
@@ -38,6 +39,14 @@ sl_stack_ref sl_stack_cache_get(sl_log *log);
 
 /* The same frames inside the stack `base`, which called them on another thread. */
 sl_stack_ref sl_stack_cache_get_inside(sl_log *log, uint32_t base);
+
+typedef struct sl_frame_look {
+    uint32_t marks; /* sl_frame_mark */
+    bool is_shim;   /* no code of anybody's: stacks leave it out */
+} sl_frame_look;
+
+/* What a frame is, remembered from the first time it was seen. */
+sl_frame_look sl_stack_cache_look(sl_log *log, const sl_pyframe *frame);
 
 /* How a backward allocation found its forward stack. */
 typedef enum sl_backward_match {

@@ -89,8 +89,17 @@ static uint64_t check_of(uint64_t key, uint32_t stack) {
     return key ^ (uint64_t)stack * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* A thread that has made a node has its id; others are not asked, which would give them one. */
-static void note_thread(uint64_t thread_id) {
+/* torch's number of the calling thread, which it keeps for good. A thread that has made a node has one; others are
+ * not asked for, which would give them one. */
+static inline uint64_t own_thread_id(void) {
+    static _Thread_local uint64_t own
+        __attribute__((tls_model("initial-exec"))); /* 0 = not asked */
+    if (SL_UNLIKELY(!own))
+        own = get_thread_id();
+    return own;
+}
+
+static inline void note_thread(uint64_t thread_id) {
     const void *nobody = NULL, *me = sl_guard_own;
     if (SL_LIKELY(atomic_load_explicit(&forward_thread, memory_order_relaxed) == me))
         return;
@@ -106,7 +115,7 @@ SL_HOT void sl_backward_note_forward(uint32_t stack) {
     uint64_t number = peek(); /* of the running operator's node, plus one */
     if (!number)
         return;
-    uint64_t thread_id = get_thread_id(), key = key_of(number, thread_id);
+    uint64_t thread_id = own_thread_id(), key = key_of(number, thread_id);
     note_thread(thread_id);
     forward_slot *slot = slot_of(number, thread_id);
     if (atomic_load_explicit(&slot->key, memory_order_relaxed) == key)

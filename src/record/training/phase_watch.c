@@ -19,9 +19,16 @@ enum {
 };
 
 /* Beside the flags of the stack: a closure of the optimizer runs (H1). */
-#define FLAG_CLOSURE (1u << 6)
+#define FLAG_CLOSURE (1u << 3)
 _Static_assert(!(FLAG_CLOSURE & SL_STACK_FLAGS) && FLAG_CLOSURE < 1u << SL_STACK_SITE_SHIFT,
                "a bit of its own");
+
+/* What every combination of flags means is worked out once: an event only looks it up. */
+#define SEEN_FLAGS       (SL_STACK_FLAGS | FLAG_CLOSURE)
+#define SEEN_IS_AUTOGRAD (SEEN_FLAGS + 1)
+_Static_assert((SEEN_FLAGS & (SEEN_FLAGS + 1)) == 0, "the lowest bits");
+
+static sl_phase_seen seen_by_flags[2 * SEEN_IS_AUTOGRAD];
 
 static uint16_t labels[SL_PHASE_LIMIT], closure_label;
 static bool (*is_grad_enabled)(void); /* a thread-local variable of torch's; NULL = not found */
@@ -31,11 +38,31 @@ static atomic_uint primary;
 static atomic_ullong step_cnt;
 static atomic_bool is_counted_outside;
 
+/* The optimizer itself works, no closure of it. */
+static bool is_stepping(uint32_t flags) {
+    return (flags & (SL_FRAME_OPTIMIZER | FLAG_CLOSURE)) == SL_FRAME_OPTIMIZER;
+}
+
+static sl_phase_seen seen_of(uint32_t flags, bool is_autograd) {
+    uint32_t marks = flags | (is_autograd ? (uint32_t)SL_FRAME_BACKWARD : 0);
+    if (flags & FLAG_CLOSURE)
+        marks &= ~(uint32_t)SL_FRAME_OPTIMIZER;
+    sl_train_phase now = sl_train_phase_of(marks);
+    return (sl_phase_seen){
+        .label = now == SL_PHASE_NONE ? 0 : labels[now],
+        .is_forward = !is_stepping(flags) && !(flags & SL_FRAME_BACKWARD),
+        .is_called = (flags & SL_FRAME_BACKWARD) && !is_autograd,
+        .is_autograd = is_autograd,
+    };
+}
+
 void sl_phase_start(sl_log *log) {
     for (unsigned i = SL_PHASE_NONE; i < SL_PHASE_LIMIT; i++) {
         const char *name = sl_train_phase_name((sl_train_phase)i);
         labels[i] = sl_log_label(log, name, strlen(name));
     }
+    for (uint32_t i = 0; i < SL_COUNT_OF(seen_by_flags); i++)
+        seen_by_flags[i] = seen_of(i & SEEN_FLAGS, i & SEEN_IS_AUTOGRAD);
     closure_label = sl_log_label(log, SL_PHASE_CLOSURE_LABEL, strlen(SL_PHASE_CLOSURE_LABEL));
     *(void **)&is_grad_enabled = sl_elf_find_original("_ZN3c108GradMode10is_enabledEv", sl_hooks);
     for (unsigned i = 0; i <= SITE_MAX; i++) {
@@ -95,11 +122,6 @@ static void note_change(sl_log *log, uint16_t label) {
     sl_log_write(log, &event);
 }
 
-/* The optimizer itself works, no closure of it. */
-static bool is_stepping(uint32_t flags) {
-    return (flags & (SL_FRAME_OPTIMIZER | FLAG_CLOSURE)) == SL_FRAME_OPTIMIZER;
-}
-
 static void change_flags(sl_log *log, uint32_t before, uint32_t flags) {
     bool is_same_site = sl_stack_flags_site(before) == sl_stack_flags_site(flags);
     /* Leaving one optimizer's step for another's ends a step as well. */
@@ -121,12 +143,12 @@ static bool is_next_step(uint32_t seen, uint32_t flags) {
 }
 
 /* Returns the slot's new word. */
-static SL_HOT uint32_t note_flags(sl_log *log, sl_guard_slot *slot, uint32_t flags) {
+static __attribute__((noinline)) uint32_t change(sl_log *log, sl_guard_slot *slot, uint32_t flags) {
     uint32_t seen = slot->phase;
-    if (SL_UNLIKELY(!(seen & SLOT_IS_KNOWN)))
+    if (!(seen & SLOT_IS_KNOWN))
         seen |= thread_bits();
     uint32_t before = seen & SLOT_FLAGS;
-    if (SL_UNLIKELY(before != flags)) {
+    if (before != flags) {
         change_flags(log, before, flags);
         if (is_next_step(seen, flags)) {
             end_step(log, before);
@@ -140,26 +162,25 @@ static SL_HOT uint32_t note_flags(sl_log *log, sl_guard_slot *slot, uint32_t fla
     return seen;
 }
 
-SL_HOT sl_phase_seen sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack) {
-    uint32_t flags = stack.flags;
+/* Nearly every event finds its thread as the last one left it. */
+static inline uint32_t note_flags(sl_log *log, sl_guard_slot *slot, uint32_t flags) {
+    uint32_t seen = slot->phase;
+    if (SL_LIKELY((seen & ~(uint32_t)SLOT_IS_AUTOGRAD) == (flags | SLOT_IS_KNOWN)))
+        return seen;
+    return change(log, slot, flags);
+}
+
+SL_HOT const sl_phase_seen *sl_phase_note(sl_log *log, sl_guard_slot *slot, uint32_t stack_flags) {
+    uint32_t flags = stack_flags;
     if (SL_UNLIKELY(flags & SL_FRAME_OPTIMIZER) &&
         ((flags & SL_FRAME_BACKWARD) || (is_grad_enabled && is_grad_enabled())))
         flags |= FLAG_CLOSURE;
-    bool is_autograd = note_flags(log, slot, flags) & SLOT_IS_AUTOGRAD;
-    uint32_t marks = flags | (is_autograd ? (uint32_t)SL_FRAME_BACKWARD : 0);
-    if (flags & FLAG_CLOSURE)
-        marks &= ~(uint32_t)SL_FRAME_OPTIMIZER;
-    sl_train_phase now = sl_train_phase_of(marks);
-    return (sl_phase_seen){
-        .label = now == SL_PHASE_NONE ? 0 : labels[now],
-        .is_forward = !is_stepping(flags) && !(flags & SL_FRAME_BACKWARD),
-        .is_called = (flags & SL_FRAME_BACKWARD) && !is_autograd,
-        .is_autograd = is_autograd,
-    };
+    uint32_t seen = note_flags(log, slot, flags);
+    return &seen_by_flags[(flags & SEEN_FLAGS) | (seen & SLOT_IS_AUTOGRAD ? SEEN_IS_AUTOGRAD : 0)];
 }
 
-void sl_phase_note_border(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack) {
-    note_flags(log, slot, stack.flags);
+void sl_phase_note_border(sl_log *log, sl_guard_slot *slot, uint32_t stack_flags) {
+    note_flags(log, slot, stack_flags);
 }
 
 void sl_phase_note_optimizer_end(sl_log *log, sl_guard_slot *slot) {

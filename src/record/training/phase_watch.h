@@ -19,7 +19,7 @@
 /* A log was opened: makes the names of the phases. */
 void sl_phase_start(sl_log *log);
 
-/* What the moment of an allocation is. */
+/* What a moment is. */
 typedef struct sl_phase_seen {
     uint16_t label;   /* of the phase, 0 = none */
     bool is_forward;  /* an operator that runs now may be part of a graph */
@@ -27,11 +27,11 @@ typedef struct sl_phase_seen {
     bool is_autograd; /* on a thread of autograd's */
 } sl_phase_seen;
 
-/* The thread of this slot, the calling one, is seen with this stack. */
-sl_phase_seen sl_phase_note(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack);
+/* The thread of this slot, the calling one, is seen with a stack that has these flags. */
+const sl_phase_seen *sl_phase_note(sl_log *log, sl_guard_slot *slot, uint32_t stack_flags);
 
 /* The same where an optimizer turns gradients off or on. */
-void sl_phase_note_border(sl_log *log, sl_guard_slot *slot, sl_stack_ref stack);
+void sl_phase_note_border(sl_log *log, sl_guard_slot *slot, uint32_t stack_flags);
 
 /* The optimizer's step of the calling thread, whose slot this is, has done its work. */
 void sl_phase_note_optimizer_end(sl_log *log, sl_guard_slot *slot);

@@ -7,9 +7,9 @@
 
 #include "base/core/clock.h"
 #include "model/tag.h"
-#include "model/torch_frames.h"
 #include "record/core/recorder.h"
 #include "record/stacks/pystack.h"
+#include "record/stacks/stack_cache.h"
 #include "record/training/phase_watch.h"
 #include "record/training/py_objects.h"
 
@@ -54,19 +54,34 @@ sl_tag_scan_cost sl_tag_scan_get_cost(void) {
 
 /* --- The optimizer on the stack --------------------------------------------------------------- */
 
+typedef struct owner_search {
+    sl_log *log;
+    const void *first_argument;
+} owner_search;
+
 /* Only the functions that turn gradients on may stand between us and torch's wrapper of step():
  * anything else is a closure or a model that the step runs, and the step goes on after it. */
-static bool find_owner(const sl_pyframe *frame, const void *first_slot, void *found_ptr) {
-    sl_pyframe_text text;
-    const void **found = found_ptr;
-    if (!sl_pyframe_describe(frame, &text))
-        return false;
-    if (sl_pyframe_is_shim(&text))
+static bool find_owner(const sl_pyframe *frame, const void *first_slot, void *search_ptr) {
+    owner_search *search = search_ptr;
+    sl_frame_look look = sl_stack_cache_look(search->log, frame);
+    if (look.is_shim)
         return true;
-    uint32_t marks = sl_torch_frame_find(text.function, text.file).marks;
-    if (marks & SL_FRAME_OPTIMIZER)
-        *found = sl_pyframe_first_argument(first_slot);
-    return !(marks & SL_FRAME_OPTIMIZER) && (marks & SL_FRAME_GRAD_MODE);
+    if (look.marks & SL_FRAME_OPTIMIZER)
+        search->first_argument = sl_pyframe_first_argument(first_slot);
+    return !(look.marks & SL_FRAME_OPTIMIZER) && (look.marks & SL_FRAME_GRAD_MODE);
+}
+
+/* The first argument of the optimizer's step that is ending on this thread; NULL when none is. */
+static const void *find_ending_step(void) {
+    sl_capture capture;
+    if (!sl_capture_begin(&capture))
+        return NULL;
+    owner_search search = {capture.log, NULL};
+    sl_pystack_each(find_owner, &search);
+    if (search.first_argument)
+        sl_phase_note_optimizer_end(capture.log, capture.guard.slot);
+    sl_capture_end(&capture);
+    return search.first_argument;
 }
 
 /* torch's wrappers take self, or everything in one tuple. Borrowed: the frame holds it. */
@@ -299,14 +314,6 @@ static void visit_optimizer(const void *first_argument) {
     sl_py_leave(&visit);
 }
 
-static void note_end(void) {
-    sl_capture capture;
-    if (!sl_capture_begin(&capture))
-        return;
-    sl_phase_note_optimizer_end(capture.log, capture.guard.slot);
-    sl_capture_end(&capture);
-}
-
 /* What the program pays, however busy the machine is. */
 static uint64_t cpu_ns(void) {
     return sl_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -314,15 +321,12 @@ static uint64_t cpu_ns(void) {
 
 void sl_tag_scan_border(void) {
     int saved_errno = errno;
-    const void *first_argument = NULL;
     if (atomic_flag_test_and_set(&is_scanning))
         return;
     uint64_t begin_ns = cpu_ns();
-    sl_pystack_each(find_owner, &first_argument);
-    if (first_argument) {
-        note_end();
+    const void *first_argument = find_ending_step();
+    if (first_argument)
         visit_optimizer(first_argument);
-    }
     atomic_fetch_add(&spent_ns, cpu_ns() - begin_ns);
     atomic_flag_clear(&is_scanning);
     errno = saved_errno;
