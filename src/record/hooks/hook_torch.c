@@ -76,10 +76,11 @@ static inline request_origin find_origin(const sl_capture *capture, uint64_t cou
 static SL_HOT void add_origin(sl_log_event *event, const sl_capture *capture) {
     request_origin origin = find_origin(capture, event->size);
     uint32_t stack = origin.stack.id;
-    uint16_t workspace = event->device >= 0 ? sl_workspace_find(stack, event->size) : 0;
+    uint16_t workspace = event->device >= 0 ? sl_workspace_find(origin.stack, event->size) : 0;
     event->tag = SL_UNLIKELY(workspace) ? workspace : origin.seen->label;
     event->stack = sl_native_add(capture->log, stack);
-    event->site_memo = event->stack == stack ? origin.stack.site_memo : NULL;
+    if (event->stack == stack && origin.stack.memo)
+        event->site_memo = &origin.stack.memo->site;
     if (origin.seen->is_forward)
         sl_backward_note_forward(stack);
 }

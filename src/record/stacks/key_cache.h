@@ -10,13 +10,20 @@
 
 #include "base/core/sl_base.h"
 
+/* (atomic) What users remember beside a value, in the cache line that finding it has just brought: where the stack's
+ * site is in the log, and which sizes were looked at (workspace_watch.h). Hints: they may be another key's. */
+typedef struct sl_key_memo {
+    uint32_t site;
+    uint32_t unused;
+    uint64_t looks;
+} sl_key_memo;
+
 /* An entry is usable when value is not 0. A thread that finds its key with value 0 met another
  * thread between its two stores, and treats it as a miss. */
 typedef struct sl_key_cache_entry {
     _Atomic(uint64_t) key; /* 0 = free */
     _Atomic(uint64_t) value;
-    uint32_t memo;      /* (atomic) the user's own; not to be trusted, it may be another key's */
-    uint32_t unused[3]; /* two entries fill a cache line */
+    sl_key_memo memo; /* two entries fill a cache line */
 } sl_key_cache_entry;
 
 typedef struct sl_key_cache {
@@ -42,8 +49,8 @@ void sl_key_cache_clear(sl_key_cache *cache);
 void sl_key_cache_add(sl_key_cache *cache, uint64_t key, uint64_t value);
 
 typedef struct sl_key_cache_hit {
-    uint64_t value; /* 0: it is not there */
-    uint32_t *memo; /* of its entry, NULL when it is not there */
+    uint64_t value;    /* 0: it is not there */
+    sl_key_memo *memo; /* of its entry, NULL when it is not there */
 } sl_key_cache_hit;
 
 static inline sl_key_cache_hit sl_key_cache_find(const sl_key_cache *cache, uint64_t key) {

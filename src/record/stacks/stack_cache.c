@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/stacks/stack_cache.h"
 
-#include "record/stacks/key_cache.h"
 #include "record/stacks/module_paths.h"
-#include "record/stacks/pystack.h"
 #include "record/training/phase_watch.h"
 
 static sl_key_cache stacks = SL_KEY_CACHE_INIT(1u << 17); /* 4 MiB */

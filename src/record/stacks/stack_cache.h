@@ -10,6 +10,7 @@
 
 #include "log/write/log_writer.h"
 #include "model/torch_frames.h"
+#include "record/stacks/key_cache.h"
 #include "record/stacks/pystack.h"
 
 /* What a stack's frames say about the moment: the marks that make a phase. */
@@ -23,9 +24,9 @@ static inline uint32_t sl_stack_flags_site(uint32_t flags) {
 }
 
 typedef struct sl_stack_ref {
-    uint32_t id;         /* of the log, 0 = no stack */
-    uint32_t flags;      /* sl_frame_mark, and the site */
-    uint32_t *site_memo; /* for sl_log_event; NULL when the stack is not in the cache */
+    uint32_t id;       /* of the log, 0 = no stack */
+    uint32_t flags;    /* sl_frame_mark, and the site */
+    sl_key_memo *memo; /* NULL when the stack is not in the cache */
 } sl_stack_ref;
 
 /* Maps the tables. False when there is no memory; stacks are then not recorded. */

@@ -6,7 +6,6 @@
 
 #include "model/tag.h"
 #include "record/hooks/elf_view.h"
-#include "record/stacks/key_cache.h"
 #include "record/stacks/native_stack.h"
 
 #define EXCEPTION_MAX 256
@@ -25,8 +24,9 @@ typedef struct range_list {
 } range_list;
 
 static range_list allocators, askers, others;
-static sl_key_cache looks = SL_KEY_CACHE_INIT(1u << 15); /* 1 MiB */
-static _Atomic(uint64_t) sizes[SIZE_CNT];                /* 0 = free */
+static _Atomic(uint64_t) sizes[SIZE_CNT]; /* 0 = free */
+static _Atomic(uint64_t) size_bits;       /* size_bit of each of them */
+static uint64_t stackless[64];            /* (atomic) looks of what has no stack, by size_hash */
 static uint16_t label;
 static bool is_on;
 
@@ -82,21 +82,33 @@ void sl_workspace_start(sl_log *log) {
     allocators.cnt = askers.cnt = others.cnt = 0;
     for (size_t i = 0; i < SIZE_CNT; i++)
         atomic_store(&sizes[i], 0);
+    atomic_store(&size_bits, 0);
+    memset(stackless, 0, sizeof stackless);
     sl_elf_each(visit_library, NULL);
     sort(&allocators);
     sort(&askers);
     sort(&others);
-    is_on = askers.cnt > 0 && sl_native_can_walk() && sl_key_cache_init(&looks);
+    is_on = askers.cnt > 0 && sl_native_can_walk();
     if (!is_on)
         return;
-    sl_key_cache_clear(&looks);
     const char *name = sl_tag_name(SL_TAG_WORKSPACE);
     label = sl_log_label(log, name, strlen(name));
 }
 
 /* --- The event path ---------------------------------------------------------------------------- */
 
+static unsigned size_hash(uint64_t size) {
+    return (unsigned)((size * UINT64_C(0x9e3779b97f4a7c15)) >> 58);
+}
+
+static uint64_t size_bit(uint64_t size) {
+    return UINT64_C(1) << size_hash(size);
+}
+
+/* One word answers for nearly every size that is none of them. */
 static bool is_known_size(uint64_t size) {
+    if (SL_LIKELY(!(atomic_load_explicit(&size_bits, memory_order_relaxed) & size_bit(size))))
+        return false;
     for (size_t i = 0; i < SIZE_CNT; i++)
         if (atomic_load_explicit(&sizes[i], memory_order_relaxed) == size)
             return true;
@@ -107,7 +119,7 @@ static void remember_size(uint64_t size) {
     uint64_t nothing = 0;
     for (size_t i = 0; i < SIZE_CNT && !is_known_size(size); i++, nothing = 0)
         if (atomic_compare_exchange_strong(&sizes[i], &nothing, size))
-            return;
+            atomic_fetch_or(&size_bits, size_bit(size));
 }
 
 /* (K1) */
@@ -117,26 +129,38 @@ static bool is_workspace(void) {
            !sl_code_is_in(others.at, others.cnt, call);
 }
 
-/* The memo of a stack and size: how often it was looked at, or this. */
-#define HAS_WORKSPACE UINT32_MAX
+/* The looks at a stack: four bits for each power of two from SL_WORKSPACE_MIN on; how often, or that there was one. */
+#define LOOK_BITS     4
+#define HAS_WORKSPACE 15u
+#define LAST_POWER    15u
+_Static_assert(SL_WORKSPACE_LOOKS < HAS_WORKSPACE, "they share four bits");
 
-SL_HOT uint16_t sl_workspace_find(uint32_t stack, uint64_t size) {
-    if (SL_LIKELY(!is_on || size < SL_WORKSPACE_MIN))
-        return 0;
-    uint64_t key = sl_key_mix(size ^ SL_KEY_A, (uint64_t)stack << 1 ^ SL_KEY_B) | 1;
-    sl_key_cache_hit hit = sl_key_cache_find(&looks, key);
-    if (SL_UNLIKELY(!hit.value)) {
-        sl_key_cache_add(&looks, key, 1);
-        hit = sl_key_cache_find(&looks, key);
-    }
-    uint32_t none = 0, *memo = hit.memo ? hit.memo : &none;
-    uint32_t cnt = __atomic_load_n(memo, __ATOMIC_RELAXED);
-    if (SL_LIKELY(cnt >= SL_WORKSPACE_LOOKS && cnt != HAS_WORKSPACE) && !is_known_size(size))
-        return 0;
+static unsigned look_shift(uint64_t size) {
+    unsigned power = (unsigned)(__builtin_clzll(SL_WORKSPACE_MIN) - __builtin_clzll(size));
+    return LOOK_BITS * (power < LAST_POWER ? power : LAST_POWER);
+}
+
+static __attribute__((noinline)) uint16_t look(uint64_t *looks, uint64_t size) {
+    unsigned shift = look_shift(size);
+    uint64_t seen = __atomic_load_n(looks, __ATOMIC_RELAXED);
+    uint64_t cnt = seen >> shift & HAS_WORKSPACE;
     bool is_one = is_workspace();
     if (is_one)
         remember_size(size);
-    if (cnt != HAS_WORKSPACE)
-        __atomic_store_n(memo, is_one ? HAS_WORKSPACE : cnt + 1, __ATOMIC_RELAXED);
+    if (is_one || cnt < SL_WORKSPACE_LOOKS) {
+        uint64_t next = is_one ? HAS_WORKSPACE : cnt + 1;
+        seen = (seen & ~((uint64_t)HAS_WORKSPACE << shift)) | next << shift;
+        __atomic_store_n(looks, seen, __ATOMIC_RELAXED);
+    }
     return is_one ? label : 0;
+}
+
+SL_HOT uint16_t sl_workspace_find(sl_stack_ref stack, uint64_t size) {
+    if (SL_LIKELY(!is_on || size < SL_WORKSPACE_MIN))
+        return 0;
+    uint64_t *looks = stack.memo ? &stack.memo->looks : &stackless[size_hash(size)];
+    uint64_t cnt = __atomic_load_n(looks, __ATOMIC_RELAXED) >> look_shift(size) & HAS_WORKSPACE;
+    if (SL_LIKELY(cnt == SL_WORKSPACE_LOOKS) && !is_known_size(size))
+        return 0;
+    return look(looks, size);
 }

@@ -9,23 +9,23 @@
  *
  * The way from an allocation to who asks is some five native frames, walked as in native_stack.h: too much for each
  * allocation. So it is done for device memory of SL_WORKSPACE_MIN bytes and more, and there
- *   - for the first SL_WORKSPACE_LOOKS allocations of each stack and size,
- *   - for stacks and sizes that have had a workspace,
+ *   - for the first SL_WORKSPACE_LOOKS allocations of each stack and power of two,
+ *   - for stacks and powers of two that have had a workspace,
  *   - and for the first few sizes that were those of a workspace: cuBLAS makes one for each thread and stream.
  * Where frames cannot be walked (processors other than x86-64, glibc before 2.35) no workspace is known. */
 #ifndef SL_WORKSPACE_WATCH_H
 #define SL_WORKSPACE_WATCH_H
 
-#include "log/write/log_writer.h"
+#include "record/stacks/stack_cache.h"
 
 #define SL_WORKSPACE_MIN   (UINT64_C(64) << 10)
-#define SL_WORKSPACE_LOOKS 4
+#define SL_WORKSPACE_LOOKS 6
 
 /* A log was opened: finds the libraries, makes the label, forgets what was seen. */
 void sl_workspace_start(sl_log *log);
 
 /* Event path, from inside the hook: the label of a workspace when this allocation is one, else 0. `stack` is where it
  * comes from as far as the log knows. */
-uint16_t sl_workspace_find(uint32_t stack, uint64_t size);
+uint16_t sl_workspace_find(sl_stack_ref stack, uint64_t size);
 
 #endif
