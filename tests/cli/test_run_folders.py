@@ -156,6 +156,29 @@ def _(folder):
     tap.equal(starts[0], starts[1], "inputs of two folders")
 
 
+def page_lanes(folder, *inputs):
+    """What a page of device 0 holds of each of its lanes, apart from the curves."""
+    stormlog("report", *inputs, "--device", "0", "-o", f"{folder}/page.html")
+    with open(f"{folder}/page.html") as file:
+        return json.loads(re.search(r'id="meta">(.*?)</script>', file.read(), re.DOTALL)[1])["lanes"]
+
+
+@tap.test("report: the lanes of one run begin with the run, those of unrelated inputs each with its own first event")
+def _(folder):
+    run = make_ranks(folder, "a", 0)
+    parent, child = page_lanes(folder, run)
+    tap.equal(child["first_us"], parent["first_us"], "one clock")
+    tap.equal((parent["start_us"], child["start_us"]), (0, 1_000_000), "the child began a second after its parent")
+    tap.equal(child["peak_time_us"] - parent["peak_time_us"], 1_000_000, "all times of the child count from the start of the run")
+    os.makedirs(f"{folder}/b")
+    moved = os.path.join(folder, "b", "child.slog")
+    shutil.move(f"{run}/rank0-python3-110.slog", moved)
+    alone, other = page_lanes(folder, f"{run}/rank0-python3-10.slog", moved)
+    tap.equal((alone["start_us"], other["start_us"]), (0, 0), "inputs of two folders")
+    tap.equal(other["peak_time_us"], alone["peak_time_us"], "inputs of two folders")
+    tap.equal(child["last_us"] - child["first_us"] - child["start_us"], other["last_us"] - other["first_us"], "how long the child lasted")
+
+
 @tap.test("analyze, check and report take them all")
 def _(folder):
     run = make(folder, *NAMES)
