@@ -156,6 +156,22 @@ def _(folder):
     tap.equal(starts[0], starts[1], "inputs of two folders")
 
 
+@tap.test("top: each process of a run with its role, as analyze has it")
+def _(folder):
+    run = make_ranks(folder, "a", 0, 1)
+    shutil.copy(os.path.join(V1, "closed.slog"), f"{run}/start.slog")
+    set_process(f"{run}/start.slog", 1, start_s=-1, command="torchrun")
+    shown = json.loads(stormlog("top", "--format", "json", run).stdout)
+    known = json.loads(stormlog("analyze", "--format", "json", run).stdout)["inputs"]
+    tap.equal({row["path"]: (row["role"], row["pid"], row["parent_pid"]) for row in shown},
+              {row["path"]: tuple(row["process"][key] for key in ("role", "pid", "parent_pid")) for row in known}, "roles")
+    tap.equal([row["role"] for row in shown], ["rank", "child", "rank", "child", "main"], "roles")
+    text = stormlog("top", "--once", run).stdout
+    for words in ("rank 0, process 10", "child process 110 of rank 0", "rank 1, process 11", "child process 111 of rank 1",
+                  "main process 1"):
+        tap.contains(text, f"\n  {words}, ")
+
+
 def page_lanes(folder, *inputs):
     """What a page of device 0 holds of each of its lanes, apart from the curves."""
     stormlog("report", *inputs, "--device", "0", "-o", f"{folder}/page.html")

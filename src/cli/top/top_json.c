@@ -93,14 +93,18 @@ static bool write_devices(sl_json_out *json, const contents *c, const sl_log_rea
     return has_room;
 }
 
-static void write_process(sl_json_out *json, const sl_log_reader *reader, const char *path) {
+static void write_process(sl_json_out *json, const sl_log_reader *reader,
+                          const sl_top_process *process) {
     const sl_fmt_header *header = sl_log_header(reader);
     sl_json_key(json, "path");
-    sl_json_cstr(json, path);
+    sl_json_cstr(json, process->path);
     sl_json_key(json, "command");
     sl_json_cstr(json, header->cmdline);
     sl_json_key(json, "pid");
     sl_json_u64(json, header->pid);
+    sl_json_key_cstr(json, "role", sl_process_role_name(process->place.role));
+    sl_json_key_maybe_u64(json, "parent_pid",
+                          (sl_maybe_u64){header->parent_pid, header->parent_pid != 0});
     sl_json_key(json, "rank");
     if (sl_log_rank(reader) >= 0)
         sl_json_i64(json, sl_log_rank(reader));
@@ -119,15 +123,15 @@ static sl_status load(contents *c, sl_log_reader *reader, sl_error *err) {
     return sl_log_load_ooms(reader, &c->ooms, err);
 }
 
-sl_status sl_top_write_json(sl_json_out *json, sl_log_reader *reader, const char *path,
+sl_status sl_top_write_json(sl_json_out *json, sl_log_reader *reader, const sl_top_process *process,
                             sl_error *err) {
     contents c = {0};
     sl_status status = load(&c, reader, err);
     if (status == SL_OK)
-        status = sl_top_end_open(&c.end, path, reader, err);
+        status = sl_top_end_open(&c.end, process->path, reader, err);
     if (status == SL_OK) {
         sl_json_begin_object(json);
-        write_process(json, reader, path);
+        write_process(json, reader, process);
         sl_json_key(json, "out_of_memory_count");
         sl_json_u64(json, c.ooms.cnt);
         if (!write_devices(json, &c, reader))
