@@ -6,7 +6,7 @@
 
 #include "base/text/human.h"
 #include "base/text/term.h"
-#include "cli/top/top_end.h"
+#include "cli/top/top_host.h"
 #include "export/report/report_words.h"
 #include "read/torch/native_name.h"
 #include "run/lines/user_line.h"
@@ -169,25 +169,11 @@ static void print_ledger(const picture *p, int device) {
 }
 
 static void print_host(const picture *p) {
-    static const struct {
-        uint32_t kind;
-        const char *name;
-    } rows[] = {{SL_COUNTER_ALLOCATED, "tensors"},
-                {SL_COUNTER_HOST_RSS, "resident in this process"},
-                {SL_COUNTER_HOST_AVAILABLE, "available on the machine"}};
-    const sl_run_device *finished = sl_top_end_device(&p->end, SL_DEVICE_HOST);
-    const sl_replay *replay;
-    bool has_end = finished && sl_run_replay(finished, &replay, NULL) == SL_OK;
-    for (size_t r = 0; r < SL_COUNT_OF(rows); r++)
-        for (size_t i = 0; i < p->counters.cnt; i++) {
-            const sl_log_counter_info *info = &p->counters.at[i];
-            if (info->kind != rows[r].kind || info->device != -1)
-                continue;
-            sl_maybe_u64 value = {info->last, info->is_available};
-            if (info->kind == SL_COUNTER_ALLOCATED && has_end)
-                value = sl_known_u64(replay->end.allocated_bytes);
-            print_row(p, rows[r].name, value);
-        }
+    sl_top_host_row rows[SL_TOP_HOST_LIMIT];
+    sl_top_host_fill(rows, &p->counters, &p->end);
+    for (size_t i = 0; i < SL_TOP_HOST_LIMIT; i++)
+        if (rows[i].is_counted)
+            print_row(p, rows[i].name, rows[i].bytes);
 }
 
 static void print_device(const picture *p, int device) {
