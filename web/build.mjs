@@ -12,13 +12,25 @@ const LIMIT = 250 * 1024;
 
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
+/** The licences of what the page embeds ask for their notices in every copy. */
+function notices() {
+  const { dependencies } = JSON.parse(readFileSync(at("package.json"), "utf8"));
+  const parts = Object.entries(dependencies).map(([name, version]) => {
+    const licence = readFileSync(at("node_modules", name, "LICENSE"), "utf8").trim();
+    return `This page contains ${name} ${version}:\n\n${licence.replaceAll("\r", "")}`;
+  });
+  const text = parts.join("\n\n");
+  if (text.includes("--")) throw new Error("a notice holds text that would end its comment");
+  return text;
+}
+
 async function bundle() {
   const shared = {
     bundle: true,
     minify: true,
     write: false,
     charset: "ascii",
-    legalComments: "none",
+    legalComments: "none", // notices() has them, whole
     logLevel: "warning",
   };
   const script = await esbuild.build({
@@ -48,9 +60,9 @@ function assemble({ script, style }) {
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
-  const fill = { CSP: csp, STYLE: style, SCRIPT: script };
+  const fill = { CSP: csp, STYLE: style, SCRIPT: script, NOTICES: notices() };
   return readFileSync(at("src/index.html"), "utf8").replace(
-    /%(CSP|STYLE|SCRIPT)%/g,
+    /%(CSP|STYLE|SCRIPT|NOTICES)%/g,
     (_, name) => fill[name],
   );
 }

@@ -95,7 +95,7 @@ static void put_block(sl_page_lane *lane, const sl_life *life) {
     bool is_kept = life->end_event == SL_EVENT_NEVER;
     int64_t begin = is_base ? -1 : (int64_t)life->begin_event;
     int64_t end = is_kept ? (int64_t)lane->event_cnt : (int64_t)life->end_event;
-    int64_t begin_us = is_base ? 0 : sl_page_lane_time(lane, life->begin_event);
+    int64_t begin_us = is_base ? lane->start_us : sl_page_lane_time(lane, life->begin_event);
     uint32_t last = lane->event_cnt ? lane->event_cnt - 1 : 0;
     int64_t end_us = sl_page_lane_time(lane, is_kept ? last : life->end_event);
     uint64_t slack =

@@ -75,40 +75,39 @@ static sl_status add_input(sl_page *page, const sl_run_input *input, const sl_ht
     return SL_OK;
 }
 
-static sl_span span_of(const sl_page_lane *lane) {
-    sl_span span = {0};
-    (void)sl_run_span(lane->of->input, lane->of, &span);
-    return span;
-}
-
-/* Ranks that ran at the same time are compared by their common clock; runs that did not, by how far
- * each had come. */
-static void plan_heat(sl_page *page) {
-    if (page->lanes.cnt < 2)
-        return;
-    sl_span all = span_of(page->lanes.at[0]);
-    int64_t latest_start = all.first_us, earliest_end = all.last_us;
-    bool has_clock = true;
+/* The processes of one run, and other inputs that ran at the same time, are compared by their common
+ * clock; inputs that did not, by how far each had come. */
+static void plan_clock(sl_page *page) {
+    sl_span all = {INT64_MAX, INT64_MIN, 0}, span;
+    int64_t latest_start = INT64_MIN, earliest_end = INT64_MAX;
+    bool has_clock = true, is_one_run = !page->is_diff && sl_run_has_one_clock(page->run);
     for (size_t i = 0; i < page->lanes.cnt; i++) {
-        sl_span span = span_of(page->lanes.at[i]);
+        const sl_page_lane *lane = page->lanes.at[i];
+        has_clock &= lane->trace->has_time;
+        if (!sl_run_span(lane->of->input, lane->of, &span))
+            continue;
         all.first_us = sl_min_i64(span.first_us, all.first_us);
         all.last_us = sl_max_i64(span.last_us, all.last_us);
         latest_start = sl_max_i64(span.first_us, latest_start);
         earliest_end = sl_min_i64(span.last_us, earliest_end);
-        has_clock &= page->lanes.at[i]->trace->has_time;
     }
-    bool is_common = has_clock && latest_start < earliest_end;
-    page->heat = (sl_page_heat){HEAT_BINS, !is_common, all.first_us, all.last_us};
+    if (all.first_us > all.last_us)
+        return;
+    bool is_common = has_clock && (is_one_run || latest_start < earliest_end);
+    page->clock = (sl_page_clock){has_clock && is_one_run, all.first_us};
+    if (page->lanes.cnt > 1)
+        page->heat = (sl_page_heat){HEAT_BINS, !is_common, all.first_us, all.last_us};
 }
 
 static sl_status build_lanes(sl_page *page, const sl_html_options *options, sl_error *err) {
     for (size_t i = 0; i < page->run->input_cnt; i++)
         SL_TRY(add_input(page, &page->run->inputs[i], options, err));
-    plan_heat(page);
+    plan_clock(page);
     for (size_t i = 0; i < page->lanes.cnt; i++) {
         sl_page_lane *lane = page->lanes.at[i];
         lane->budget = lane_budget(options, page->lanes.cnt);
         lane->heat = page->heat;
+        lane->clock = page->clock;
         SL_TRY(sl_page_lane_build(lane, err));
     }
     return SL_OK;

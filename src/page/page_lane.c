@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "page/page_lane.h"
 
+void sl_page_lane_begin(sl_page_lane *lane, int64_t event_us) {
+    lane->first_us = lane->clock.is_common ? lane->clock.first_us : event_us;
+    lane->start_us = event_us - lane->first_us;
+}
+
 int64_t sl_page_lane_time(const sl_page_lane *lane, uint32_t event) {
     return lane->event_cnt == 0 ? 0 : sl_replay_time(lane->replay, event) - lane->first_us;
 }
@@ -48,7 +53,7 @@ static void copy_totals(sl_page_lane *lane) {
     lane->identity_holds = replay->identity_holds;
     lane->identity_residue = replay->identity_residue;
     if (lane->event_cnt > 0) {
-        lane->first_us = lane->device->events.time_us[0];
+        sl_page_lane_begin(lane, lane->device->events.time_us[0]);
         lane->last_us = lane->device->events.time_us[replay->event_cnt - 1];
         lane->peak_us = sl_replay_time(replay, lane->peak.event) - lane->first_us;
     }

@@ -27,6 +27,13 @@ typedef struct sl_page_heat {
     int64_t from_us, to_us;
 } sl_page_heat;
 
+/* The processes of one run share a clock, so all their lanes begin with the run; any other lane begins
+ * with its own first event. */
+typedef struct sl_page_clock {
+    bool is_common;
+    int64_t first_us;
+} sl_page_clock;
+
 #define SL_PAGE_GROUP_MAX 12 /* of one kind, the last one is "everything else" */
 
 typedef struct sl_page_group {
@@ -58,6 +65,7 @@ typedef struct sl_page_lane {
     sl_page_source *source;        /* borrowed */
     sl_page_budget budget;
     sl_page_heat heat;
+    sl_page_clock clock;
     sl_page_columns columns;
     sl_page_walk walk;
 
@@ -76,9 +84,9 @@ typedef struct sl_page_lane {
     sl_replay_peak peak;
     uint64_t allocs, frees, blocks_total, segments_total;
     sl_maybe_u64 peak_reserved_bytes;
-    uint32_t event_cnt; /* samples where is_sampled */
-    int64_t first_us, last_us;
-    int64_t peak_us;               /* after first_us */
+    uint32_t event_cnt;            /* samples where is_sampled */
+    int64_t first_us, last_us;     /* first_us: what all times of the page count from */
+    int64_t start_us, peak_us;     /* after first_us; start_us: of the first event */
     bool is_sampled;               /* the input holds readings of counters, not events */
     SL_VEC(const char *) counters; /* names for SL_PAGE_COUNTERS_SERIES, literals */
     const sl_ledger *ledger;       /* borrowed; NULL, or with the moments of SL_PAGE_LEDGER_TIME */
@@ -91,7 +99,10 @@ typedef struct sl_page_lane {
 sl_status sl_page_lane_build(sl_page_lane *lane, sl_error *err);
 void sl_page_lane_fini(sl_page_lane *lane);
 
-/* Microseconds between the lane's first event and this one. */
+/* Sets first_us and start_us by the time of the lane's first event. */
+void sl_page_lane_begin(sl_page_lane *lane, int64_t event_us);
+
+/* Microseconds between first_us and this event. */
 int64_t sl_page_lane_time(const sl_page_lane *lane, uint32_t event);
 
 /* Index into lane->sites of a block. */

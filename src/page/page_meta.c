@@ -141,6 +141,7 @@ static void lane_totals_json(const sl_page_lane *lane, sl_json_out *json) {
     bool has_peak = lane->peak.event != SL_EVENT_BEFORE && lane->event_cnt > 0;
     sl_json_key_i64(json, "first_us", lane->first_us);
     sl_json_key_i64(json, "last_us", lane->last_us);
+    sl_json_key_i64(json, "start_us", lane->start_us);
     sl_json_key_bool(json, "is_sampled", lane->is_sampled);
     sl_json_key_u64(json, "events", lane->event_cnt);
     sl_json_key_u64(json, "allocs", lane->allocs);

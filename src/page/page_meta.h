@@ -16,6 +16,7 @@ typedef struct sl_page {
     sl_page_source *sources;      /* owned; by input */
     SL_VEC(sl_page_lane *) lanes; /* owned */
     sl_page_heat heat;
+    sl_page_clock clock;
     sl_page_index index;
 } sl_page;
 

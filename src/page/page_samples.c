@@ -32,7 +32,7 @@ static void sum_up(sl_page_lane *lane, const record_list *records) {
     const sl_tm_record *last = records->at[records->cnt - 1];
     uint64_t reserved_peak = 0;
     lane->event_cnt = (uint32_t)records->cnt;
-    lane->first_us = records->at[0]->timestamp_ns / 1000;
+    sl_page_lane_begin(lane, records->at[0]->timestamp_ns / 1000);
     lane->last_us = last->timestamp_ns / 1000;
     lane->start.requested_bytes = (uint64_t)records->at[0]->allocated_bytes;
     lane->end.requested_bytes = (uint64_t)last->allocated_bytes;

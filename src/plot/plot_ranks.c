@@ -198,13 +198,6 @@ static sl_status draw_chart(rank_chart *chart, double span_us, double highest, s
     return has_legend ? draw_legend(chart, legend, err) : SL_OK;
 }
 
-static bool is_one_run(const sl_plot *plot) {
-    for (size_t i = 1; i < plot->input_cnt; i++)
-        if (!sl_process_is_same_run(plot->inputs[0].trace, plot->inputs[i].trace))
-            return false;
-    return true;
-}
-
 /* Puts the curves of one run where they belong on its clock. */
 static void align(rank_chart *chart) {
     int64_t first_us = INT64_MAX;
@@ -220,7 +213,7 @@ static sl_status measure_and_draw(rank_chart *chart, sl_error *err) {
     for (size_t i = 0; i < chart->plot->input_cnt; i++)
         if (!measure(&chart->curves[i], &chart->plot->inputs[i]))
             return sl_fail_no_memory(err, "a curve");
-    chart->is_one_run = is_one_run(chart->plot);
+    chart->is_one_run = sl_run_has_one_clock(chart->plot->inputs[0].device->input->run);
     align(chart);
     for (size_t i = 0; i < chart->plot->input_cnt; i++) {
         span_us = fmax(span_us, chart->curves[i].start_us + chart->curves[i].span_us);

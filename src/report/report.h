@@ -66,7 +66,7 @@ typedef struct sl_fragmentation {
 typedef struct sl_device_report {
     const sl_trace *trace; /* borrowed; the input it belongs to */
     int device;
-    sl_maybe_u64 rank; /* known where the input's records name it */
+    sl_maybe_u64 rank; /* known where the input's records are of a run of several ranks */
     bool has_history;  /* false: only the end state is known, neither peak nor growth */
     uint64_t events, allocs, frees;
     sl_maybe_u64 segments;
@@ -112,7 +112,7 @@ typedef struct sl_finding {
     double confidence;     /* 0..1 */
     const sl_trace *trace; /* borrowed; the input it was found in, NULL = not in a single one */
     int device;
-    sl_maybe_u64 rank;   /* of the samples that it was found in */
+    sl_maybe_u64 rank;   /* of the samples that it was found in, as of the device */
     sl_site site;        /* site.trace is NULL when there is no single place */
     const char *subkind; /* "graph retention", "growing buffer", … or NULL */
     sl_maybe_u64 bytes, blocks;

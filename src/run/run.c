@@ -326,6 +326,13 @@ sl_status sl_run_check_filter(const sl_run *run, sl_group_by group_by, const cha
 
 /* ---- time ---- */
 
+bool sl_run_has_one_clock(const sl_run *run) {
+    for (size_t i = 0; i < run->input_cnt; i++)
+        if (!sl_process_is_same_run(run->inputs[0].trace, run->inputs[i].trace))
+            return false;
+    return run->input_cnt > 0;
+}
+
 bool sl_run_is_sampled(const sl_run_input *input) {
     return input->trace->telemetry != NULL;
 }

@@ -81,6 +81,9 @@ static inline sl_status sl_run_lines(const sl_run_input *input, const sl_sites *
     return sl_run_sites(input, SL_GROUP_LINE, NULL, out, err);
 }
 
+/* Whether all inputs are processes of one run (P1 in run/process_tree.h): then they share a clock. */
+bool sl_run_has_one_clock(const sl_run *run);
+
 /* Whether the input holds samples of counters instead of events: then it has no blocks and no lines. */
 bool sl_run_is_sampled(const sl_run_input *input);
 

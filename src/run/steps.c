@@ -168,6 +168,14 @@ static bool is_step_mark(const sl_trace *trace, const sl_mark *mark, int device)
     return mark->kind == SL_MARK_END && name.len > prefix.len && sl_str_starts_with(name, prefix);
 }
 
+/* Marks of several threads may be a little out of order. */
+static bool end_step(sl_steps *steps, uint32_t next) {
+    if (steps->ends.cnt > 0 && steps->ends.at[steps->ends.cnt - 1] > next)
+        next = steps->ends.at[steps->ends.cnt - 1];
+    steps->ended_cnt++;
+    return sl_vec_push(&steps->ends, next);
+}
+
 /* A step mark ends a step: the next one begins with the first event behind it. */
 static bool find_by_marks(sl_steps *steps, const sl_replay *replay, uint32_t from, uint32_t to) {
     const sl_trace *trace = replay->trace;
@@ -180,7 +188,8 @@ static bool find_by_marks(sl_steps *steps, const sl_replay *replay, uint32_t fro
         steps->is_marked = true;
         uint32_t event = sl_replay_event_at(replay, mark->time_us);
         uint32_t next = event == SL_EVENT_BEFORE ? 0 : event + 1;
-        steps->ended_cnt += next > from && next <= to;
+        if (next > from && next <= to && !end_step(steps, next))
+            return false;
         if (next > steps->borders.at[steps->borders.cnt - 1] && next < to &&
             !sl_vec_push(&steps->borders, next))
             return false;
@@ -197,7 +206,8 @@ static bool find_by_step_events(sl_steps *steps, const sl_replay *replay, uint32
         if (!steps->is_marked && !sl_vec_push(&steps->borders, from))
             return false;
         steps->is_marked = true;
-        steps->ended_cnt++;
+        if (!end_step(steps, i + 1))
+            return false;
         if (i + 1 < to && !sl_vec_push(&steps->borders, i + 1))
             return false;
     }
@@ -234,6 +244,16 @@ bool sl_steps_find(sl_steps *steps, const sl_replay *replay, const sl_stack_clas
 
 void sl_steps_fini(sl_steps *steps) {
     sl_vec_free(&steps->borders);
+    sl_vec_free(&steps->ends);
+}
+
+sl_step_range sl_steps_range(const sl_steps *steps, const sl_replay *replay, size_t idx) {
+    if (steps->is_marked)
+        return (sl_step_range){idx > 0 ? steps->ends.at[idx - 1] : steps->borders.at[0],
+                               steps->ends.at[idx]};
+    bool is_last = idx + 1 == steps->borders.cnt;
+    return (sl_step_range){steps->borders.at[idx],
+                           is_last ? replay->event_cnt : steps->borders.at[idx + 1]};
 }
 
 size_t sl_steps_at(const sl_steps *steps, uint32_t event) {

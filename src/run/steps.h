@@ -9,6 +9,7 @@
 typedef struct sl_steps {
     SL_VEC(uint32_t) borders; /* first event of each step, ascending, within the window */
     bool is_marked;
+    SL_VEC(uint32_t) ends; /* where marked: the event after each step that ended, ascending */
     size_t
         ended_cnt; /* steps that ended: marks within the window, or the borders that were found */
     sl_maybe_f64 median_us;
@@ -22,6 +23,12 @@ typedef struct sl_steps {
 bool sl_steps_find(sl_steps *steps, const sl_replay *replay, const sl_stack_class *classes,
                    uint32_t from, uint32_t to);
 void sl_steps_fini(sl_steps *steps);
+
+/* Events [from, to) of a step that ended, idx < ended_cnt; none where nothing happened on the device in it. */
+typedef struct sl_step_range {
+    uint32_t from, to;
+} sl_step_range;
+sl_step_range sl_steps_range(const sl_steps *steps, const sl_replay *replay, size_t idx);
 
 /* Index of the step that holds the event; the first one for events before it. */
 size_t sl_steps_at(const sl_steps *steps, uint32_t event);

@@ -87,9 +87,28 @@ def _(folder):
 @tap.test("a device that none of them has is refused with each device once")
 def _(folder):
     path, _ = merged(folder, devices=(0, 1, 1))
-    done = plot(path, "--device", "7", "-o", f"{folder}/p.svg")
-    tap.true(done.returncode != 0, "exit code")
-    tap.contains(done.stderr, "it has 0, 1\n")
+    for done in (plot(path, "--device", "7", "-o", f"{folder}/p.svg"), stormlog("analyze", path, "--device", "7"),
+                 stormlog("report", path, "--device", "7", "-o", f"{folder}/p.html")):
+        tap.true(done.returncode != 0, "exit code")
+        tap.contains(done.stderr, "it has 0, 1\n")
+
+
+@tap.test("the report names the rank of each device and finding, where there are several")
+def _(folder):
+    path, _ = merged(folder)
+    report = json.loads(good("analyze", path, "--format", "json"))
+    tap.equal([(row["device"], row["rank"]) for row in report["devices"]], [(0, 0), (0, 1), (0, 2)], "devices")
+    tap.equal({row["rank"] for row in report["findings"]}, {0, 1, 2}, "findings")
+    tap.true(re.match("Leak: device 0 of rank [012] keeps ", report["headline"]), f"headline: {report['headline']}")
+    text, markdown = good("analyze", path), good("analyze", path, "--format", "md")
+    for rank in range(3):
+        tap.contains(text, f"\nDevice 0 of rank {rank}\n")
+        tap.contains(text, f", device 0 of rank {rank}\n")
+        tap.contains(markdown, f"\n### Memory of device 0 of rank {rank}\n")
+    one = DATA / "peer/leaky/events.json"
+    report = json.loads(good("analyze", one, "--format", "json"))
+    tap.equal([row["rank"] for row in report["devices"] + report["findings"]], [None, None], "a run of one process")
+    tap.contains(good("analyze", one), "\nDevice 0\n")
 
 
 @tap.test("diff compares rank with rank")

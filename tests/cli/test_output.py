@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Where output goes: full disks, readers that leave, terminals and colour."""
 
+import json
 import os
 import pty
 import re
 
 import tap
-from cli import H200, STORMLOG, stormlog
+from cli import H200, ROOT, STORMLOG, good, stormlog
 
 
 def to_full_disk(*arguments):
@@ -29,6 +30,21 @@ def _():
         done = tap.run(["bash", "-c", f"{ignore}'{STORMLOG}' export '{H200[0]}' --to events-json | head -c 10"])
         tap.equal(done.stderr, "", "standard error")
         tap.equal(done.stdout, '{"schema":', "standard output")
+
+
+@tap.test("a page carries the copyright notices and licences of what it embeds")
+def _(folder):
+    with open(ROOT / "web/package.json", encoding="utf-8") as file:
+        embedded = json.load(file)["dependencies"]
+    good("report", H200[0], "-o", f"{folder}/p.html")
+    with open(f"{folder}/p.html", encoding="utf-8") as file:
+        comments = "\n".join(re.findall("<!--(.*?)-->", file.read(), re.DOTALL))
+    tap.equal(sorted(embedded), ["fflate", "uplot"], "embedded")
+    for name, holder in (("uplot", "Leon Sorokin"), ("fflate", "Arjun Barrett")):
+        notice = comments.split(f"This page contains {name} {embedded[name]}:")[-1].split("This page contains")[0]
+        tap.true(re.search(rf"Copyright \(c\) \d+ {holder}", notice), f"copyright of {name}")
+        tap.contains(notice, "The above copyright notice and this permission notice shall be included in")
+        tap.contains(notice, 'THE SOFTWARE IS PROVIDED "AS IS"')
 
 
 def on_terminal(arguments, env):

@@ -6,7 +6,7 @@ import shutil
 import exported
 import pb_decode
 import tap
-from cli import DATA, H200, good
+from cli import DATA, H200, ROOT, good
 
 SLICE_BEGIN, SLICE_END, INSTANT, COUNTER = 1, 2, 3, 4
 UNIT_SIZE_BYTES = 3
@@ -121,6 +121,19 @@ def add_test(path):
 
 for item in H200:
     add_test(item)
+
+
+@tap.test("of marked steps those that ended are slices, as many as the report counts")
+def _(folder):
+    counted = {}
+    for path in sorted([*(ROOT / "tests/format/v1_1").glob("*.slog"), *(DATA / "slog").glob("*.slog.xz")]):
+        trace = read(path, f"{folder}/t.pftrace")
+        for device in exported.devices_of(path):
+            if device["device"] >= 0:
+                check_slices(trace, device)
+                counted[path.name, device["device"]] = device["steps_marked"] and device["steps"]
+    tap.equal(counted["closed.slog", 0], 3, "marked steps of closed.slog")
+    tap.true(max(counted.values()) > 10, f"a recording with many marked steps: {counted}")
 
 
 @tap.test("a failed request and the peak are instants")

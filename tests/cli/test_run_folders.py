@@ -156,6 +156,45 @@ def _(folder):
     tap.equal(starts[0], starts[1], "inputs of two folders")
 
 
+@tap.test("top: each process of a run with its role, as analyze has it")
+def _(folder):
+    run = make_ranks(folder, "a", 0, 1)
+    shutil.copy(os.path.join(V1, "closed.slog"), f"{run}/start.slog")
+    set_process(f"{run}/start.slog", 1, start_s=-1, command="torchrun")
+    shown = json.loads(stormlog("top", "--format", "json", run).stdout)
+    known = json.loads(stormlog("analyze", "--format", "json", run).stdout)["inputs"]
+    tap.equal({row["path"]: (row["role"], row["pid"], row["parent_pid"]) for row in shown},
+              {row["path"]: tuple(row["process"][key] for key in ("role", "pid", "parent_pid")) for row in known}, "roles")
+    tap.equal([row["role"] for row in shown], ["rank", "child", "rank", "child", "main"], "roles")
+    text = stormlog("top", "--once", run).stdout
+    for words in ("rank 0, process 10", "child process 110 of rank 0", "rank 1, process 11", "child process 111 of rank 1",
+                  "main process 1"):
+        tap.contains(text, f"\n  {words}, ")
+
+
+def page_lanes(folder, *inputs):
+    """What a page of device 0 holds of each of its lanes, apart from the curves."""
+    stormlog("report", *inputs, "--device", "0", "-o", f"{folder}/page.html")
+    with open(f"{folder}/page.html") as file:
+        return json.loads(re.search(r'id="meta">(.*?)</script>', file.read(), re.DOTALL)[1])["lanes"]
+
+
+@tap.test("report: the lanes of one run begin with the run, those of unrelated inputs each with its own first event")
+def _(folder):
+    run = make_ranks(folder, "a", 0)
+    parent, child = page_lanes(folder, run)
+    tap.equal(child["first_us"], parent["first_us"], "one clock")
+    tap.equal((parent["start_us"], child["start_us"]), (0, 1_000_000), "the child began a second after its parent")
+    tap.equal(child["peak_time_us"] - parent["peak_time_us"], 1_000_000, "all times of the child count from the start of the run")
+    os.makedirs(f"{folder}/b")
+    moved = os.path.join(folder, "b", "child.slog")
+    shutil.move(f"{run}/rank0-python3-110.slog", moved)
+    alone, other = page_lanes(folder, f"{run}/rank0-python3-10.slog", moved)
+    tap.equal((alone["start_us"], other["start_us"]), (0, 0), "inputs of two folders")
+    tap.equal(other["peak_time_us"], alone["peak_time_us"], "inputs of two folders")
+    tap.equal(child["last_us"] - child["first_us"] - child["start_us"], other["last_us"] - other["first_us"], "how long the child lasted")
+
+
 @tap.test("analyze, check and report take them all")
 def _(folder):
     run = make(folder, *NAMES)

@@ -38,8 +38,8 @@ say("goes on")
 CASES = [
     Case("linked program", "a program that is linked with torch is recorded, too, however it is started", ["hostile_linked"], exit=7,
          allocs=100000, check=no_double_counts),
-    Case("two preloaded", "LD_PRELOAD names two copies of the recorder", ["hostile_two"], modes=("twice",), exit=7, allocs=100000, timeout_s=30,
-         check=no_double_counts),
+    Case("two preloaded", "LD_PRELOAD names two copies of the recorder", ["hostile_two"], modes=("twice",), exit=7,
+         allocs=100000, timeout_s=30, check=no_double_counts),
     Case("nested runs", "stormlog run inside stormlog run", ["hostile_two"], modes=("nested",), exit=7, allocs=None,
          check=no_double_counts),
     Case("run and record()", "record() under stormlog run speaks to the recording that is there", PACKAGE, modes=("both",),

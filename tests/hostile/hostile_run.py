@@ -161,7 +161,8 @@ def environment_of(case: Case, setting: Setting, mode: str, folder: str) -> Dict
     run = os.path.join(folder, "run")
     env.update(HOSTILE_MODE=mode, HOSTILE_KIND=kind, HOSTILE_RUN=run if mode != "plain" else "",
                HOSTILE_KIT=setting.program("libhostile_kit.so"), HOSTILE_NATIVE=setting.program("libhostile_native.so"),
-               HOSTILE_SLOW=setting.program("libhostile_slow.so"), HOSTILE_PLUGIN=setting.program("libhostile_plugin.so"), HOSTILE_FAKES=setting.fakes, HOSTILE_SOURCES=HERE,
+               HOSTILE_SLOW=setting.program("libhostile_slow.so"), HOSTILE_PLUGIN=setting.program("libhostile_plugin.so"),
+               HOSTILE_FAKES=setting.fakes, HOSTILE_SOURCES=HERE,
                PYTHONPATH=HERE + ":" + os.path.join(setting.build, "python"), PYTHONDONTWRITEBYTECODE="1",
                OMP_NUM_THREADS="2")
     if kind == "fake":

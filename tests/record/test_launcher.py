@@ -107,7 +107,8 @@ def _(folder):
 def _(folder):
     listing = Path(folder) / "fds"
     script = Path(folder) / "list.py"
-    script.write_text("import os, sys\nopen_now = {}\nfor fd in range(3):\n    try:\n        open_now[fd] = os.readlink(f'/proc/self/fd/{fd}')\n"
+    script.write_text("import os, sys\nopen_now = {}\nfor fd in range(3):\n    try:\n"
+                      "        open_now[fd] = os.readlink(f'/proc/self/fd/{fd}')\n"
                       f"    except OSError:\n        pass\nopen({str(listing)!r}, 'w').write(repr(sorted(open_now)))\n")
     program = torch_program(folder)
     for closed, expected in (("<&-", [1, 2]), (">&-", [0, 2]), ("2>&-", [0, 1]), ("<&- >&- 2>&-", [])):
@@ -268,7 +269,8 @@ def _(folder):
 
 @tap.test("the number of bundles that is told is the number that is there")
 def _(folder):
-    for count, words in ((1, None), (2, "evidence was saved for both"), (5, "evidence was saved for all of them"), (3000, "evidence was saved for 8 of them")):
+    for count, words in ((1, None), (2, "evidence was saved for both"), (5, "evidence was saved for all of them"),
+                         (3000, "evidence was saved for 8 of them")):
         out = f"{folder}/{count}"
         result = run("-o", out, "--", *torch_program(folder, OOMS.format(count=count)))
         tap.equal(result.returncode, 0, result.stderr)

@@ -569,6 +569,9 @@ def _(folder):
     picture = tap.run([stormlog, "top", "--once", str(live.pid)])
     tap.equal(picture.returncode, 0, picture.stderr)
     tap.contains(picture.stdout, f"process {live.pid}, live, ")
+    recording = json.loads(tap.run([stormlog, "top", "--format", "json", str(live.pid)], check=True).stdout)[0]
+    tap.equal([(row["device"], row["tensors_bytes"], row["card_used_bytes"]) for row in recording["devices"]], [(-1, 400, None)],
+              "the host's memory in JSON")
     process.communicate(b"", timeout=60)
     tap.equal(one(slog_totals.load_all(out)).is_closed, True, "closed at the end")
 

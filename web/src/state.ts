@@ -307,13 +307,14 @@ function startInstant(lane: Lane): number {
 const SHARES = 20;
 const SHARES_MIN = 6;
 
-/** Time, unless there is none or nearly all events fall into a small part of it. */
+/** Time, unless there is none or nearly all events fall into a small part of the lane's own. */
 function fittingAxis(lane: Lane): AxisKind {
-  const length = lane.meta.last_us - lane.meta.first_us;
+  const { first_us, last_us, start_us } = lane.meta;
+  const length = last_us - first_us - start_us;
   if (!lane.hasTime || length <= 0) return "event";
   const cnt = new Float64Array(SHARES);
   for (const us of lane.curve.cols.time)
-    cnt[Math.min(SHARES - 1, Math.floor((us / length) * SHARES))]! += 1;
+    cnt[Math.min(SHARES - 1, Math.floor(((us - start_us) / length) * SHARES))]! += 1;
   const busy = cnt.filter((n) => n >= lane.curve.bins / 100).length;
   return busy >= SHARES_MIN ? "time" : "event";
 }

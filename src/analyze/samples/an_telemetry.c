@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/samples/an_ranks.h"
 #include "base/core/order.h"
 #include "base/core/str.h"
 
@@ -92,7 +93,7 @@ static bool add_device(const sl_tm_group *g) {
     const sl_tm_record *last = &g->records[g->cnt - 1];
     sl_device_report d = {.trace = g->trace,
                           .device = last->device_id,
-                          .rank = sl_known_u64((uint64_t)last->rank),
+                          .rank = g->rank,
                           .has_history = true,
                           .events = g->cnt,
                           .live_requested_bytes = (uint64_t)last->allocated_bytes,
@@ -140,15 +141,18 @@ static sl_status find_growth(sl_tm_group *g, sl_error *err) {
 
 static sl_status analyze_groups(sl_tm_group *g, const sl_tm_record *records, size_t cnt,
                                 sl_error *err) {
+    bool is_several = sl_ranks_are_several(g->set);
     for (size_t at = 0; at < cnt; at += g->cnt) {
         g->records = records + at;
         g->cnt = group_length(records + at, cnt - at, true);
+        g->rank = (sl_maybe_u64){(uint64_t)g->records[0].rank,
+                                 is_several || g->records[0].world_size > 1};
         size_t before = g->report->findings.cnt;
         SL_TRY(find_growth(g, err));
         if (!add_device(g) || !sl__telemetry_findings(g, err))
             return err && err->code < 0 ? err->code : sl_fail_no_memory(err, "the findings");
         for (size_t i = before; i < g->report->findings.cnt; i++)
-            g->report->findings.at[i].rank = sl_known_u64((uint64_t)g->records[0].rank);
+            g->report->findings.at[i].rank = g->rank;
     }
     return SL_OK;
 }

@@ -14,7 +14,8 @@ typedef struct sl_tm_group {
     const sl_telemetry *set;
     const sl_tm_record *records;
     size_t cnt;
-    sl_growth growth; /* of the allocated bytes */
+    sl_maybe_u64 rank; /* known in a run of several ranks */
+    sl_growth growth;  /* of the allocated bytes */
     const sl_analysis_options *options;
     sl_report *report;
 } sl_tm_group;

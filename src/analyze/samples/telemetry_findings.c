@@ -33,7 +33,7 @@ static const char *bytes(const sl_tm_group *g, double amount) {
 static const char *place(const sl_tm_group *g) {
     const sl_tm_record *r = &g->records[0];
     const char *name = r->device_id < 0 ? "the host" : text(g, "device %d", r->device_id);
-    return r->world_size > 1 ? text(g, "%s of rank %d", name, r->rank) : name;
+    return g->rank.known ? text(g, "%s of rank %d", name, r->rank) : name;
 }
 
 static void reason(const sl_tm_group *g, const char *line) {

@@ -170,8 +170,9 @@ sl_status sl_inputs_check_device(const sl_run_input *input, sl_device_choice cho
     if (!choice.is_one || sl_run_find_device(input, choice.device))
         return SL_OK;
     for (size_t i = 0; i < input->device_cnt && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%d", i ? ", " : "",
-                                 input->devices[i].events->device);
+        if (&input->devices[i] == sl_run_find_device(input, input->devices[i].events->device))
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%d", i ? ", " : "",
+                                     input->devices[i].events->device);
     return sl_fail(err, SL_E_USAGE, "'%s' has no device %d; it has %s", input->trace->path,
                    choice.device, *list ? list : "none");
 }

@@ -94,42 +94,59 @@ static sl_status list_recordings(path_list *list, const char *what, sl_error *er
 }
 
 /* Prints all of them; *is_live: at least one is still being written. */
-static sl_status print_all(const path_list *list, const sl_top_options *options, bool *is_live,
-                           sl_error *err) {
+static sl_status print_processes(const sl_top_process *processes, size_t cnt,
+                                 const sl_top_options *options, bool *is_live, sl_error *err) {
     *is_live = false;
-    for (size_t i = 0; i < list->cnt; i++) {
+    for (size_t i = 0; i < cnt; i++) {
         sl_log_reader *reader;
-        sl_status status = sl_log_open(list->at[i], &reader, err);
+        sl_status status = sl_log_open(processes[i].path, &reader, err);
         if (status == SL_OK) {
             *is_live |= sl_log_get_ending(reader) == SL_LOG_LIVE;
             if (i)
                 putchar('\n');
-            status = sl_top_print(reader, list->at[i], options, stdout, err);
+            status = sl_top_print(reader, &processes[i], options, stdout, err);
             sl_log_reader_close(reader);
         }
         if (status < 0)
-            return sl_error_prefix(err, "cannot read '%s'", list->at[i]);
+            return sl_error_prefix(err, "cannot read '%s'", processes[i].path);
     }
     return SL_OK;
 }
 
+static sl_status print_all(const path_list *list, const sl_top_options *options, bool *is_live,
+                           sl_error *err) {
+    sl_top_process *processes;
+    SL_TRY(sl_top_processes_find(list->at, list->cnt, &processes, err));
+    sl_status status = print_processes(processes, list->cnt, options, is_live, err);
+    sl_top_processes_free(processes, list->cnt);
+    return status;
+}
+
 /* One array, an object for each recording. */
-static sl_status print_json(const path_list *list, sl_error *err) {
+static sl_status write_processes(const sl_top_process *processes, size_t cnt, sl_error *err) {
     sl_json_out json;
     sl_json_init(&json, stdout, 2);
     sl_json_begin_array(&json);
-    for (size_t i = 0; i < list->cnt; i++) {
+    for (size_t i = 0; i < cnt; i++) {
         sl_log_reader *reader;
-        sl_status status = sl_log_open(list->at[i], &reader, err);
+        sl_status status = sl_log_open(processes[i].path, &reader, err);
         if (status == SL_OK) {
-            status = sl_top_write_json(&json, reader, list->at[i], err);
+            status = sl_top_write_json(&json, reader, &processes[i], err);
             sl_log_reader_close(reader);
         }
         if (status < 0)
-            return sl_error_prefix(err, "cannot read '%s'", list->at[i]);
+            return sl_error_prefix(err, "cannot read '%s'", processes[i].path);
     }
     sl_json_end_array(&json);
     return sl_json_finish(&json, err);
+}
+
+static sl_status print_json(const path_list *list, sl_error *err) {
+    sl_top_process *processes;
+    SL_TRY(sl_top_processes_find(list->at, list->cnt, &processes, err));
+    sl_status status = write_processes(processes, list->cnt, err);
+    sl_top_processes_free(processes, list->cnt);
+    return status;
 }
 
 static sl_status follow(const path_list *list, const sl_top_options *options, int64_t interval_us,

@@ -6,7 +6,7 @@
 
 #include "base/text/human.h"
 #include "base/text/term.h"
-#include "cli/top/top_end.h"
+#include "cli/top/top_host.h"
 #include "export/report/report_words.h"
 #include "read/torch/native_name.h"
 #include "run/lines/user_line.h"
@@ -23,7 +23,8 @@ typedef struct holder {
 typedef SL_VEC(holder) holders;
 
 typedef struct picture {
-    sl_log_reader *reader; /* borrowed */
+    sl_log_reader *reader;         /* borrowed */
+    const sl_top_process *process; /* borrowed */
     sl_log_tables tables;
     sl_log_counters counters;
     sl_log_marks marks;
@@ -168,25 +169,11 @@ static void print_ledger(const picture *p, int device) {
 }
 
 static void print_host(const picture *p) {
-    static const struct {
-        uint32_t kind;
-        const char *name;
-    } rows[] = {{SL_COUNTER_ALLOCATED, "tensors"},
-                {SL_COUNTER_HOST_RSS, "resident in this process"},
-                {SL_COUNTER_HOST_AVAILABLE, "available on the machine"}};
-    const sl_run_device *finished = sl_top_end_device(&p->end, SL_DEVICE_HOST);
-    const sl_replay *replay;
-    bool has_end = finished && sl_run_replay(finished, &replay, NULL) == SL_OK;
-    for (size_t r = 0; r < SL_COUNT_OF(rows); r++)
-        for (size_t i = 0; i < p->counters.cnt; i++) {
-            const sl_log_counter_info *info = &p->counters.at[i];
-            if (info->kind != rows[r].kind || info->device != -1)
-                continue;
-            sl_maybe_u64 value = {info->last, info->is_available};
-            if (info->kind == SL_COUNTER_ALLOCATED && has_end)
-                value = sl_known_u64(replay->end.allocated_bytes);
-            print_row(p, rows[r].name, value);
-        }
+    sl_top_host_row rows[SL_TOP_HOST_LIMIT];
+    sl_top_host_fill(rows, &p->counters, &p->end);
+    for (size_t i = 0; i < SL_TOP_HOST_LIMIT; i++)
+        if (rows[i].is_counted)
+            print_row(p, rows[i].name, rows[i].bytes);
 }
 
 static void print_device(const picture *p, int device) {
@@ -263,16 +250,14 @@ static void print_losses(const picture *p) {
 }
 
 static void print_head(const picture *p) {
-    char events[SL_HUMAN_CAP], steps[SL_HUMAN_CAP], time[SL_HUMAN_CAP];
+    char events[SL_HUMAN_CAP], steps[SL_HUMAN_CAP], time[SL_HUMAN_CAP], role[SL_TOP_ROLE_CAP];
     const sl_fmt_header *header = sl_log_header(p->reader);
     uint64_t event_cnt = 0;
     for (size_t i = 0; i < p->tables.sites.cnt; i++)
         event_cnt += p->tables.sites.at[i].alloc_cnt + p->tables.sites.at[i].free_cnt;
     sl_term_printf(p->to, "%.60s\n", header->cmdline);
-    fprintf(p->to, "  process %u", header->pid);
-    if (sl_log_rank(p->reader) >= 0)
-        fprintf(p->to, ", rank %d", sl_log_rank(p->reader));
-    fprintf(p->to, ", %s, %s", sl_log_ending_name(sl_log_get_ending(p->reader)),
+    fprintf(p->to, "  %s, %s, %s", sl_top_process_words(role, p->process, header->pid),
+            sl_log_ending_name(sl_log_get_ending(p->reader)),
             sl_human_duration_us(time, (int64_t)(last_time_ns(p) / 1000)));
     fprintf(p->to, ", %s allocs and frees, %s steps", sl_human_count(events, event_cnt),
             sl_human_count(steps, count_steps(p)));
@@ -294,12 +279,12 @@ static sl_status load(picture *p, sl_error *err) {
     return sl_log_load_ooms(p->reader, &p->ooms, err);
 }
 
-sl_status sl_top_print(sl_log_reader *reader, const char *path, const sl_top_options *options,
-                       FILE *to, sl_error *err) {
-    picture p = {.reader = reader, .options = options, .to = to};
+sl_status sl_top_print(sl_log_reader *reader, const sl_top_process *process,
+                       const sl_top_options *options, FILE *to, sl_error *err) {
+    picture p = {.reader = reader, .process = process, .options = options, .to = to};
     sl_status status = load(&p, err);
     if (status == SL_OK)
-        status = sl_top_end_open(&p.end, path, reader, err);
+        status = sl_top_end_open(&p.end, process->path, reader, err);
     if (status == SL_OK) {
         print_head(&p);
         print_devices(&p);

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "cli/top/top_process.h"
 #include "log/read/log_reader.h"
 
 typedef struct sl_top_options {
@@ -14,7 +15,7 @@ typedef struct sl_top_options {
 } sl_top_options;
 
 /* Prints the picture. The reader was just opened or refreshed. */
-sl_status sl_top_print(sl_log_reader *reader, const char *path, const sl_top_options *options,
-                       FILE *to, sl_error *err);
+sl_status sl_top_print(sl_log_reader *reader, const sl_top_process *process,
+                       const sl_top_options *options, FILE *to, sl_error *err);
 
 #endif

@@ -178,19 +178,24 @@ static void put_value(perfetto *p, uint64_t track, int64_t time_us, uint64_t val
     end_event(p);
 }
 
+/* A step may end after the last event. */
+static int64_t time_within(const sl_replay *replay, uint32_t event) {
+    return sl_replay_time(replay, event < replay->event_cnt ? event : replay->event_cnt - 1);
+}
+
+/* As many slices as the report counts steps: what follows the last mark is not a step. */
 static void put_steps(perfetto *p, const sl_replay *replay, const sl_steps *steps) {
     uint64_t track = uuid_of(replay, TRACK_STEPS);
-    for (size_t i = 0; i < steps->borders.cnt; i++) {
-        uint32_t end =
-            i + 1 < steps->borders.cnt ? steps->borders.at[i + 1] : replay->event_cnt - 1;
-        int64_t from_us = sl_replay_time(replay, steps->borders.at[i]);
+    for (size_t i = 0; i < steps->ended_cnt; i++) {
+        sl_step_range range = sl_steps_range(steps, replay, i);
+        int64_t from_us = time_within(replay, range.from);
         char name[48];
         /* A slice whose beginning is outside the window would end one that never began. */
         if (!sl_export_wants_time(p->options, from_us))
             continue;
         snprintf(name, sizeof name, "step %zu", i);
         put_named(p, SLICE_BEGIN, track, from_us, text_of(name));
-        begin_event(p, SLICE_END, track, sl_replay_time(replay, end));
+        begin_event(p, SLICE_END, track, time_within(replay, range.to));
         end_event(p);
     }
 }

@@ -108,6 +108,7 @@ static void key_input(sl_json_out *json, const sl_report *report, const sl_trace
 
 static void write_device_totals(sl_json_out *json, const sl_device_report *device) {
     sl_json_key_i64(json, "device", device->device);
+    sl_json_key_maybe_u64(json, "rank", device->rank);
     sl_json_key_u64(json, "events", device->events);
     sl_json_key_u64(json, "allocs", device->allocs);
     sl_json_key_u64(json, "frees", device->frees);

@@ -92,10 +92,14 @@ static void put_tags(FILE *to, const char *name, const sl_split *by_tag) {
 
 static void put_device(FILE *to, const sl_report *report, const sl_device_report *device,
                        size_t top) {
-    char human[SL_WORDS_CAP], number[SL_HUMAN_CAP];
-    sl_words_device(human, device->device);
-    fprintf(to, "\n### Memory of %s\n\n| | |\n| --- | --- |\n",
-            device->device == SL_DEVICE_HOST ? "the host" : human);
+    char human[SL_WORDS_CAP] = "", number[SL_HUMAN_CAP];
+    if (device->device == SL_DEVICE_HOST)
+        sl_words_append(human, "the host");
+    else
+        sl_words_device(human, device->device);
+    if (device->rank.known)
+        sl_words_append(human, " of rank %llu", (unsigned long long)device->rank.value);
+    fprintf(to, "\n### Memory of %s\n\n| | |\n| --- | --- |\n", human);
     put_input_row(to, report, device->trace);
     put_row(to, "live at the end", sl_human_bytes(number, device->live_requested_bytes));
     if (device->has_history)

@@ -42,6 +42,7 @@ void sl_finding_kind_json(sl_json_out *json, const sl_finding *finding) {
     sl_json_key_cstr(json, "severity", sl_severity_name(finding->severity));
     sl_json_key_f64(json, "confidence", finding->confidence);
     sl_json_key_i64(json, "device", finding->device);
+    sl_json_key_maybe_u64(json, "rank", finding->rank);
 }
 
 void sl_finding_figures_json(sl_json_out *json, const sl_finding *finding, int64_t zero_us) {

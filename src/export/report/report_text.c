@@ -420,7 +420,7 @@ static bool is_peak_worth_a_list(const sl_device_report *device) {
 
 static void put_device(const text_pen *pen, const sl_device_report *device) {
     char heading[SL_WORDS_CAP], path[SL_WORDS_CAP / 2];
-    sl_words_device(heading, device->device);
+    sl_words_ranked_device(heading, device->device, device->rank);
     heading[0] = (char)toupper((unsigned char)heading[0]);
     if (pen->report->inputs.cnt > 1 && device->trace) {
         sl_term_fit_path(path, sizeof path, device->trace->path, SL_TERM_COLUMNS - 24);

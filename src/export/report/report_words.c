@@ -107,6 +107,12 @@ void sl_words_device(char buf[SL_WORDS_CAP], int device) {
         snprintf(buf, SL_WORDS_CAP, "device %d", device);
 }
 
+void sl_words_ranked_device(char buf[SL_WORDS_CAP], int device, sl_maybe_u64 rank) {
+    sl_words_device(buf, device);
+    if (rank.known)
+        sl_words_append(buf, " of rank %llu", (unsigned long long)rank.value);
+}
+
 void sl_words_bytes(char buf[SL_WORDS_CAP], sl_maybe_u64 bytes) {
     char human[SL_HUMAN_CAP];
     snprintf(buf, SL_WORDS_CAP, "%s", bytes.known ? sl_human_bytes(human, bytes.value) : "unknown");
@@ -157,7 +163,7 @@ static int64_t start_of(const sl_trace *trace, int device, int64_t otherwise) {
 
 void sl_words_certainty(char buf[SL_WORDS_CAP], const sl_finding *finding) {
     char device[SL_WORDS_CAP];
-    sl_words_device(device, finding->device);
+    sl_words_ranked_device(device, finding->device, finding->rank);
     buf[0] = '\0';
     sl_words_append(buf, "%s, confidence %.2f, %s", sl_severity_name(finding->severity),
                     finding->confidence, device);
@@ -267,7 +273,7 @@ static void say_leak(char buf[SL_WORDS_CAP], const sl_finding *leak) {
     if (is_place_known(leak->site))
         sl_words_site(place, leak->site, 48);
     else
-        sl_words_device(place, leak->device);
+        sl_words_ranked_device(place, leak->device, leak->rank);
     buf[0] = '\0';
     sl_words_append(buf, "Leak: %s", place);
     sl_maybe_f64 rate = leak->bytes_per_step.known ? leak->bytes_per_step : leak->bytes_per_second;

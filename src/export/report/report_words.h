@@ -34,6 +34,9 @@ void sl_words_place(char buf[SL_WORDS_CAP], sl_site site, sl_words_scope scope, 
 /* "device 0", "host memory". */
 void sl_words_device(char buf[SL_WORDS_CAP], int device);
 
+/* The same; "device 0 of rank 3" where the rank is known. */
+void sl_words_ranked_device(char buf[SL_WORDS_CAP], int device, sl_maybe_u64 rank);
+
 /* The verdict of an input as one plain sentence without a full stop: what, where, how much. */
 void sl_words_input_verdict(char buf[SL_WORDS_CAP], const sl_report *report,
                             const sl_report_input *input);
@@ -47,7 +50,7 @@ void sl_words_amount(char buf[SL_WORDS_CAP], const sl_finding *finding);
 /* "+190 MiB a step, +1.2 GiB a second, R2 0.998"; "" when nothing of it is known. */
 void sl_words_growth(char buf[SL_WORDS_CAP], const sl_finding *finding);
 
-/* "critical, confidence 0.97, device 0". */
+/* "critical, confidence 0.97, device 0 of rank 3". */
 void sl_words_certainty(char buf[SL_WORDS_CAP], const sl_finding *finding);
 
 /* "3.21 s after the start" of the recording, or "at event 812" where the input has no clock. */

@@ -8,10 +8,10 @@
 #include <time.h>
 
 #include "log/read/log_reader.h"
-#include "model/torch_frames.h"
 #include "read/core/source.h"
 #include "read/slog/slog_counters.h"
 #include "read/slog/slog_facts.h"
+#include "read/slog/slog_process.h"
 #include "read/slog/slog_reserved.h"
 #include "read/slog/slog_tags.h"
 #include "read/torch/native_name.h"
@@ -371,54 +371,6 @@ static void add_notes(slog_load *l) {
 
 /* ---- who it is ---- */
 
-/* Every stack of a worker begins in the loop that feeds it; its parent never runs that. */
-static bool is_loader_worker(const sl_trace *trace) {
-    for (uint32_t i = 0; i < trace->stacks.frames.cnt; i++) {
-        sl_frame frame = trace->stacks.frames.at[i];
-        if (sl_torch_frame_find(sl_strtab_get(&trace->strings, frame.function),
-                                sl_strtab_get(&trace->strings, frame.file))
-                .marks &
-            SL_FRAME_WORKER)
-            return true;
-    }
-    return false;
-}
-
-static sl_maybe_i32 known_unless_negative(int64_t value) {
-    bool is_known = value >= 0 && value <= INT32_MAX;
-    return (sl_maybe_i32){is_known ? (int32_t)value : 0, is_known};
-}
-
-static const char *copy_text(slog_load *l, const char *text, size_t cap) {
-    return sl_arena_copy(&l->trace->arena, text, strnlen(text, cap));
-}
-
-static sl_status load_process(slog_load *l, sl_error *err) {
-    static const sl_process_end ends[] = {
-        [SL_LOG_CLOSED] = SL_PROCESS_END_EXITED,   [SL_LOG_LIVE] = SL_PROCESS_END_RUNNING,
-        [SL_LOG_KILLED] = SL_PROCESS_END_KILLED,   [SL_LOG_LEFT] = SL_PROCESS_END_LEFT,
-        [SL_LOG_UNCLEAR] = SL_PROCESS_END_UNKNOWN,
-    };
-    const sl_fmt_header *h = sl_log_header(l->log);
-    l->trace->process = (sl_process){
-        .is_known = true,
-        .pid = h->pid,
-        .parent_pid = h->parent_pid,
-        .host = copy_text(l, h->host, sizeof h->host),
-        .command = copy_text(l, h->cmdline, sizeof h->cmdline),
-        .job = copy_text(l, h->job, sizeof h->job),
-        .rank = known_unless_negative(sl_log_rank(l->log)),
-        .local_rank = known_unless_negative(sl_log_local_rank(l->log)),
-        .world_size = known_unless_negative(sl_log_world_size(l->log)),
-        .start_us = sl_slog_time_us(l->log, 0),
-        .end = ends[sl_log_get_ending(l->log)],
-        .exit_status = known_unless_negative(sl_log_exit_status(l->log)),
-        .is_loader_worker = is_loader_worker(l->trace),
-    };
-    const sl_process *p = &l->trace->process;
-    return p->host && p->command && p->job ? SL_OK : sl_fail_no_memory(err, "a trace");
-}
-
 #define COMMAND_SHOWN 200
 
 /* "python3 train.py, process 3029 on trainer, rank 1, started 2026-11-15 02:41:20 UTC"; lost when
@@ -460,7 +412,7 @@ static sl_status load_all(slog_load *l, sl_error *err) {
     SL_TRY(sl_slog_load_alerts(l->log, l->trace, err));
     SL_TRY(load_marks(l, err));
     SL_TRY(load_ooms(l, err));
-    SL_TRY(load_process(l, err));
+    SL_TRY(sl_slog_load_process(l->log, l->trace, err));
     add_notes(l);
     note_identity(l);
     return SL_OK;

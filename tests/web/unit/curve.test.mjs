@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadModel } from "../load_model.mjs";
 
-const { Curve } = await loadModel("model/curve.ts");
+const { Curve, NOT_BEGUN } = await loadModel("model/curve.ts");
 const { Axis } = await loadModel("model/axis.ts");
 
 const f = (...v) => Float64Array.from(v);
@@ -41,6 +41,19 @@ test("every pixel column holds the true lowest and highest value", () => {
   const out = curve.fold(axis, 0, 10, 5);
   assert.deepEqual([...out.max], [9, 9, 7, 30, 30]);
   assert.deepEqual([...out.min], [3, 2, 1, 1, 1]);
+});
+
+test("a process that began later than its run has nothing before it", () => {
+  const late = times.map((us) => us + 10e6);
+  for (const k of [1, 4]) {
+    const { curve, time } = makeCurve(values, late, k, 3);
+    const byTime = curve.fold(new Axis("time", time, k, values.length, 19e6), 0, 20, 4);
+    assert.deepEqual([...byTime.max].slice(0, 2), [NaN, NaN], `bins of ${k}`);
+    assert.deepEqual([...byTime.at].slice(0, 2), [NOT_BEGUN, NOT_BEGUN], `bins of ${k}`);
+    assert.equal(byTime.max[3], 30, `bins of ${k}`);
+    const byEvent = curve.fold(new Axis("event", time, k, values.length, 19e6), 0, 10, 5);
+    assert.equal(byEvent.max[0], 9, `bins of ${k}`);
+  }
 });
 
 test("the moment of a column's maximum is named, the state before it included", () => {

@@ -3,12 +3,15 @@
 import { Axis, lowerBound } from "./axis.ts";
 import type { Columns } from "./data.ts";
 
+/** In `Folded.at`: the process had not begun; nor were blocks from before the trace there. */
+export const NOT_BEGUN = -2;
+
 export interface Folded {
   /** left edge of each column */
   x: Float64Array;
   max: Float64Array;
   min: Float64Array;
-  /** event after which the column's maximum held */
+  /** event after which the column's maximum held; NOT_BEGUN where there are no values */
   at: Float64Array;
   reserved: Float64Array | null;
 }
@@ -74,7 +77,8 @@ export class Curve {
       let high = low;
       while (high < starts.length && starts[high]! < right) high++;
       out.x[i] = left / scale;
-      this.foldColumn(out, i, low, high);
+      if (high === 0 && starts.length > 0) leaveEmpty(out, i);
+      else this.foldColumn(out, i, low, high);
       low = high;
     }
     return out;
@@ -127,4 +131,10 @@ export class Curve {
         best = { event: b * this.k + this.cols.at[b]!, bytes: this.cols.max[b]! };
     return best;
   }
+}
+
+function leaveEmpty(out: Folded, i: number): void {
+  out.max[i] = out.min[i] = NaN;
+  out.at[i] = NOT_BEGUN;
+  if (out.reserved) out.reserved[i] = NaN;
 }

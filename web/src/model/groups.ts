@@ -2,6 +2,7 @@
 // exact at every zoom, else from the columns that C computed.
 import { lowerBound } from "./axis.ts";
 import type { Blocks } from "./blocks.ts";
+import { NOT_BEGUN } from "./curve.ts";
 import type { Columns } from "./data.ts";
 import type { LaneMeta } from "./meta.ts";
 import type { Names } from "./names.ts";
@@ -96,6 +97,7 @@ export function rowsFromColumns(
   const n = cols.event.length;
   const rows = makeRows(groups, at.length);
   for (let x = 0; x < at.length; x++) {
+    if (at[x] === NOT_BEGUN) continue;
     const column = Math.min(lowerBound(cols.event, at[x]!), n - 1);
     for (let g = 0; g < groups && n > 0; g++) rows[g]![x] = values[g * n + column]!;
   }

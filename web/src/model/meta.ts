@@ -29,8 +29,11 @@ export interface LaneMeta {
   rank: number | null;
   /** the input holds readings of counters; every "event" is one of them */
   is_sampled: boolean;
+  /** what all times of the lane count from: the start of the run, or of the lane */
   first_us: number;
   last_us: number;
+  /** first event after first_us; above 0 in a process that began later than its run */
+  start_us: number;
   events: number;
   allocs: number;
   frees: number;

@@ -205,11 +205,13 @@ class TimelineView {
   }
 
   private hover(x: number | null): void {
-    const { state, usedReadings } = this;
-    this.readout.textContent =
-      x === null
-        ? words.chosenSentence(state, usedReadings)
-        : words.momentSentence(state, state.axis.event(x), "", usedReadings) + this.partsAt(x);
+    const { lane, state, usedReadings } = this;
+    if (x === null) this.readout.textContent = words.chosenSentence(state, usedReadings);
+    else if (state.axisKind === "time" && state.axis.timeOfX(x) < lane.meta.start_us)
+      this.readout.textContent = words.notBegunSentence(lane);
+    else
+      this.readout.textContent =
+        words.momentSentence(state, state.axis.event(x), "", usedReadings) + this.partsAt(x);
   }
 
   private fold(width: number, from: number, to: number): uPlot.AlignedData {

@@ -48,6 +48,12 @@ export function momentSentence(
   return `${lead}${when}${which}: ${live}${reserved}${inUse}`;
 }
 
+/** A moment of the run at which this process was not there yet. */
+export function notBegunSentence(lane: Lane): string {
+  const begins = `${fmt.duration(lane.meta.start_us)} after the start`;
+  return `Not begun yet: the first ${eventWord(lane)} is ${begins}`;
+}
+
 /** The chosen moment, which is the peak until another one is chosen. */
 export function chosenSentence(state: State, used: Readings | null): string {
   const { peak_bytes, peak_event } = state.lane.meta;

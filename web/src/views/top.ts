@@ -164,7 +164,7 @@ function peakNote({ hasTime, meta }: Lane): string {
   if (meta.events === 0) return "live, requested bytes";
   if (meta.peak_event < 0) return "live before the first event";
   return hasTime
-    ? `after ${fmt.duration(meta.peak_time_us)}`
+    ? `after ${fmt.duration(meta.peak_time_us)}${meta.start_us > 0 ? " of the run" : ""}`
     : `at event ${fmt.count(meta.peak_event)}`;
 }
 
@@ -177,9 +177,11 @@ function eventsTile(m: LaneMeta): Tile {
 }
 
 function timeTile(m: LaneMeta): Tile {
-  const us = m.last_us - m.first_us;
+  const us = m.last_us - m.first_us - m.start_us;
   const inferred = m.steps_marked ? "" : ", inferred";
-  const note = m.steps === null ? "no steps seen" : `${fmt.plural(m.steps, "step")}${inferred}`;
+  const steps = m.steps === null ? "no steps seen" : `${fmt.plural(m.steps, "step")}${inferred}`;
+  const begins = `begins after ${fmt.duration(m.start_us)} of the run`;
+  const note = m.start_us > 0 ? `${begins}, ${steps}` : steps;
   return { id: "time", name: "Time", value: us, text: fmt.duration(us), note };
 }
 
