@@ -25,7 +25,8 @@ typedef struct sl_an {
     uint64_t leaked_bytes; /* by all leaks, at the end of the leak window */
     sl_site leak_site;     /* of the largest one; trace NULL when there is none */
     double leak_bytes_per_step;
-    bool is_building;          /* the window only builds a model: there are no steps of work */
+    bool is_building; /* the window only builds a model: there are no steps of work */
+    sl_row last_row;  /* the window has no steps and is one row of blocks; cnt 0 = it is not */
     uint64_t usual_peak_bytes; /* median peak of a step after warm-up; 0 = not known */
 } sl_an;
 
@@ -33,7 +34,7 @@ typedef struct sl_an {
 typedef bool sl_analysis_fn(sl_an *an);
 
 sl_analysis_fn sl_find_history, sl_find_leak, sl_find_fragmentation, sl_find_spike, sl_find_oom,
-    sl_find_pending, sl_find_inefficient, sl_find_retry;
+    sl_find_pending, sl_find_inefficient, sl_find_retry, sl_find_build_up;
 
 /* Notes in the device's report what filled the card at the end of the window and when it was fullest: a
  * fact, no finding; the gap and the out-of-memory analyses judge. False when memory ran out. */

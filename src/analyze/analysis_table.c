@@ -18,6 +18,7 @@ typedef struct analysis_row {
 static const analysis_row analysis_rows[] = {
     {{"history", "whether the input holds the whole story"}, sl_find_history},
     {{"leak", "sites whose live memory keeps growing, step over step"}, sl_find_leak},
+    {{"build-up", "blocks made in a row before any step, all still live"}, sl_find_build_up},
     {{"spike", "a step whose peak is far above the usual one"}, sl_find_spike},
     {{"fragmentation", "reserved memory that cannot serve requests"}, sl_find_fragmentation},
     {{"retry", "the allocator emptied its cache to go on"}, sl_find_retry},
@@ -158,8 +159,9 @@ static bool fill_device(sl_an *an) {
 static void explain_steps(sl_an *an) {
     const sl_steps *steps = an->steps;
     if (!steps->borders.cnt) {
-        sl_an_reason(an, "steps: device %d: none are marked and no allocation recurs regularly",
-                     an->device->device);
+        sl_an_reason(an, "steps: device %d: none are marked and %s", an->device->device,
+                     steps->rows.cnt ? "all that recurs only makes memory"
+                                     : "no allocation recurs regularly");
         return;
     }
     const char *how = steps->is_marked                   ? "marked by the program"

@@ -119,7 +119,7 @@ static bool is_moved(const sl_leak_scan *scan, const sl_trend *total, double gro
 }
 
 static bool is_hoarding(const sl_leak_scan *scan) {
-    return (double)scan->freed < SL_T_CHURN_MIN * (double)scan->allocs;
+    return sl_stretch_is_hoarding(&scan->stretch);
 }
 
 /* A loop whose recurring call makes parameters is no training loop. */
@@ -182,6 +182,14 @@ static bool may_ask(const leak_search *search, uint32_t site_idx, uint8_t roles)
            (info->site.origin == SL_ORIGIN_LINE && !is_parameter(roles));
 }
 
+/* A loop that the program did not mark and in which no layer runs may be one that prepares data. Without
+ * stacks nobody can tell. */
+static bool is_bare(const leak_search *search) {
+    const sl_leak_scan *scan = search->scan;
+    return search->an->trace->has_event_stacks && !search->an->steps->is_marked &&
+           !sl_stretch_computes(&scan->stretch, scan->window.part_cnt);
+}
+
 static bool find_by_survivors(leak_search *search) {
     const sl_sites *sites = search->an->sites;
     bool is_hoard = is_hoarding(search->scan);
@@ -199,6 +207,7 @@ static bool find_by_survivors(leak_search *search) {
         }
         sl_leak leak = leak_from(i, growth);
         leak.by_survivors = true;
+        leak.is_bare = is_bare(search);
         leak.is_hoard = is_hoard;
         if (!sl_vec_push(&search->leaks, leak))
             return false;
@@ -252,6 +261,7 @@ static bool find_by_valleys(leak_search *search) {
         bool has_more_late = growth->late_bytes >= growth->kept_bytes;
         leak.bytes = has_more_late ? growth->late_bytes : growth->kept_bytes;
         leak.blocks = has_more_late ? growth->late_blocks : growth->kept_blocks;
+        leak.is_bare = is_bare(search);
         leak.growth_bytes = (uint64_t)rise;
         leak.trend = trend;
         leak.trend.slope *= (double)cnt / (double)scan->window.part_cnt;
@@ -479,29 +489,57 @@ static void explain_no_window(sl_an *an) {
     sl_an_reason(
         an,
         "leak: device %d: not looked for; %zu steps are too few (at least %u after warm-up "
-        "are needed) and there are %" PRIu32 " events",
-        an->device->device, an->steps->borders.cnt, SL_T_LEAK_MIN_STEPS, an->to - an->from);
+        "are needed) and there are %" PRIu32 " events%s",
+        an->device->device, an->steps->borders.cnt, SL_T_LEAK_MIN_STEPS,
+        an->to - an->steps->work_from,
+        an->steps->rows.cnt ? " after the last block that was made in a row" : "");
+}
+
+/* Without steps the whole window may be a row: nothing recurs regularly, and nothing is freed. */
+static sl_row row_of_window(const sl_an *an, const sl_leak_scan *scan) {
+    const sl_leak_window *window = &scan->window;
+    const sl_row row = {window->first, window->end, (uint32_t)window->part_cnt};
+    bool is_row = !window->has_steps && is_hoarding(scan) &&
+                  sl_row_is(&row, an->replay, an->sites->classes, an->to);
+    return is_row ? row : (sl_row){0};
+}
+
+/* Why there is nothing to decide; NULL where there is. */
+static const char *why_unjudged(const sl_an *an) {
+    if (an->is_building)
+        return "the recurring call makes parameters, so the program is building its model";
+    return an->last_row.cnt ? "memory is only made and kept, and no layer runs: the program loads "
+                              "its data or fills a list"
+                            : NULL;
+}
+
+static bool judge(sl_an *an, const sl_leak_scan *scan) {
+    an->is_building = is_building(an, scan);
+    if (!an->is_building)
+        an->last_row = row_of_window(an, scan);
+    const char *why = why_unjudged(an);
+    if (!why) {
+        leak_search search = {.an = an, .scan = scan};
+        bool ok = search_leaks(&search) && report_leaks(&search);
+        free(search.steady);
+        free(search.all);
+        sl_vec_free(&search.leaks);
+        sl_an_device(an)->leaks_judged = true;
+        return ok;
+    }
+    if (an->is_building)
+        sl_an_device(an)->steps = (sl_maybe_u64){0};
+    sl_an_reason(an, "leak: device %d: not looked for; %s", an->device->device, why);
+    return true;
 }
 
 bool sl_find_leak(sl_an *an) {
     sl_leak_scan scan;
     bool ok = sl_leak_scan_run(&scan, an);
-    leak_search search = {.an = an, .scan = &scan};
-    if (ok && !scan.window.part_cnt) {
+    if (ok && scan.window.part_cnt)
+        ok = judge(an, &scan);
+    else if (ok)
         explain_no_window(an);
-    } else if (ok && is_building(an, &scan)) {
-        an->is_building = true;
-        sl_an_device(an)->steps = (sl_maybe_u64){0};
-        sl_an_reason(an,
-                     "leak: device %d: not looked for; the recurring call makes parameters, so the "
-                     "program is building its model",
-                     an->device->device);
-    } else if (ok) {
-        ok = search_leaks(&search) && report_leaks(&search);
-    }
-    free(search.steady);
-    free(search.all);
-    sl_vec_free(&search.leaks);
     sl_leak_scan_fini(&scan);
     return ok;
 }

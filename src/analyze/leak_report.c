@@ -44,6 +44,7 @@ static double confidence(const sl_leak_scan *scan, const sl_leak *leak) {
     }
     base *= scan->window.has_steps ? 1 : 0.7;
     base *= leak->is_hoard ? 0.6 : 1;
+    base *= leak->is_bare ? 0.7 : 1;
     return fmin(fmax(base, 0.05), 0.99);
 }
 
@@ -137,7 +138,7 @@ static sl_severity judge(const sl_an *an, const sl_leak *leak) {
     double live = (double)sl_an_device(an)->live_requested_bytes;
     bool is_critical = leak->bytes >= SL_T_LEAK_CRITICAL_BYTES &&
                        (double)leak->bytes >= SL_T_LEAK_CRITICAL_SHARE * live;
-    return is_critical ? SL_SEV_CRITICAL : SL_SEV_WARNING;
+    return is_critical && !leak->is_bare ? SL_SEV_CRITICAL : SL_SEV_WARNING;
 }
 
 bool sl_leak_report(sl_an *an, const sl_leak_scan *scan, const sl_leak *leak) {
@@ -162,9 +163,13 @@ bool sl_leak_report(sl_an *an, const sl_leak_scan *scan, const sl_leak *leak) {
     f->explanation = sl_an_text(
         an,
         "%s keeps %s. %s It holds %s in %" PRIu64 " block%s and explains %.0f %% of the growth "
-        "of the device.%s",
+        "of the device.%s%s",
         where, w->what, how_decided(an, scan, leak), sl_an_bytes(an, leak->bytes), leak->blocks,
-        leak->blocks == 1 ? "" : "s", 100 * f->growth_share.value, what_grows(an, leak));
+        leak->blocks == 1 ? "" : "s", 100 * f->growth_share.value, what_grows(an, leak),
+        leak->is_bare ? " Neither a layer nor a backward pass runs in this loop: if it prepares "
+                        "data that is meant to stay, "
+                        "this is not a leak."
+                      : "");
     f->advice = w->advice;
     return true;
 }

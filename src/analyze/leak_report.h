@@ -18,6 +18,7 @@ typedef struct sl_leak {
     sl_leak_kind kind;
     bool by_survivors; /* decided by survivors; else by valleys */
     bool is_hoard;     /* nothing is freed at all in the window */
+    bool is_bare;      /* found steps in which no layer runs */
     uint64_t bytes, blocks;
     uint64_t growth_bytes; /* within the window */
     uint64_t evicted_bytes;

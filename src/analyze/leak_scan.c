@@ -51,13 +51,14 @@ static bool edges_by_steps(sl_leak_window *window, const sl_an *an, uint32_t oom
 
 static bool edges_by_events(sl_leak_window *window, const sl_an *an, uint32_t oom) {
     uint32_t end = oom != SL_IDX_NONE ? oom : behind_last_alloc(an);
-    uint64_t span = end - an->from;
+    uint32_t from = an->steps->work_from;
+    uint64_t span = end > from ? end - from : 0;
     if (span < 4 * SL_T_LEAK_EVENT_BINS)
         return true;
     for (uint64_t i = SL_T_LEAK_EVENT_WARM_BINS; i <= SL_T_LEAK_EVENT_BINS; i++)
-        if (!sl_vec_push(&window->edges, an->from + (uint32_t)(span * i / SL_T_LEAK_EVENT_BINS)))
+        if (!sl_vec_push(&window->edges, from + (uint32_t)(span * i / SL_T_LEAK_EVENT_BINS)))
             return false;
-    window->first = an->from;
+    window->first = from;
     return true;
 }
 
@@ -164,26 +165,11 @@ static void note_life(sl_leak_scan *scan, sl_leak_unit *unit, const sl_life *lif
                       const sl_life *before, size_t part) {
     const sl_leak_window *window = &scan->window;
     bool is_kept = life->end_event >= window->end;
-    scan->allocs++;
-    scan->freed += !is_kept;
     if (is_kept)
         note_survivor(window, unit, life, part);
     else if (was_old(window, life, part))
         unit->evicted_bytes += life->requested_bytes;
     unit->twins += is_kept && is_twin(window, life, before);
-}
-
-/* Index of the first life that begins at or behind the event. */
-static size_t first_life_at(const sl_replay *replay, uint32_t event) {
-    size_t lo = replay->base_cnt, hi = replay->lives.cnt;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (replay->lives.at[mid].begin_event < event)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
 }
 
 static void note_late(const sl_an *an, const sl_leak_window *window, sl_leak_unit *unit,
@@ -223,7 +209,7 @@ static bool scan_lives(sl_leak_scan *scan, const sl_an *an) {
     const sl_leak_window *window = &scan->window;
     const sl_replay *replay = an->replay;
     size_t part = 0;
-    for (size_t i = first_life_at(replay, window->edges.at[0]); i < replay->lives.cnt; i++) {
+    for (size_t i = sl_replay_first_life(replay, window->edges.at[0]); i < replay->lives.cnt; i++) {
         const sl_life *life = &replay->lives.at[i];
         if (life->begin_event >= an->to)
             break;
@@ -245,7 +231,7 @@ static bool scan_lives(sl_leak_scan *scan, const sl_an *an) {
 static void scan_warm_up(sl_leak_scan *scan, const sl_an *an) {
     const sl_leak_window *window = &scan->window;
     const sl_replay *replay = an->replay;
-    for (size_t i = first_life_at(replay, window->first); i < replay->lives.cnt; i++) {
+    for (size_t i = sl_replay_first_life(replay, window->first); i < replay->lives.cnt; i++) {
         const sl_life *life = &replay->lives.at[i];
         if (life->begin_event >= window->edges.at[0])
             break;
@@ -353,6 +339,8 @@ bool sl_leak_scan_run(sl_leak_scan *scan, const sl_an *an) {
     if (!make_units(scan, an) || !scan_lives(scan, an))
         return false;
     scan_warm_up(scan, an);
+    scan->stretch = sl_stretch_count(an->replay, an->sites->classes, scan->window.edges.at[0],
+                                     scan->window.end);
     return scan_valleys(scan, an);
 }
 

@@ -58,7 +58,7 @@ typedef struct sl_leak_scan {
     SL_VEC(sl_leak_unit) units; /* by stack id, then by size for stack 0 */
     sl_addr_map unit_of_size;
     size_t stack_cnt;
-    uint64_t allocs, freed; /* after warm-up; freed = of those, before the window's end */
+    sl_stretch stretch; /* the window: what was made, freed and computed in it */
     SL_VEC(sl_valley) valleys;
     double total[SL_T_VALLEY_MAX_BINS]; /* valleys of the whole device */
 } sl_leak_scan;

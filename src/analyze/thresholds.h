@@ -67,9 +67,6 @@
 #define SL_T_MOVED_SHARE 0.5
 #define SL_T_MOVED_NOISE 3.0
 
-/* Share of the window's allocations that are freed in it. Below, nothing is being computed: the
- * program builds its model, or only hoards. */
-#define SL_T_CHURN_MIN           0.05
 /* Occasions of growth that are asked for when nothing is freed at all. */
 #define SL_T_HOARD_MIN_OCCASIONS 8u
 
@@ -88,6 +85,11 @@
  * their occasions against its own. */
 #define SL_T_GRAPH_OCCASIONS_MIN 0.8
 #define SL_T_GRAPH_OCCASIONS_MAX 1.25
+
+/* ---- build-up (find_build_up.c) ---- */
+
+/* Share of the live bytes at the end that is worth a remark. */
+#define SL_T_BUILD_UP_MIN_SHARE 0.1
 
 /* ---- out of memory (find_oom.c) ---- */
 

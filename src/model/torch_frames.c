@@ -48,11 +48,11 @@ static const frame_row rows[] = {
     FRAME_ROW(OPTIMIZER_PY, STARTS, "Optimizer._hook_for_profile.", IS(OPTIMIZER)),
     FRAME_ROW(OPTIMIZER_PY, STARTS, "wrapper", IS(OPTIMIZER)),
     FRAME_ROW(OPTIMIZER_PY, STARTS, "_use_grad", IS(OPTIMIZER)),
-    FRAME_ROW("torch/_tensor.py", STARTS, "Tensor.backward", IS(BACKWARD)),
-    FRAME_ROW("torch/_tensor.py", STARTS, "backward", IS(BACKWARD)),
-    FRAME_ROW("torch/autograd/__init__.py", STARTS, "backward", IS(BACKWARD)),
-    FRAME_ROW("torch/autograd/__init__.py", STARTS, "grad", IS(BACKWARD)),
-    FRAME_ROW("", STARTS, "<backward", IS(BACKWARD)), /* made by the recorder */
+    FRAME_ROW("torch/_tensor.py", STARTS, "Tensor.backward", IS(BACKWARD), ROLE(BACKWARD)),
+    FRAME_ROW("torch/_tensor.py", STARTS, "backward", IS(BACKWARD), ROLE(BACKWARD)),
+    FRAME_ROW("torch/autograd/__init__.py", STARTS, "backward", IS(BACKWARD), ROLE(BACKWARD)),
+    FRAME_ROW("torch/autograd/__init__.py", STARTS, "grad", IS(BACKWARD), ROLE(BACKWARD)),
+    FRAME_ROW("", STARTS, "<backward", IS(BACKWARD), ROLE(BACKWARD)), /* made by the recorder */
     FRAME_ROW(MODULE_PY, STARTS, "Module._call_impl", IS(MODULE)),
     FRAME_ROW(MODULE_PY, STARTS, "_call_impl", IS(MODULE)),
     FRAME_ROW(MODULE_PY, LAST, "_wrapped_call_impl", IS(MODULE)),

@@ -24,6 +24,7 @@ typedef enum sl_role {
     SL_ROLE_OPTIM = 4,       /* torch/optim */
     SL_ROLE_EMPTY_CACHE = 8, /* torch.cuda.empty_cache() */
     SL_ROLE_ENGINE = 16,     /* autograd's own threads, as native frames show them */
+    SL_ROLE_BACKWARD = 32,   /* called by backward() or grad() */
 } sl_role;
 
 typedef struct sl_torch_frame {

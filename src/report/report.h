@@ -28,7 +28,8 @@
       "dropped blocks that wait for another stream")                                            \
     X(INEFFICIENT, "inefficient", 0, "Inefficient", "memory held long before or after its use") \
     X(RETRY, "retry", 0, "Retry", "the allocator emptied its cache to go on")                   \
-    X(HISTORY, "history", 0, "Missing history", "the input does not hold the whole story")
+    X(HISTORY, "history", 0, "Missing history", "the input does not hold the whole story")      \
+    X(BUILD_UP, "build-up", 0, "Build-up", "blocks made in a row, all of them still live")
 
 typedef enum sl_finding_kind {
 #define SL_FINDING_ENUM(name, ...) SL_FINDING_##name,
@@ -93,6 +94,7 @@ typedef struct sl_device_report {
     sl_maybe_f64 step_us;     /* median length of a step */
     sl_maybe_u64 steps;       /* steps seen or found */
     bool steps_marked;        /* by the program, not inferred */
+    bool leaks_judged; /* false: too few steps of work were seen to tell growth from loading */
     sl_ledger_state ledger, ledger_fullest; /* of the card: at the end, and when it was fullest */
 } sl_device_report;
 

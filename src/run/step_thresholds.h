@@ -16,4 +16,24 @@
  * call against one that varies by a tenth is 6 to 1. */
 #define SL_T_STEP_VOTE_FLOOR 0.02
 
+/* ---- rows (step_row.c): what recurs, but is not a step ---- */
+
+/* Share of the allocations of a stretch that are freed in it. Below, memory is only made: the program
+ * builds its model, loads its data, or only hoards. The loops of the corpus free 60 % and more. */
+#define SL_T_CHURN_MIN          0.05
+/* Blocks made by layers or autograd, per occurrence of the recurring call, from which on something is
+ * computed: a forward pass in every second step, so that a stray one in a loader does not count. */
+#define SL_T_ROW_COMPUTED_SHARE 0.5
+/* A row that goes on for longer than this, in us, and up to the end of the recording, may be a server
+ * that only keeps: it stays a candidate for a leak. Loaders of a minute are common, and the program
+ * goes on with something else after them. */
+#define SL_T_ROW_MAX_US         60e6
+/* What may follow the last occurrence, in parts of the row, and still be its end. */
+#define SL_T_ROW_TAIL_PARTS     1.5
+/* Parts, and least events, of a row in which nothing recurs. */
+#define SL_T_ROW_PARTS          20u
+/* Rows in one run: training, validation and test data, labels. What follows is searched for steps
+ * after each, so this bounds the time as well. */
+#define SL_T_ROW_MAX_CNT        8u
+
 #endif

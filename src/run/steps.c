@@ -156,6 +156,49 @@ static bool find_by_period(sl_steps *steps, const sl_replay *replay, const sl_st
     return ok;
 }
 
+/* What was found, as a row. A call that makes parameters builds a model, which the leak analysis tells
+ * from training by itself. */
+static bool is_row(const sl_steps *steps, const sl_replay *replay, const sl_stack_class *classes,
+                   uint32_t to, sl_row *row) {
+    size_t cnt = steps->borders.cnt;
+    *row = (sl_row){steps->borders.at[0], steps->borders.at[cnt - 1] + 1, (uint32_t)cnt};
+    bool is_model =
+        steps->beat_stack != SL_IDX_NONE && (classes[steps->beat_stack].roles & SL_ROLE_PARAM) != 0;
+    return !is_model && sl_row_is(row, replay, classes, to);
+}
+
+/* Where nothing recurs, all that comes before the first layer runs; cnt 0 when that is not a row. */
+static sl_row row_before_work(const sl_steps *steps, const sl_replay *replay,
+                              const sl_stack_class *classes, uint32_t to) {
+    uint32_t from = steps->work_from;
+    sl_row row = {from, sl_stretch_first_computed(replay, classes, from, to), SL_T_ROW_PARTS};
+    bool is_row =
+        row.end < to && row.end - from >= SL_T_ROW_PARTS && sl_row_is(&row, replay, classes, to);
+    return is_row ? row : (sl_row){0};
+}
+
+/* Loading data comes first and recurs like a loop: the steps are searched for after it. */
+static bool find_after_rows(sl_steps *steps, const sl_replay *replay, const sl_stack_class *classes,
+                            uint32_t to) {
+    sl_row row = {0};
+    while (steps->work_from < to && steps->rows.cnt < SL_T_ROW_MAX_CNT) {
+        if (!find_by_period(steps, replay, classes, steps->work_from, to))
+            return false;
+        if (!steps->borders.cnt)
+            row = row_before_work(steps, replay, classes, to);
+        else if (!is_row(steps, replay, classes, to, &row))
+            return true;
+        if (!row.cnt)
+            return true;
+        steps->borders.cnt = 0;
+        steps->beat_stack = SL_IDX_NONE;
+        steps->work_from = row.end;
+        if (!sl_vec_push(&steps->rows, row))
+            return false;
+    }
+    return true;
+}
+
 /* ---- marked steps ---- */
 
 static bool is_step_mark(const sl_trace *trace, const sl_mark *mark, int device) {
@@ -227,14 +270,14 @@ static void measure(sl_steps *steps, const sl_replay *replay) {
 
 bool sl_steps_find(sl_steps *steps, const sl_replay *replay, const sl_stack_class *classes,
                    uint32_t from, uint32_t to) {
-    *steps = (sl_steps){.beat_stack = SL_IDX_NONE};
+    *steps = (sl_steps){.beat_stack = SL_IDX_NONE, .work_from = from};
     if (from >= to)
         return true;
     bool ok = find_by_marks(steps, replay, from, to);
     if (ok && !steps->is_marked)
         ok = find_by_step_events(steps, replay, from, to);
     if (ok && !steps->is_marked)
-        ok = find_by_period(steps, replay, classes, from, to);
+        ok = find_after_rows(steps, replay, classes, to);
     if (!steps->is_marked)
         steps->ended_cnt = steps->borders.cnt;
     if (ok)
@@ -244,6 +287,7 @@ bool sl_steps_find(sl_steps *steps, const sl_replay *replay, const sl_stack_clas
 
 void sl_steps_fini(sl_steps *steps) {
     sl_vec_free(&steps->borders);
+    sl_vec_free(&steps->rows);
     sl_vec_free(&steps->ends);
 }
 

@@ -4,7 +4,7 @@
 #define SL_STEPS_H
 
 #include "run/blocks/replay.h"
-#include "run/lines/user_line.h"
+#include "run/step_row.h"
 
 typedef struct sl_steps {
     SL_VEC(uint32_t) borders; /* first event of each step, ascending, within the window */
@@ -15,6 +15,9 @@ typedef struct sl_steps {
     sl_maybe_f64 median_us;
     uint32_t beat_stack; /* the call that recurs once a step, SL_IDX_NONE when marked or by size */
     double beat_cv;      /* how irregular it is: deviation over mean of its gaps */
+    SL_VEC(sl_row)
+    rows; /* looked like steps, but only made memory (step_row.h); all before the steps */
+    uint32_t work_from; /* the event after the last row; the window's first without rows */
 } sl_steps;
 
 /* Looks at events [from, to). No steps found is fine: borders stays empty. classes are those of the

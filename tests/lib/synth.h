@@ -11,30 +11,36 @@
 #include "model/trace.h"
 
 /* name, is a leak, line of the leak in train.py (0 = none), what happens. */
-#define SYNTH_HABIT_MAP(X)                                                      \
-    X(PLAIN, "plain", false, 0, "nothing is kept")                              \
-    X(VARYING, "varying-batch", false, 0, "batches of 0.1 to 2 times the size") \
-    X(WARM_UP, "long-warm-up", false, 0, "caches fill in the first third")      \
-    X(DEQUE, "bounded-deque", false, 0, "the last n tensors are kept")          \
-    X(LRU, "random-eviction", false, 0, "a cache that evicts at random")        \
-    X(EPOCH, "cleared-per-epoch", false, 0, "a list that is cleared")           \
-    X(ONE_COPY, "one-copy", false, 0, "an EMA copy, made once")                 \
-    X(THAW, "late-warm-ups", false, 0, "three late jumps, then a plateau")      \
-    X(SPIKE, "one-spike", false, 0, "one step is much larger")                  \
-    X(MOVE, "moved", false, 0, "blocks move from one line to another")          \
-    X(EVAL, "evaluation", false, 0, "larger batches after every tenth step")    \
-    X(PRELOAD, "preloaded", false, 0, "data is loaded first, then training")    \
-    X(COLLECT, "final-collection", false, 0, "the last third collects outputs") \
-    X(EVERY_STEP, "every-step", true, 90, "one tensor a step is kept")          \
-    X(TINY, "tiny", true, 91, "512 bytes a step under megabytes of noise")      \
-    X(EVERY_TENTH, "every-tenth", true, 92, "one tensor each tenth step")       \
-    X(RANDOM, "random-steps", true, 93, "in a third of the steps, at random")   \
-    X(VARYING_LEAK, "varying-leak", true, 94, "kept tensors of varying size")   \
-    X(BUFFER, "growing-buffer", true, 95, "one tensor that grows")              \
-    X(QUEUE, "queue", true, 96, "two in, one out")                              \
-    X(GRAPH, "graph", true, 40, "the activations of each step are kept")        \
-    X(LATE, "late-start", true, 97, "a leak that begins after 40 %")            \
-    X(PER_EPOCH, "per-epoch", true, 98, "a copy of the weights after each of six epochs")
+#define SYNTH_HABIT_MAP(X)                                                                \
+    X(PLAIN, "plain", false, 0, "nothing is kept")                                        \
+    X(VARYING, "varying-batch", false, 0, "batches of 0.1 to 2 times the size")           \
+    X(WARM_UP, "long-warm-up", false, 0, "caches fill in the first third")                \
+    X(DEQUE, "bounded-deque", false, 0, "the last n tensors are kept")                    \
+    X(LRU, "random-eviction", false, 0, "a cache that evicts at random")                  \
+    X(EPOCH, "cleared-per-epoch", false, 0, "a list that is cleared")                     \
+    X(ONE_COPY, "one-copy", false, 0, "an EMA copy, made once")                           \
+    X(THAW, "late-warm-ups", false, 0, "three late jumps, then a plateau")                \
+    X(SPIKE, "one-spike", false, 0, "one step is much larger")                            \
+    X(MOVE, "moved", false, 0, "blocks move from one line to another")                    \
+    X(EVAL, "evaluation", false, 0, "larger batches after every tenth step")              \
+    X(PRELOAD, "preloaded", false, 0, "data is loaded first, then training")              \
+    X(COLLECT, "final-collection", false, 0, "the last third collects outputs")           \
+    X(EVERY_STEP, "every-step", true, 90, "one tensor a step is kept")                    \
+    X(TINY, "tiny", true, 91, "512 bytes a step under megabytes of noise")                \
+    X(EVERY_TENTH, "every-tenth", true, 92, "one tensor each tenth step")                 \
+    X(RANDOM, "random-steps", true, 93, "in a third of the steps, at random")             \
+    X(VARYING_LEAK, "varying-leak", true, 94, "kept tensors of varying size")             \
+    X(BUFFER, "growing-buffer", true, 95, "one tensor that grows")                        \
+    X(QUEUE, "queue", true, 96, "two in, one out")                                        \
+    X(GRAPH, "graph", true, 40, "the activations of each step are kept")                  \
+    X(LATE, "late-start", true, 97, "a leak that begins after 40 %")                      \
+    X(PER_EPOCH, "per-epoch", true, 98, "a copy of the weights after each of six epochs") \
+    X(LIST, "list", false, 0, "a list of equal tensors, and nothing else")                \
+    X(PAIRS, "pairs", false, 0, "data and labels are loaded, and nothing else")           \
+    X(PREPARE, "prepared", false, 0, "data is loaded with temporaries, then training")    \
+    X(OUTPUTS, "outputs", true, 40, "every output of a layer is kept, and nothing else")  \
+    X(SERVING, "serving", true, 88, "one tensor per request is kept, no optimizer")       \
+    X(LOAD_LEAK, "load-then-leak", true, 89, "much data is loaded, then training leaks")
 
 typedef enum synth_habit {
 #define SYNTH_ENUM(name, text, is_leak, line, what) SYNTH_##name,
@@ -181,6 +187,7 @@ static inline void synth_do_habit(synth *s, synth_habit habit, size_t step, size
             (void)synth_alloc(s, mib, stack);
         }
         break;
+    case SYNTH_LOAD_LEAK:
     case SYNTH_EVERY_STEP: synth_keep(s, synth_alloc(s, mib / 4, stack)); break;
     case SYNTH_TINY: synth_keep(s, synth_alloc(s, 512, stack)); break;
     case SYNTH_EVERY_TENTH:
@@ -266,6 +273,40 @@ static inline void synth_step(synth *s, synth_habit habit, size_t step, size_t s
     }
 }
 
+/* Data that is loaded before training; `temporaries` are freed at once. */
+static inline void synth_load(synth *s, size_t cnt, uint64_t size, int temporaries) {
+    for (size_t i = 0; i < cnt; i++) {
+        for (int k = 0; k < temporaries; k++)
+            synth_free(s, synth_alloc(s, size * 2, synth_stack(s, 26 + (uint32_t)k, 0)));
+        (void)synth_alloc(s, size, synth_stack(s, 25, 0));
+    }
+}
+
+/* A request without training: a forward pass whose activations go, and whose answer may be kept. */
+static inline void synth_serve(synth *s) {
+    synth_block x = synth_alloc(s, 4096 + synth_random(s, 65536), synth_stack(s, 30, 0));
+    for (uint32_t i = 0; i < SYNTH_LAYERS; i++)
+        synth_free(s, synth_alloc(s, 8192 + i * 512, synth_stack(s, 40, 100 + i)));
+    (void)synth_alloc(s, 2048, synth_stack(s, synth_rows[SYNTH_SERVING].line, 0));
+    synth_free(s, x);
+}
+
+/* Programs without a training loop; false for the others. */
+static inline bool synth_no_training(synth *s, synth_habit habit, size_t steps) {
+    for (size_t i = 0; i < steps; i++) {
+        if (habit == SYNTH_LIST || habit == SYNTH_PAIRS)
+            synth_load(s, 1, 400000, 0);
+        if (habit == SYNTH_PAIRS)
+            (void)synth_alloc(s, 512, synth_stack(s, 28, 0));
+        if (habit == SYNTH_OUTPUTS)
+            (void)synth_alloc(s, 8192, synth_stack(s, 40, 100));
+        if (habit == SYNTH_SERVING)
+            synth_serve(s);
+    }
+    return habit == SYNTH_LIST || habit == SYNTH_PAIRS || habit == SYNTH_OUTPUTS ||
+           habit == SYNTH_SERVING;
+}
+
 /* A whole run; the caller frees the trace. NULL when memory ran out. */
 static inline sl_trace *synth_run(synth_habit habit, size_t steps, uint64_t seed, bool has_stacks) {
     synth *s = calloc(1, sizeof *s);
@@ -282,9 +323,14 @@ static inline sl_trace *synth_run(synth_habit habit, size_t steps, uint64_t seed
     synth_block held = {0, 0};
     for (uint32_t i = 0; i < SYNTH_LAYERS; i++) /* parameters */
         (void)synth_alloc(s, 256 * 1024, synth_stack(s, 20, 0));
-    for (size_t i = 0; habit == SYNTH_PRELOAD && i < steps * 50; i++)
-        (void)synth_alloc(s, 1 << 20, synth_stack(s, 25, 0));
-    for (size_t step = 0; step < steps; step++)
+    if (habit == SYNTH_PRELOAD)
+        synth_load(s, steps * 50, 1 << 20, 0);
+    if (habit == SYNTH_PREPARE)
+        synth_load(s, steps * 50, 1 << 16, 2);
+    if (habit == SYNTH_LOAD_LEAK)
+        synth_load(s, steps * 200, 4096, 0);
+    bool is_done = synth_no_training(s, habit, steps);
+    for (size_t step = 0; !is_done && step < steps; step++)
         synth_step(s, habit, step, steps, &held);
     sl_trace *trace = s->trace;
     for (size_t i = 0; !has_stacks && i < s->device->events.cnt; i++)

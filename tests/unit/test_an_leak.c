@@ -35,8 +35,10 @@ static void test_healthy_habits_stay_healthy(void **state) {
         if (synth_rows[habit].is_leak)
             continue;
         for (uint64_t seed = 0; seed < 12; seed++) {
+            /* Without stacks nobody can tell data that is prepared from work. */
+            bool has_stacks = seed % 4 != 3 || habit == SYNTH_PREPARE;
             sl_trace *trace =
-                synth_run((synth_habit)habit, 30 + 20 * (size_t)seed, seed, seed % 4 != 3);
+                synth_run((synth_habit)habit, 30 + 20 * (size_t)seed, seed, has_stacks);
             sl_report *report = report_of(trace, NULL);
             const sl_finding *leak = find_leak(report);
             if (leak)
@@ -143,6 +145,89 @@ static void test_marked_steps(void **state) {
     sl_trace_free(trace);
 }
 
+static const sl_finding *find_kind(const sl_report *report, sl_finding_kind kind) {
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        if (report->findings.at[i].kind == kind)
+            return &report->findings.at[i];
+    return NULL;
+}
+
+/* A list of tensors is neither a leak nor proof that there is none: it is told, and nothing is judged. */
+static void test_list_is_a_remark(void **state) {
+    (void)state;
+    static const synth_habit habits[] = {SYNTH_LIST, SYNTH_PAIRS};
+    for (size_t i = 0; i < 4; i++) {
+        sl_trace *trace = synth_run(habits[i % 2], i < 2 ? 20 : 200, 1, true);
+        sl_report *report = report_of(trace, NULL);
+        const sl_finding *note = find_kind(report, SL_FINDING_BUILD_UP);
+        assert_int_equal(report->verdict, SL_VERDICT_HEALTHY);
+        assert_null(find_leak(report));
+        assert_non_null(note);
+        assert_int_equal(note->severity, SL_SEV_INFO);
+        assert_int_equal(line_of(note), 25);
+        assert_int_equal(note->blocks.value, i < 2 ? 20 : 200);
+        assert_int_equal(note->bytes.value, (i < 2 ? 20 : 200) * 400000);
+        assert_false(report->devices.at[0].leaks_judged);
+        assert_false(report->devices.at[0].steps.known);
+        sl_report_free(report);
+        sl_trace_free(trace);
+    }
+}
+
+/* The same list is a leak when the program says that these are steps, or when it goes on for minutes. */
+static void test_list_that_is_a_leak(void **state) {
+    (void)state;
+    for (int is_marked = 0; is_marked < 2; is_marked++) {
+        sl_trace *trace = synth_run(SYNTH_LIST, 60, 1, true);
+        const sl_events *events = &trace->devices.at[0]->events;
+        for (size_t i = 0; i < events->cnt; i++) {
+            if (!is_marked)
+                events->time_us[i] = events->time_us[0] + (int64_t)i * 2000000;
+            sl_mark mark = {events->time_us[i], 0, -1, i, SL_MARK_STEP};
+            assert_true(!is_marked || sl_vec_push(&trace->marks, mark));
+        }
+        sl_report *report = report_of(trace, NULL);
+        assert_non_null(find_leak(report));
+        assert_int_equal(line_of(find_leak(report)), 25);
+        assert_true(report->devices.at[0].leaks_judged);
+        sl_report_free(report);
+        sl_trace_free(trace);
+    }
+}
+
+/* Loading takes most of the events: the steps are those of the training that follows. */
+static void test_steps_after_loading(void **state) {
+    (void)state;
+    sl_trace *trace = synth_run(SYNTH_LOAD_LEAK, 50, 1, true);
+    sl_report *report = report_of(trace, NULL);
+    assert_int_equal(report->devices.at[0].steps.value, 50);
+    assert_int_equal(find_leak(report)->blocks.value, 50);
+    assert_int_equal(find_kind(report, SL_FINDING_BUILD_UP)->blocks.value, 50 * 200);
+    sl_report_free(report);
+    sl_trace_free(trace);
+}
+
+/* A loop that frees, but in which no layer runs, is called a leak with less certainty than one of a
+ * server; without the layers' frames the server's is such a loop. */
+static void test_loop_without_layers(void **state) {
+    (void)state;
+    double confidence[2];
+    for (int is_bare = 0; is_bare < 2; is_bare++) {
+        sl_trace *trace = synth_run(SYNTH_SERVING, 100, 1, true);
+        uint32_t bare = sl_strtab_intern(&trace->strings, "/home/user/train.py", 19);
+        for (size_t i = 0; i < trace->stacks.frames.cnt && is_bare; i++)
+            trace->stacks.frames.at[i].file = bare;
+        sl_report *report = report_of(trace, NULL);
+        const sl_finding *leak = find_leak(report);
+        assert_non_null(leak);
+        confidence[is_bare] = leak->confidence;
+        assert_int_equal(strstr(leak->explanation, "meant to stay") != NULL, is_bare);
+        sl_report_free(report);
+        sl_trace_free(trace);
+    }
+    assert_true(confidence[1] < 0.8 * confidence[0]);
+}
+
 static void test_filter_hides_other_sites(void **state) {
     (void)state;
     sl_trace *trace = synth_run(SYNTH_EVERY_STEP, 60, 1, true);
@@ -246,7 +331,7 @@ static void test_table_of_analyses(void **state) {
         for (size_t i = 0; i < cnt; i++)
             assert_string_not_equal(sl_analysis_at(i)->name, info->name);
     }
-    assert_int_equal(cnt, 8);
+    assert_int_equal(cnt, 9);
 }
 
 /* One line keeps a block each step and holds another one until the next: that one is no leak. */
@@ -303,6 +388,10 @@ int main(void) {
         cmocka_unit_test(test_small_leaks_are_not_critical),
         cmocka_unit_test(test_graph_is_one_finding),
         cmocka_unit_test(test_marked_steps),
+        cmocka_unit_test(test_list_is_a_remark),
+        cmocka_unit_test(test_list_that_is_a_leak),
+        cmocka_unit_test(test_steps_after_loading),
+        cmocka_unit_test(test_loop_without_layers),
         cmocka_unit_test(test_filter_hides_other_sites),
         cmocka_unit_test(test_grouping),
         cmocka_unit_test(test_window),

@@ -206,4 +206,5 @@ export const FINDING_TITLES: Record<string, string> = {
   inefficient: "Inefficient",
   retry: "Retry",
   history: "Missing history",
+  "build-up": "Build-up",
 };

@@ -103,7 +103,8 @@ static bool add_device(const sl_tm_group *g) {
                           .first_time_us = g->records[0].timestamp_ns / 1000,
                           .last_time_us = last->timestamp_ns / 1000,
                           .peak_time_us = g->records[0].timestamp_ns / 1000,
-                          .identity_holds = true};
+                          .identity_holds = true,
+                          .leaks_judged = true};
     for (size_t i = 0; i < g->cnt; i++) {
         const sl_tm_record *r = &g->records[i];
         d.allocs += is_type(g->set, r, "allocation");

@@ -151,6 +151,7 @@ static void write_device(sl_json_out *json, const sl_report *report, const sl_de
     sl_json_key_maybe_f64(json, "step_us", device->step_us);
     sl_json_key(json, "steps_marked");
     sl_json_bool(json, device->steps_marked);
+    sl_json_key_bool(json, "leaks_judged", device->leaks_judged);
     sl_json_end_object(json);
 }
 

@@ -235,6 +235,19 @@ static const sl_finding *find_kind(const sl_report *report, const sl_trace *trac
     return NULL;
 }
 
+/* Growth is told from loading by the steps: without them neither a leak nor its absence is claimed. */
+static void say_unjudged(char buf[SL_WORDS_CAP], const sl_device_report *device) {
+    char human[SL_HUMAN_CAP];
+    if (device->steps.known)
+        sl_words_append(
+            buf, "No leak verdict: %llu step%s %s too few", (unsigned long long)device->steps.value,
+            device->steps.value == 1 ? "" : "s", device->steps.value == 1 ? "is" : "are");
+    else
+        sl_words_append(buf, "No leak verdict: no steps were seen");
+    sl_words_append(buf, "; no request failed; the peak was %s",
+                    sl_human_bytes(human, device->peak_requested_bytes));
+}
+
 /* No more is claimed than was recorded. */
 static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report,
                         const sl_report_input *input) {
@@ -258,6 +271,10 @@ static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report,
         return;
     }
     bool is_partial = find_kind(report, input->trace, SL_FINDING_HISTORY, NULL) != NULL;
+    if (!largest->leaks_judged) {
+        say_unjudged(buf, largest);
+        return;
+    }
     sl_words_append(buf, "Healthy%s: nothing leaks, no request failed; the peak was %s",
                     is_partial ? " as far as it was recorded" : "",
                     sl_human_bytes(human, largest->peak_requested_bytes));

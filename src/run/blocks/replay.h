@@ -131,6 +131,9 @@ int64_t sl_replay_time(const sl_replay *replay, uint32_t event);
 /* Microseconds from one event to another; exact for clocks below 2^53. */
 double sl_replay_span_us(const sl_replay *replay, uint32_t from, uint32_t to);
 
+/* Index of the first life that begins at or after the event. O(log n). */
+size_t sl_replay_first_life(const sl_replay *replay, uint32_t event);
+
 /* What the block was for; SL_TAG_UNKNOWN where the input does not tell. Of a block from before the
  * trace only the end state can tell. O(1), O(log n) for those. */
 sl_tag sl_replay_tag(const sl_replay *replay, const sl_life *life);

@@ -42,6 +42,18 @@ double sl_replay_span_us(const sl_replay *replay, uint32_t from, uint32_t to) {
     return (double)sl_replay_time(replay, to) - (double)sl_replay_time(replay, from);
 }
 
+size_t sl_replay_first_life(const sl_replay *replay, uint32_t event) {
+    size_t lo = replay->base_cnt, hi = replay->lives.cnt;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (replay->lives.at[mid].begin_event < event)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 /* Blocks of a recording have no segments and stand by ascending address. */
 static sl_tag tag_at_end(const sl_device_trace *device, uint64_t addr) {
     size_t lo = 0, hi = device->blocks.cnt;

@@ -87,9 +87,10 @@ static sl_owner owner_of(sl_str file, sl_str function, bool is_torch_file) {
 sl_frame_class sl_frame_classify(sl_str file, sl_str function) {
     sl_torch_frame torch = sl_torch_frame_find(function, file);
     sl_owner owner = owner_of(file, function, torch.is_torch_file);
-    uint8_t roles = owner > SL_OWNER_NATIVE_USER                            ? torch.roles
-                    : sl_str_contains(function, SL_STR("autograd::Engine")) ? SL_ROLE_ENGINE
-                                                                            : 0;
+    uint8_t roles = owner > SL_OWNER_NATIVE_USER ? torch.roles
+                    : sl_str_contains(function, SL_STR("autograd::Engine"))
+                        ? SL_ROLE_ENGINE
+                        : torch.roles & SL_ROLE_BACKWARD;
     return (sl_frame_class){(uint8_t)owner, roles};
 }
 

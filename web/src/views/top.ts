@@ -90,12 +90,17 @@ function verdictBox(tone: string, word: string, text: string): HTMLElement {
   );
 }
 
-const VERDICT_WORDS = ["Healthy", "No history", ...Object.values(FINDING_TITLES)].join("|");
+const VERDICT_WORDS = [
+  "Healthy",
+  "No history",
+  "No leak verdict",
+  ...Object.values(FINDING_TITLES),
+].join("|");
 const VERDICT_PARTS = new RegExp(`^(${VERDICT_WORDS}): (.*)$`, "s");
 
 /**
- * The sentence begins with its own word, "Leak: ..."; that of an input without history is neither
- * good nor bad.
+ * The sentence begins with its own word, "Leak: ..."; that of an input without history or
+ * steps is neither good nor bad.
  */
 function splitVerdict(meta: PageMeta): { word: string; tone: string; text: string } {
   const word = FINDING_TITLES[meta.verdict] ?? "Healthy";

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/step_row.h"
+
+#include "run/step_thresholds.h"
+
+static bool is_computed(const sl_stack_class *class) {
+    const uint8_t work = SL_ROLE_NN | SL_ROLE_OPTIM | SL_ROLE_BACKWARD;
+    return class->origin == SL_ORIGIN_BACKWARD ||
+           ((class->roles & work) && !(class->roles & SL_ROLE_PARAM));
+}
+
+sl_stretch sl_stretch_count(const sl_replay *replay, const sl_stack_class *classes, uint32_t from,
+                            uint32_t to) {
+    sl_stretch stretch = {0};
+    for (size_t i = sl_replay_first_life(replay, from); i < replay->lives.cnt; i++) {
+        const sl_life *life = &replay->lives.at[i];
+        if (life->begin_event >= to)
+            break;
+        stretch.allocs++;
+        stretch.freed += life->end_event < to;
+        stretch.computed += is_computed(&classes[life->stack_id]);
+    }
+    return stretch;
+}
+
+uint32_t sl_stretch_first_computed(const sl_replay *replay, const sl_stack_class *classes,
+                                   uint32_t from, uint32_t to) {
+    for (size_t i = sl_replay_first_life(replay, from); i < replay->lives.cnt; i++) {
+        const sl_life *life = &replay->lives.at[i];
+        if (life->begin_event >= to)
+            break;
+        if (is_computed(&classes[life->stack_id]))
+            return life->begin_event;
+    }
+    return to;
+}
+
+bool sl_stretch_is_hoarding(const sl_stretch *stretch) {
+    return (double)stretch->freed < SL_T_CHURN_MIN * (double)stretch->allocs;
+}
+
+bool sl_stretch_computes(const sl_stretch *stretch, uint64_t part_cnt) {
+    return (double)stretch->computed >= SL_T_ROW_COMPUTED_SHARE * (double)part_cnt;
+}
+
+/* Growth for so long, and up to the end, is more than a loader does. */
+static bool is_endless(const sl_row *row, const sl_replay *replay, const sl_stretch *stretch,
+                       const sl_stretch *rest) {
+    double parts_after = (double)rest->allocs * (double)row->cnt / (double)stretch->allocs;
+    return replay->trace->has_time && parts_after <= SL_T_ROW_TAIL_PARTS &&
+           sl_replay_span_us(replay, row->first, row->end - 1) > SL_T_ROW_MAX_US;
+}
+
+bool sl_row_is(const sl_row *row, const sl_replay *replay, const sl_stack_class *classes,
+               uint32_t to) {
+    sl_stretch stretch = sl_stretch_count(replay, classes, row->first, row->end);
+    if (!stretch.allocs || sl_stretch_computes(&stretch, row->cnt))
+        return false;
+    sl_stretch rest = sl_stretch_count(replay, classes, row->end, to);
+    if (sl_stretch_is_hoarding(&stretch))
+        return !is_endless(row, replay, &stretch, &rest);
+    /* Items that are made with temporary blocks and kept, and then the model begins to work. */
+    return rest.computed >= SL_T_STEP_MIN_CNT;
+}
