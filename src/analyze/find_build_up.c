@@ -83,8 +83,7 @@ static bool report_row(sl_an *an, const sl_row *row, const site_row *site, uint3
         where, site->made, site->live, why_not_a_leak(&stretch));
     f->advice =
         "Nothing to do if they are meant to stay. If this is the loop that should not grow, "
-        "mark its steps with stormlog.step(), or record it for longer: marked steps are "
-        "always checked for leaks.";
+        "mark its steps with stormlog.step(): marked steps are always checked for leaks.";
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/step_row.h"
 
+#include "base/core/str.h"
 #include "run/step_thresholds.h"
 
 static bool is_computed(const sl_stack_class *class) {
@@ -43,12 +44,26 @@ bool sl_stretch_computes(const sl_stretch *stretch, uint64_t part_cnt) {
     return (double)stretch->computed >= SL_T_ROW_COMPUTED_SHARE * (double)part_cnt;
 }
 
-/* Growth for so long, and up to the end, is more than a loader does. */
-static bool is_endless(const sl_row *row, const sl_replay *replay, const sl_stretch *stretch,
-                       const sl_stretch *rest) {
+bool sl_stack_makes_list(const sl_trace *trace, const sl_stack_class *classes, uint32_t stack_id) {
+    static const char *const names[] = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"};
+    const sl_stack_class *class = &classes[stack_id];
+    if (class->origin != SL_ORIGIN_LINE)
+        return false;
+    sl_frame frame = sl_stack_frame(&trace->stacks, stack_id, class->frame_pos);
+    sl_str function = sl_strtab_get(&trace->strings, frame.function);
+    for (size_t i = 0; i < SL_COUNT_OF(names); i++)
+        if (sl_str_ends_with(function, sl_str_of(names[i])))
+            return true;
+    return false;
+}
+
+/* The run ends with it: a leak that runs into the end, or a loader that did not get further. A silent leak is worse
+ * than a question too much, so only what surely fills a list is taken for loading. */
+static bool is_last(const sl_row *row, const sl_stretch *stretch, const sl_stretch *rest) {
     double parts_after = (double)rest->allocs * (double)row->cnt / (double)stretch->allocs;
-    return replay->trace->has_time && parts_after <= SL_T_ROW_TAIL_PARTS &&
-           sl_replay_span_us(replay, row->first, row->end - 1) > SL_T_ROW_MAX_US;
+    double tail = SL_T_ROW_TAIL_SHARE * (double)row->cnt;
+    return !rest->computed &&
+           parts_after <= (tail > SL_T_ROW_TAIL_PARTS ? tail : SL_T_ROW_TAIL_PARTS);
 }
 
 bool sl_row_is(const sl_row *row, const sl_replay *replay, const sl_stack_class *classes,
@@ -58,7 +73,7 @@ bool sl_row_is(const sl_row *row, const sl_replay *replay, const sl_stack_class 
         return false;
     sl_stretch rest = sl_stretch_count(replay, classes, row->end, to);
     if (sl_stretch_is_hoarding(&stretch))
-        return !is_endless(row, replay, &stretch, &rest);
+        return row->makes_list || !is_last(row, &stretch, &rest);
     /* Items that are made with temporary blocks and kept, and then the model begins to work. */
     return rest.computed >= SL_T_STEP_MIN_CNT;
 }

@@ -24,12 +24,10 @@
 /* Blocks made by layers or autograd, per occurrence of the recurring call, from which on something is
  * computed: a forward pass in every second step, so that a stray one in a loader does not count. */
 #define SL_T_ROW_COMPUTED_SHARE 0.5
-/* A row that goes on for longer than this, in us, and up to the end of the recording, may be a server
- * that only keeps: it stays a candidate for a leak. Loaders of a minute are common, and the program
- * goes on with something else after them. */
-#define SL_T_ROW_MAX_US         60e6
-/* What may follow the last occurrence, in parts of the row, and still be its end. */
+/* What may follow the last occurrence and still be its end: parts of the row, or this share of all of them. A
+ * program that has filled its list often adds it up or prints it. */
 #define SL_T_ROW_TAIL_PARTS     1.5
+#define SL_T_ROW_TAIL_SHARE     0.1
 /* Parts, and least events, of a row in which nothing recurs. */
 #define SL_T_ROW_PARTS          20u
 /* Rows in one run: training, validation and test data, labels. What follows is searched for steps

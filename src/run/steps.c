@@ -161,17 +161,22 @@ static bool find_by_period(sl_steps *steps, const sl_replay *replay, const sl_st
 static bool is_row(const sl_steps *steps, const sl_replay *replay, const sl_stack_class *classes,
                    uint32_t to, sl_row *row) {
     size_t cnt = steps->borders.cnt;
-    *row = (sl_row){steps->borders.at[0], steps->borders.at[cnt - 1] + 1, (uint32_t)cnt};
-    bool is_model =
-        steps->beat_stack != SL_IDX_NONE && (classes[steps->beat_stack].roles & SL_ROLE_PARAM) != 0;
-    return !is_model && sl_row_is(row, replay, classes, to);
+    uint32_t stack = steps->beat_stack;
+    *row = (sl_row){steps->borders.at[0], steps->borders.at[cnt - 1] + 1, (uint32_t)cnt, false};
+    if (stack != SL_IDX_NONE) {
+        if (classes[stack].roles & SL_ROLE_PARAM)
+            return false;
+        row->makes_list = sl_stack_makes_list(replay->trace, classes, stack);
+    }
+    return sl_row_is(row, replay, classes, to);
 }
 
 /* Where nothing recurs, all that comes before the first layer runs; cnt 0 when that is not a row. */
 static sl_row row_before_work(const sl_steps *steps, const sl_replay *replay,
                               const sl_stack_class *classes, uint32_t to) {
     uint32_t from = steps->work_from;
-    sl_row row = {from, sl_stretch_first_computed(replay, classes, from, to), SL_T_ROW_PARTS};
+    uint32_t end = sl_stretch_first_computed(replay, classes, from, to);
+    sl_row row = {from, end, SL_T_ROW_PARTS, false};
     bool is_row =
         row.end < to && row.end - from >= SL_T_ROW_PARTS && sl_row_is(&row, replay, classes, to);
     return is_row ? row : (sl_row){0};

@@ -35,8 +35,9 @@
     X(GRAPH, "graph", true, 40, "the activations of each step are kept")                  \
     X(LATE, "late-start", true, 97, "a leak that begins after 40 %")                      \
     X(PER_EPOCH, "per-epoch", true, 98, "a copy of the weights after each of six epochs") \
-    X(LIST, "list", false, 0, "a list of equal tensors, and nothing else")                \
-    X(PAIRS, "pairs", false, 0, "data and labels are loaded, and nothing else")           \
+    X(LIST, "list", false, 0, "a comprehension of equal tensors, and nothing else")       \
+    X(PAIRS, "pairs", false, 0, "data and labels are loaded, then a few passes")          \
+    X(HOARD, "hoard", true, 87, "one tensor a step is kept, and nothing else")            \
     X(PREPARE, "prepared", false, 0, "data is loaded with temporaries, then training")    \
     X(OUTPUTS, "outputs", true, 40, "every output of a layer is kept, and nothing else")  \
     X(SERVING, "serving", true, 88, "one tensor per request is kept, no optimizer")       \
@@ -88,13 +89,16 @@ static inline uint32_t synth_frame(synth *s, const char *file, uint32_t line, co
 }
 
 /* A call at a line of train.py, inside a layer of torch when `layer_line` is not 0. */
+#define SYNTH_LIST_LINE 24
+
 static inline uint32_t synth_stack(synth *s, uint32_t line, uint32_t layer_line) {
     uint32_t ids[3];
     size_t n = 0;
     if (layer_line)
         ids[n++] = synth_frame(s, "/usr/lib/python3/dist-packages/torch/nn/modules/linear.py",
                                layer_line, "forward");
-    ids[n++] = synth_frame(s, "/home/user/train.py", line, "train_step");
+    ids[n++] = synth_frame(s, "/home/user/train.py", line,
+                           line == SYNTH_LIST_LINE ? "<listcomp>" : "train_step");
     ids[n++] = synth_frame(s, "/home/user/train.py", 10, "<module>");
     return sl_stacks_intern(&s->trace->stacks, ids, n);
 }
@@ -293,18 +297,24 @@ static inline void synth_serve(synth *s) {
 
 /* Programs without a training loop; false for the others. */
 static inline bool synth_no_training(synth *s, synth_habit habit, size_t steps) {
+    uint32_t hoard_line = synth_rows[SYNTH_HOARD].line;
     for (size_t i = 0; i < steps; i++) {
-        if (habit == SYNTH_LIST || habit == SYNTH_PAIRS)
+        if (habit == SYNTH_LIST || habit == SYNTH_HOARD)
+            (void)synth_alloc(
+                s, 400000, synth_stack(s, habit == SYNTH_LIST ? SYNTH_LIST_LINE : hoard_line, 0));
+        if (habit == SYNTH_PAIRS) {
             synth_load(s, 1, 400000, 0);
-        if (habit == SYNTH_PAIRS)
             (void)synth_alloc(s, 512, synth_stack(s, 28, 0));
+        }
         if (habit == SYNTH_OUTPUTS)
             (void)synth_alloc(s, 8192, synth_stack(s, 40, 100));
         if (habit == SYNTH_SERVING)
             synth_serve(s);
     }
-    return habit == SYNTH_LIST || habit == SYNTH_PAIRS || habit == SYNTH_OUTPUTS ||
-           habit == SYNTH_SERVING;
+    for (size_t i = 0; habit == SYNTH_PAIRS && i < steps / 10; i++)
+        synth_free(s, synth_alloc(s, 8192, synth_stack(s, 40, 100)));
+    return habit == SYNTH_LIST || habit == SYNTH_PAIRS || habit == SYNTH_HOARD ||
+           habit == SYNTH_OUTPUTS || habit == SYNTH_SERVING;
 }
 
 /* A whole run; the caller frees the trace. NULL when memory ran out. */

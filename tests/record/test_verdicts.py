@@ -20,8 +20,9 @@ CASES = [
     ("a list of 20 tensors", "keep = [torch.zeros(100000) for _ in range(20)]\n", None, 2, None),
     ("a list of 200 tensors", "keep = [torch.zeros(100000) for _ in range(200)]\n", None, 2, None),
     ("20 equal layers", "net = torch.nn.Sequential(*[torch.nn.Linear(300, 300) for _ in range(20)])\n", None, None, None),
-    ("data and labels in a loop", "data = []\nfor i in range(100):\n    x = torch.rand(100, 100)\n    data.append((x, torch.zeros(10)))\n",
-     None, 4, None),
+    ("data and labels in a loop, then three passes", "data = []\nfor i in range(100):\n    x = torch.rand(100, 100)\n"
+     "    data.append((x, torch.zeros(10)))\n" + NET + "for x, y in data[:3]:\n    net(x).sum().backward()\n", None, 4, None),
+    ("a loop that only keeps", "keep = []\nfor i in range(50):\n    keep.append(torch.rand(100, 100))\n", 4, None, 50),
     ("a list, then three passes", "data = [torch.rand(100, 100) for i in range(100)]\n" + NET + "for x in data[:3]:\n    net(x).sum().backward()\n",
      None, 2, None),
     ("data made with temporaries, then training", "data = []\nfor i in range(100):\n    x = torch.rand(100, 100)\n    x = x - x.mean()\n"
