@@ -14,7 +14,7 @@
  * site is in the log, and which sizes were looked at (workspace_watch.h). Hints: they may be another key's. */
 typedef struct sl_key_memo {
     uint32_t site;
-    uint32_t unused;
+    uint32_t workspace;
     uint64_t looks;
 } sl_key_memo;
 

@@ -130,6 +130,9 @@ SL_HOT void sl_backward_note_forward(uint32_t stack) {
 void sl_backward_note_call(uint32_t stack) {
     static const char several;
     const void *caller = NULL, *me = sl_guard_own;
+    if (SL_LIKELY(atomic_load_explicit(&call_stack, memory_order_relaxed) == stack &&
+                  atomic_load_explicit(&call_thread, memory_order_relaxed) == me))
+        return;
     if (!atomic_compare_exchange_strong(&call_thread, &caller, me) && caller != me) {
         atomic_store(&call_thread, &several);
         stack = 0;

@@ -26,7 +26,7 @@ typedef struct range_list {
 static range_list allocators, askers, others;
 static _Atomic(uint64_t) sizes[SIZE_CNT]; /* 0 = free */
 static _Atomic(uint64_t) size_bits;       /* size_bit of each of them */
-static uint64_t stackless[64];            /* (atomic) looks of what has no stack, by size_hash */
+static sl_key_memo stackless[64];         /* of what has no stack, by size_hash */
 static uint16_t label;
 static bool is_on;
 
@@ -140,27 +140,62 @@ static unsigned look_shift(uint64_t size) {
     return LOOK_BITS * (power < LAST_POWER ? power : LAST_POWER);
 }
 
-static __attribute__((noinline)) uint16_t look(uint64_t *looks, uint64_t size) {
+static void count_look(uint64_t *looks, uint64_t size, bool is_one) {
     unsigned shift = look_shift(size);
     uint64_t seen = __atomic_load_n(looks, __ATOMIC_RELAXED);
     uint64_t cnt = seen >> shift & HAS_WORKSPACE;
+    if (!is_one && cnt >= SL_WORKSPACE_LOOKS)
+        return;
+    uint64_t next = is_one ? HAS_WORKSPACE : cnt + 1;
+    seen = (seen & ~((uint64_t)HAS_WORKSPACE << shift)) | next << shift;
+    __atomic_store_n(looks, seen, __ATOMIC_RELAXED);
+}
+
+/* A stack's workspace: a hash of its size, and how many there were in a row; or that something else has this size. */
+#define ROW_BITS 4
+#define IS_MIXED 15u
+_Static_assert(SL_WORKSPACE_TRUST < IS_MIXED, "they share four bits");
+
+static uint32_t trust_of(uint64_t size, uint32_t row) {
+    return (uint32_t)((size * UINT64_C(0x9e3779b97f4a7c15)) >> 32) << ROW_BITS | row;
+}
+
+static void count_trust(uint32_t *workspace, uint64_t size, bool is_one) {
+    uint32_t seen = __atomic_load_n(workspace, __ATOMIC_RELAXED), row = seen & IS_MIXED;
+    bool is_same = seen == trust_of(size, row);
+    if (!is_one && (!is_same || !seen))
+        return;
+    uint32_t next = !is_one ? IS_MIXED : !is_same ? 1 : row < SL_WORKSPACE_TRUST ? row + 1 : row;
+    __atomic_store_n(workspace, trust_of(size, next), __ATOMIC_RELAXED);
+}
+
+/* Whether it is time to look at what is trusted. Counts of several threads may be lost. */
+static bool is_again(void) {
+    static atomic_uint trusted_cnt;
+    uint32_t cnt = atomic_load_explicit(&trusted_cnt, memory_order_relaxed) + 1;
+    atomic_store_explicit(&trusted_cnt, cnt, memory_order_relaxed);
+    return cnt % SL_WORKSPACE_AGAIN == 0;
+}
+
+static __attribute__((noinline)) uint16_t look(sl_key_memo *memo, uint64_t size) {
+    uint32_t trusted = trust_of(size, SL_WORKSPACE_TRUST);
+    if (__atomic_load_n(&memo->workspace, __ATOMIC_RELAXED) == trusted && !is_again())
+        return label;
     bool is_one = is_workspace();
     if (is_one)
         remember_size(size);
-    if (is_one || cnt < SL_WORKSPACE_LOOKS) {
-        uint64_t next = is_one ? HAS_WORKSPACE : cnt + 1;
-        seen = (seen & ~((uint64_t)HAS_WORKSPACE << shift)) | next << shift;
-        __atomic_store_n(looks, seen, __ATOMIC_RELAXED);
-    }
+    count_look(&memo->looks, size, is_one);
+    count_trust(&memo->workspace, size, is_one);
     return is_one ? label : 0;
 }
 
 SL_HOT uint16_t sl_workspace_find(sl_stack_ref stack, uint64_t size) {
     if (SL_LIKELY(!is_on || size < SL_WORKSPACE_MIN))
         return 0;
-    uint64_t *looks = stack.memo ? &stack.memo->looks : &stackless[size_hash(size)];
-    uint64_t cnt = __atomic_load_n(looks, __ATOMIC_RELAXED) >> look_shift(size) & HAS_WORKSPACE;
-    if (SL_LIKELY(cnt == SL_WORKSPACE_LOOKS) && !is_known_size(size))
+    sl_key_memo *memo = stack.memo ? stack.memo : &stackless[size_hash(size)];
+    uint64_t looks = __atomic_load_n(&memo->looks, __ATOMIC_RELAXED);
+    bool is_settled = (looks >> look_shift(size) & HAS_WORKSPACE) == SL_WORKSPACE_LOOKS;
+    if (SL_LIKELY(is_settled) && !is_known_size(size))
         return 0;
-    return look(looks, size);
+    return look(memo, size);
 }

@@ -10,7 +10,9 @@
  * The way from an allocation to who asks is some five native frames, walked as in native_stack.h: too much for each
  * allocation. So it is done for device memory of SL_WORKSPACE_MIN bytes and more, and there
  *   - for the first SL_WORKSPACE_LOOKS allocations of each stack and power of two,
- *   - for stacks and powers of two that have had a workspace,
+ *   - for stacks and powers of two that have had a workspace; but cuBLASLt takes one of the same size at every call of a
+ *     layer: a size of which a stack's first SL_WORKSPACE_TRUST were all workspaces is taken for one, and only
+ *     every SL_WORKSPACE_AGAIN-th is looked at again,
  *   - and for the first few sizes that were those of a workspace: cuBLAS makes one for each thread and stream.
  * Where frames cannot be walked (processors other than x86-64, glibc before 2.35) no workspace is known. */
 #ifndef SL_WORKSPACE_WATCH_H
@@ -20,6 +22,8 @@
 
 #define SL_WORKSPACE_MIN   (UINT64_C(64) << 10)
 #define SL_WORKSPACE_LOOKS 6
+#define SL_WORKSPACE_TRUST 6
+#define SL_WORKSPACE_AGAIN 16
 
 /* A log was opened: finds the libraries, makes the label, forgets what was seen. */
 void sl_workspace_start(sl_log *log);
