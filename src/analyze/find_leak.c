@@ -500,7 +500,7 @@ static sl_row row_of_window(const sl_an *an, const sl_leak_scan *scan) {
     const sl_leak_window *window = &scan->window;
     const sl_row row = {window->first, window->end, (uint32_t)window->part_cnt, false};
     bool is_row = !window->has_steps && is_hoarding(scan) &&
-                  sl_row_is(&row, an->replay, an->sites->classes, an->to);
+                  sl_row_judge(&row, an->replay, an->sites->classes, an->to) == SL_ROW_DONE;
     return is_row ? row : (sl_row){0};
 }
 

@@ -87,13 +87,14 @@ static bool report_spike(sl_an *an, const sl_step_peaks *peaks, size_t step, uin
 
 bool sl_find_spike(sl_an *an) {
     sl_step_peaks peaks = {0};
-    if (an->is_building || an->steps->borders.cnt < SL_T_SPIKE_MIN_STEPS)
+    /* What only grows has no usual peak. */
+    if (an->is_building || an->steps->only_keep || an->steps->borders.cnt < SL_T_SPIKE_MIN_STEPS)
         return true;
     bool ok = sl_step_peaks_find(an, &peaks);
     uint64_t usual = ok ? sl_step_peaks_usual(&peaks) : 0;
     an->usual_peak_bytes = usual;
     size_t cnt = 0, highest = 0;
-    for (size_t i = sl_step_peaks_warm(peaks.cnt); ok && i < peaks.cnt; i++) {
+    for (size_t i = sl_step_peaks_warm(peaks.cnt); usual && i < peaks.cnt; i++) {
         if (!is_spike(&peaks.at[i], usual))
             continue;
         if (!cnt || peaks.at[i].bytes > peaks.at[highest].bytes)

@@ -66,14 +66,14 @@ static bool is_last(const sl_row *row, const sl_stretch *stretch, const sl_stret
            parts_after <= (tail > SL_T_ROW_TAIL_PARTS ? tail : SL_T_ROW_TAIL_PARTS);
 }
 
-bool sl_row_is(const sl_row *row, const sl_replay *replay, const sl_stack_class *classes,
-               uint32_t to) {
+sl_row_kind sl_row_judge(const sl_row *row, const sl_replay *replay, const sl_stack_class *classes,
+                         uint32_t to) {
     sl_stretch stretch = sl_stretch_count(replay, classes, row->first, row->end);
     if (!stretch.allocs || sl_stretch_computes(&stretch, row->cnt))
-        return false;
+        return SL_ROW_NONE;
     sl_stretch rest = sl_stretch_count(replay, classes, row->end, to);
     if (sl_stretch_is_hoarding(&stretch))
-        return row->makes_list || !is_last(row, &stretch, &rest);
+        return row->makes_list || !is_last(row, &stretch, &rest) ? SL_ROW_DONE : SL_ROW_LAST;
     /* Items that are made with temporary blocks and kept, and then the model begins to work. */
-    return rest.computed >= SL_T_STEP_MIN_CNT;
+    return rest.computed >= SL_T_STEP_MIN_CNT ? SL_ROW_DONE : SL_ROW_NONE;
 }

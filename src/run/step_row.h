@@ -38,8 +38,14 @@ bool sl_stretch_computes(const sl_stretch *stretch, uint64_t part_cnt);
 /* Whether the user's line of a stack stands in a comprehension; up to Python 3.11 these have frames of their own. */
 bool sl_stack_makes_list(const sl_trace *trace, const sl_stack_class *classes, uint32_t stack_id);
 
-/* Whether what looks like steps is a row; `to` is where the events end. */
-bool sl_row_is(const sl_row *row, const sl_replay *replay, const sl_stack_class *classes,
-               uint32_t to);
+typedef enum sl_row_kind {
+    SL_ROW_NONE,
+    SL_ROW_LAST, /* only made and kept, up to the end: a loader that did not get further, or a leak */
+    SL_ROW_DONE,
+} sl_row_kind;
+
+/* What looks like steps, judged; `to` is where the events end. */
+sl_row_kind sl_row_judge(const sl_row *row, const sl_replay *replay, const sl_stack_class *classes,
+                         uint32_t to);
 
 #endif

@@ -158,7 +158,7 @@ static bool find_by_period(sl_steps *steps, const sl_replay *replay, const sl_st
 
 /* What was found, as a row. A call that makes parameters builds a model, which the leak analysis tells
  * from training by itself. */
-static bool is_row(const sl_steps *steps, const sl_replay *replay, const sl_stack_class *classes,
+static bool is_row(sl_steps *steps, const sl_replay *replay, const sl_stack_class *classes,
                    uint32_t to, sl_row *row) {
     size_t cnt = steps->borders.cnt;
     uint32_t stack = steps->beat_stack;
@@ -168,7 +168,9 @@ static bool is_row(const sl_steps *steps, const sl_replay *replay, const sl_stac
             return false;
         row->makes_list = sl_stack_makes_list(replay->trace, classes, stack);
     }
-    return sl_row_is(row, replay, classes, to);
+    sl_row_kind kind = sl_row_judge(row, replay, classes, to);
+    steps->only_keep = kind == SL_ROW_LAST;
+    return kind == SL_ROW_DONE;
 }
 
 /* Where nothing recurs, all that comes before the first layer runs; cnt 0 when that is not a row. */
@@ -177,8 +179,8 @@ static sl_row row_before_work(const sl_steps *steps, const sl_replay *replay,
     uint32_t from = steps->work_from;
     uint32_t end = sl_stretch_first_computed(replay, classes, from, to);
     sl_row row = {from, end, SL_T_ROW_PARTS, false};
-    bool is_row =
-        row.end < to && row.end - from >= SL_T_ROW_PARTS && sl_row_is(&row, replay, classes, to);
+    bool is_row = row.end < to && row.end - from >= SL_T_ROW_PARTS &&
+                  sl_row_judge(&row, replay, classes, to) == SL_ROW_DONE;
     return is_row ? row : (sl_row){0};
 }
 

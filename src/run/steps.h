@@ -18,6 +18,7 @@ typedef struct sl_steps {
     SL_VEC(sl_row)
     rows; /* looked like steps, but only made memory (step_row.h); all before the steps */
     uint32_t work_from; /* the event after the last row; the window's first without rows */
+    bool only_keep;     /* nothing is computed or freed in them (SL_ROW_LAST) */
 } sl_steps;
 
 /* Looks at events [from, to). No steps found is fine: borders stays empty. classes are those of the
