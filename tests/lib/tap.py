@@ -61,8 +61,8 @@ def skip_if_sanitized(program):
 
 
 def run(command, **options):
-    """subprocess.run with text output captured; a limit of 60 s unless told otherwise."""
-    return subprocess.run(command, **{"capture_output": True, "text": True, "timeout": 60, **options})
+    """subprocess.run with text output captured; a limit of 180 s unless told otherwise: a busy machine is no hang."""
+    return subprocess.run(command, **{"capture_output": True, "text": True, "timeout": 180, **options})
 
 
 def python_with(module):
