@@ -17,6 +17,9 @@ sl_status sl_alloc_model_new(const sl_alloc_settings *settings, const sl_alloc_l
     model->limits = *limits;
     model->places = *places;
     model->next_addr = FIRST_ADDR;
+    for (size_t i = 0; i < places->recorded_cnt; i++)
+        model->next_addr = sl_min_u64(model->next_addr, places->recorded[i].addr);
+    model->next_addr &= ~(SL_DRIVER_CHUNK - 1);
     model->random = places->seed;
     model->unused = SL_ALLOC_NONE;
     *out = model;
@@ -141,12 +144,10 @@ void sl__alloc_merge(sl_alloc_model *model, uint32_t idx) {
 
 /* ---- totals ---- */
 
-static void note_waste(sl_alloc_stats *stats) {
+void sl__alloc_reserve(sl_alloc_model *model, uint64_t bytes) {
+    sl_alloc_stats *stats = &model->stats;
     uint64_t waste = stats->reserved_bytes - sl_min_u64(stats->active_bytes, stats->reserved_bytes);
     stats->waste_peak = sl_max_u64(stats->waste_peak, waste);
-}
-
-void sl__alloc_reserve(sl_alloc_model *model, uint64_t bytes) {
     model->stats.reserved_bytes += bytes;
     model->stats.reserved_peak =
         sl_max_u64(model->stats.reserved_peak, model->stats.reserved_bytes);
@@ -161,7 +162,6 @@ void sl__alloc_unreserve(sl_alloc_model *model, uint64_t bytes) {
 static void count_active(sl_alloc_model *model, uint64_t bytes) {
     model->stats.active_bytes += bytes;
     model->stats.active_peak = sl_max_u64(model->stats.active_peak, model->stats.active_bytes);
-    note_waste(&model->stats);
 }
 
 /* xorshift64; any seed but 0. */
@@ -179,8 +179,12 @@ uint64_t sl__alloc_place(sl_alloc_model *model, uint64_t bytes) {
         model->hint_was_used = true;
         return hint;
     }
-    if (model->next_recorded < model->places.recorded_cnt)
-        return model->places.recorded[model->next_recorded++];
+    if (model->next_recorded < model->places.recorded_cnt) {
+        const sl_alloc_place *place = &model->places.recorded[model->next_recorded++];
+        if (place->bytes == bytes)
+            return place->addr;
+        model->next_recorded = model->places.recorded_cnt;
+    }
     if (model->places.seed)
         return next_random(&model->random) >> 2 & ~(SL_ALLOC_SMALL_SEGMENT - 1);
     if (bytes > SL_ALLOC_SMALL_SEGMENT)
@@ -382,7 +386,6 @@ bool sl_alloc_give_back(sl_alloc_model *model, uint32_t slot) {
     }
     sl__alloc_merge(model, idx);
     sl__alloc_add_free(model, idx);
-    note_waste(&model->stats);
     return true;
 }
 

@@ -37,16 +37,21 @@ typedef struct sl_alloc_limits {
  * (M7) As the CUDA driver does in a process of its own: each segment below the one before; those of 2 MiB ascend within
  *      chunks of 32 MiB. Found by trying: it gives 390 of 390 reserved peaks that were measured on an H200 (see
  *      bench/whatif), ascending addresses give 373. */
+typedef struct sl_alloc_place {
+    uint64_t addr, bytes;
+} sl_alloc_place;
+
 typedef struct sl_alloc_places {
-    const uint64_t *recorded; /* borrowed; used up first, in this order */
+    const sl_alloc_place *recorded; /* borrowed; in this order, as long as the sizes are the same */
     size_t recorded_cnt;
-    uint64_t seed; /* 0 = as (M7), otherwise in random order */
+    uint64_t seed; /* 0 = below the recorded ones as (M7), otherwise in random order */
 } sl_alloc_places;
 
 typedef struct sl_alloc_stats {
     uint64_t reserved_bytes, reserved_peak;
     uint64_t active_bytes, active_peak; /* rounded bytes of blocks in use or pending */
-    uint64_t waste_peak;                /* largest difference of the two */
+    uint64_t
+        waste_peak; /* most that was reserved and not in use when the driver was asked for more */
     uint64_t driver_allocs, driver_frees;
     uint64_t flushes, retries; /* (M3) */
     uint64_t collections;      /* garbage collections that released something */

@@ -318,18 +318,24 @@ static bool has_one_division(const sl_rounding *rounding) {
     return true;
 }
 
+/* The first entry covers all smaller sizes, ">" all from the last one on. */
 static void append_roundup(char buf[SL_SETTINGS_TEXT_CAP], const sl_rounding *rounding) {
-    char list[SL_ROUND_BUCKETS * 20 + 4] = "[";
-    size_t len = 1;
+    const uint32_t *divisions = rounding->divisions;
+    char list[SL_ROUND_BUCKETS * 20 + 20] = "";
+    size_t len = 0, from = 0, to = SL_ROUND_BUCKETS - 1;
     if (has_one_division(rounding)) {
-        if (rounding->divisions[0])
-            append(buf, "roundup_power2_divisions:%" PRIu32, rounding->divisions[0]);
+        if (divisions[0])
+            append(buf, "roundup_power2_divisions:%" PRIu32, divisions[0]);
         return;
     }
-    for (size_t i = 0; i < SL_ROUND_BUCKETS; i++)
-        len += (size_t)snprintf(list + len, sizeof list - len, "%s%u:%" PRIu32, i ? "," : "",
-                                1u << i, rounding->divisions[i]);
-    append(buf, "roundup_power2_divisions:%s]", list);
+    while (divisions[from + 1] == divisions[0])
+        from++;
+    while (divisions[to - 1] == divisions[SL_ROUND_BUCKETS - 1])
+        to--;
+    for (size_t i = from; i <= to; i++)
+        len += (size_t)snprintf(list + len, sizeof list - len, "%u:%" PRIu32 ",", 1u << i,
+                                divisions[i]);
+    append(buf, "roundup_power2_divisions:[%s>:%" PRIu32 "]", list, divisions[to]);
 }
 
 void sl_alloc_settings_text(char buf[SL_SETTINGS_TEXT_CAP], const sl_alloc_settings *settings) {

@@ -211,7 +211,8 @@ static bool on_growth(builder *b, uint32_t i) {
     b->reserved += sl_min_u64(b->events->size_bytes[i], SL_ALLOC_BYTES_MAX);
     b->reserved_max = sl_max_u64(b->reserved_max, b->reserved);
     return b->events->kind[i] != SL_EV_SEGMENT_ALLOC ||
-           sl_vec_push(&b->calls->segment_addrs, b->events->addr[i]);
+           sl_vec_push(&b->calls->places,
+                       ((sl_alloc_place){b->events->addr[i], b->events->size_bytes[i]}));
 }
 
 static bool on_oom(builder *b, uint32_t i) {
@@ -220,8 +221,11 @@ static bool on_oom(builder *b, uint32_t i) {
     if (!group_for(b, b->events->pool_idx[i], b->events->stream_idx[i], &call.group))
         return false;
     b->calls->failed_cnt++;
-    if (card_free && card_free < SL_ALLOC_BYTES_MAX && b->reserved)
+    uint64_t segment = sl_round_segment(sl_min_u64(call.bytes, SL_ALLOC_BYTES_MAX));
+    if (card_free && card_free < segment)
         b->calls->limit_bytes = sl_known_u64(b->reserved + card_free);
+    else if (b->reserved)
+        b->flush_limit = sl_min_u64(b->flush_limit, b->reserved + segment);
     return add_call(b, call);
 }
 
@@ -270,11 +274,16 @@ static bool add_events(builder *b) {
     return true;
 }
 
-/* What the process could reserve: what a failure said, or less than a flush would have needed. */
+/* (C5). */
 static void find_limit(builder *b) {
-    if (!b->calls->limit_bytes.known && b->flush_limit != SL_ALLOC_NO_LIMIT)
-        b->calls->limit_bytes =
-            sl_known_u64(sl_max_u64(b->reserved_max, b->flush_limit - SL_ALLOC_QUANTUM_BYTES));
+    sl_calls *calls = b->calls;
+    if (!calls->limit_bytes.known && b->flush_limit != SL_ALLOC_NO_LIMIT) {
+        calls->limit_bytes = sl_known_u64(b->reserved_max);
+        calls->limit_below_bytes = sl_max_u64(b->flush_limit, b->reserved_max + 1);
+    } else if (calls->limit_bytes.known) {
+        calls->limit_bytes.value = sl_max_u64(calls->limit_bytes.value, b->reserved_max);
+        calls->limit_below_bytes = calls->limit_bytes.value + 1;
+    }
 }
 
 /* ---- settings ---- */
@@ -354,6 +363,6 @@ void sl_calls_free(sl_calls *calls) {
     sl_vec_free(&calls->groups);
     sl_vec_free(&calls->start);
     sl_vec_free(&calls->pieces);
-    sl_vec_free(&calls->segment_addrs);
+    sl_vec_free(&calls->places);
     free(calls);
 }

@@ -7,7 +7,9 @@
  * (C3) Segments that the trace gave back are RELEASEs. A run of them that the program asked for (empty_cache) is
  *      followed by an EMPTY; one inside a request (a flush, garbage collection) is followed by none: there the
  *      replay decides by itself. They are told apart by the stack, which is that of the request in the latter case.
- * (C4) A group is a pair of pool and stream. Pools are those of the trace; 0 is the default one. */
+ * (C4) A group is a pair of pool and stream. Pools are those of the trace; 0 is the default one.
+ * (C5) A request that fails although the card has room for it met a limit of the process: it could reserve what it ever
+ *      reserved, but not that and this request. Without room the card's free bytes say it exactly. */
 #ifndef SL_WHATIF_CALLS_H
 #define SL_WHATIF_CALLS_H
 
@@ -50,15 +52,15 @@ typedef struct sl_calls {
     SL_VEC(sl_call) list;
     SL_VEC(sl_call_group) groups;
     SL_VEC(sl_call_segment) start;
-    SL_VEC(sl_alloc_piece) pieces;  /* of the segments at the start */
-    SL_VEC(uint64_t) segment_addrs; /* of the trace, as the allocator took them */
+    SL_VEC(sl_alloc_piece) pieces; /* of the segments at the start */
+    SL_VEC(sl_alloc_place) places; /* segments of the trace, as the allocator took them */
     uint64_t request_cnt, drop_cnt, empty_cnt, failed_cnt;
     uint64_t start_bytes; /* in use before the first call */
     uint32_t slot_cnt;
-    uint32_t last_request; /* number of the last REQUEST in the list */
-    bool has_segments;     /* the trace has events of segments */
-    sl_maybe_u64
-        limit_bytes; /* what the process could reserve, where a failure or a flush says so */
+    uint32_t last_request;      /* number of the last REQUEST in the list */
+    bool has_segments;          /* the trace has events of segments */
+    sl_maybe_u64 limit_bytes;   /* what the process could reserve, at least (C5) */
+    uint64_t limit_below_bytes; /* and less than this; one more where it is exact */
     sl_alloc_settings settings; /* as recorded */
     bool settings_known; /* the trace says them; else the defaults, and what the events show */
 } sl_calls;

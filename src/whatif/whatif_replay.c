@@ -261,13 +261,12 @@ sl_status sl_pass_run(const sl_calls *calls, const sl_pass_options *options, sl_
                     .options = options,
                     .out = out,
                     .recorded_reserved = calls->replay->start.reserved_bytes};
-    if (options->is_recorded) {
+    if (options->is_recorded)
         limits.process_bytes = limits.card_bytes = SL_ALLOC_NO_LIMIT;
-        run.has_recorded_places = calls->segment_addrs.cnt && !options->settings.is_expandable;
-        if (run.has_recorded_places) {
-            places.recorded = calls->segment_addrs.at;
-            places.recorded_cnt = calls->segment_addrs.cnt;
-        }
+    run.has_recorded_places = calls->places.cnt && !options->settings.is_expandable;
+    if (run.has_recorded_places && options->seed == 0) {
+        places.recorded = calls->places.at;
+        places.recorded_cnt = calls->places.cnt;
     }
     out->recorded_peak = run.recorded_reserved;
     SL_TRY(sl_alloc_model_new(&options->settings, &limits, &places, &run.model, err));

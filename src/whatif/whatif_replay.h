@@ -18,9 +18,9 @@ typedef struct sl_pass_options {
     sl_alloc_settings settings;
     uint64_t limit_bytes; /* what the card has for the process; SL_ALLOC_NO_LIMIT */
     uint64_t total_bytes; /* of the card, for fractions; 0 = not known: limit_bytes */
-    uint64_t seed;        /* of the places of new segments; 0 = as the driver usually does (M7) */
-    bool is_recorded;     /* (R1) */
-    bool frees_early;     /* a block of another stream is free when its free is requested */
+    uint64_t seed;    /* of the places of new segments; 0 = where the trace has them, then (M7) */
+    bool is_recorded; /* (R1) */
+    bool frees_early; /* a block of another stream is free when its free is requested */
 } sl_pass_options;
 
 typedef struct sl_pass {
