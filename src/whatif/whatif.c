@@ -75,7 +75,9 @@ static sl_status prove(sl_whatif *whatif, sl_error *err) {
     proof->share = share_of(pass);
     proof->is_exact = proof->share >= SL_WHATIF_EXACT;
     proof->is_good = proof->share >= SL_WHATIF_GOOD;
-    proof->has_same_curve = pass->same_reserved_cnt == pass->reserved_cnt;
+    proof->has_same_curve =
+        whatif->calls->has_segments && pass->same_reserved_cnt == pass->reserved_cnt;
+    proof->has_same_peak = pass->recorded_peak == pass->stats.reserved_peak;
     if (pass->recorded_peak)
         proof->error = fabs((double)pass->stats.reserved_peak / (double)pass->recorded_peak - 1.0);
     if (!proof->is_good)
@@ -166,6 +168,8 @@ static sl_status answer(sl_whatif *whatif, const sl_run_device *device,
     SL_TRY(sl__whatif_add_rows(whatif, options, err));
     SL_TRY(sl__whatif_run_rows(whatif, options, err));
     find_best(whatif);
+    if (options->wants_cards)
+        SL_TRY(sl__whatif_find_best_card(whatif, err));
     return sl__whatif_find_failure(whatif, err);
 }
 

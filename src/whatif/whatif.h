@@ -54,9 +54,10 @@ typedef struct sl_whatif_proof {
     sl_pass pass;
     double share;           /* of equal addresses */
     bool is_exact, is_good; /* (W1) */
-    bool has_same_curve;
-    double error;    /* of the reserved peak; the error bar unless is_exact */
-    bool is_guessed; /* the settings were not recorded, but found by trying */
+    bool has_same_curve;    /* of the reserved bytes */
+    bool has_same_peak; /* of them; all that can be said of a recording, whose curve is coarse */
+    double error;       /* of the reserved peak; the error bar unless is_exact */
+    bool is_guessed;    /* the settings were not recorded, but found by trying */
 } sl_whatif_proof;
 
 /* The last request of the trace that failed. */
@@ -99,6 +100,7 @@ sl_pass_options sl_whatif_pass(const sl_whatif *whatif, const sl_alloc_settings 
 /* whatif_rows.c: adds the rows without computing them; computes all of them, in threads. */
 sl_status sl__whatif_add_rows(sl_whatif *whatif, const sl_whatif_options *options, sl_error *err);
 sl_status sl__whatif_run_rows(sl_whatif *whatif, const sl_whatif_options *options, sl_error *err);
+sl_status sl__whatif_find_best_card(sl_whatif *whatif, sl_error *err);
 /* whatif_failure.c. */
 sl_status sl__whatif_find_failure(sl_whatif *whatif, sl_error *err);
 

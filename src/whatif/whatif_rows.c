@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows of the answer: which settings are tried, and their passes, spread over threads. */
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 #include "base/core/str.h"
 #include "whatif/whatif.h"
 
-#define MIB ((uint64_t)1 << 20)
+#define MIB        ((uint64_t)1 << 20)
+#define LONG_TRACE 2000000 /* calls */
 
 /* The sweep. A setting that needs a limit is left out where there is none. */
 static const struct sweep_row {
@@ -142,31 +144,42 @@ static sl_status fits(const sl_whatif *whatif, const sl_whatif_row *row, uint64_
 static sl_status find_enough(const sl_whatif *whatif, const sl_whatif_row *row, uint64_t *mib,
                              sl_error *err) {
     sl_pass_options options = sl_whatif_pass(whatif, &row->settings);
-    sl_pass pass;
+    sl_pass pass = row->pass;
     options.limit_bytes = SL_ALLOC_NO_LIMIT;
     options.total_bytes = 0;
-    SL_TRY(sl_pass_run(whatif->calls, &options, &pass, err));
+    if (whatif->limit_bytes != SL_ALLOC_NO_LIMIT)
+        SL_TRY(sl_pass_run(whatif->calls, &options, &pass, err));
     double fraction = row->settings.fraction > 0 ? row->settings.fraction : 1;
-    *mib = (uint64_t)((double)pass.stats.reserved_peak / fraction) / MIB + 1;
+    *mib = (uint64_t)ceil((double)pass.stats.reserved_peak / fraction / (double)MIB);
     return SL_OK;
 }
 
-/* Bisection in MiB, to a thousandth of what is between floor and peak: each step is a whole replay. */
+static bool is_long(const sl_whatif *whatif) {
+    return whatif->calls->list.cnt > LONG_TRACE;
+}
+
+/* Bisection in MiB between the floor and what suffices; each step is a whole replay, so a long trace gets a coarser
+ * one. Most settings need all that they reserve, which the first step shows. */
 static sl_status find_card(const sl_whatif *whatif, sl_whatif_row *row, sl_error *err) {
     uint64_t low = whatif->floor_bytes / MIB, high;
-    bool yes = false;
     SL_TRY(find_enough(whatif, row, &high, err));
-    SL_TRY(fits(whatif, row, (low + 1) * MIB, &yes, err));
-    if (yes)
-        high = low + 1;
-    uint64_t exact = sl_max_u64(1, whatif->calls->list.cnt > 2000000 ? (high - low) / 64 : 1);
+    uint64_t range = high > low ? high - low : 0;
+    uint64_t exact = is_long(whatif) ? sl_max_u64(1, range / 64) : 1;
+    uint64_t mid = high - exact;
     while (high > low && high - low > exact) {
-        uint64_t mid = low + (high - low) / 2;
+        bool yes;
         SL_TRY(fits(whatif, row, mid * MIB, &yes, err));
         *(yes ? &high : &low) = mid;
+        mid = low + (high - low) / 2;
     }
     row->card_bytes = sl_known_u64(high * MIB);
     return SL_OK;
+}
+
+/* Of a long trace only the recorded and the best row get theirs. */
+sl_status sl__whatif_find_best_card(sl_whatif *whatif, sl_error *err) {
+    sl_whatif_row *best = &whatif->rows.at[whatif->best];
+    return best->card_bytes.known ? SL_OK : find_card(whatif, best, err);
 }
 
 /* ---- threads ---- */
@@ -193,7 +206,7 @@ static void *work(void *arg) {
         self->status = run_row(queue->whatif, row, &self->err);
         if (self->status == SL_OK)
             self->status = try_high_limit(queue->whatif, row, &self->err);
-        if (self->status == SL_OK && queue->wants_cards)
+        if (self->status == SL_OK && queue->wants_cards && (i == 0 || !is_long(queue->whatif)))
             self->status = find_card(queue->whatif, row, &self->err);
     }
     return NULL;

@@ -48,6 +48,7 @@ static void key_proof(sl_json_out *json, const sl_whatif *whatif) {
     sl_json_key_u64(json, "addresses_same", proof->pass.same_cnt);
     sl_json_key_f64(json, "share", proof->share);
     sl_json_key_bool(json, "curve_same", proof->has_same_curve);
+    sl_json_key_bool(json, "peak_same", proof->has_same_peak);
     sl_json_key_u64(json, "reserved_peak_bytes", proof->pass.stats.reserved_peak);
     sl_json_key_u64(json, "recorded_peak_bytes", proof->pass.recorded_peak);
     sl_json_key_f64(json, "error", proof->is_exact ? 0 : proof->error);

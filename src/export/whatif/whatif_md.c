@@ -62,6 +62,8 @@ static void put_answer(FILE *to, const sl_whatif *whatif) {
     }
     sl_whatif_say_limit(text, whatif);
     put_paragraph(to, text);
+    sl_whatif_say_card(text, whatif);
+    put_paragraph(to, text);
     fputs("| setting | reserved peak MiB | waste peak MiB | retries | driver calls | smallest card "
           "MiB "
           "| |\n| --- | ---: | ---: | ---: | ---: | ---: | --- |\n",

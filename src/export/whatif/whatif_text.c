@@ -142,6 +142,8 @@ static void put_answer(FILE *to, const sl_whatif *whatif, bool has_color) {
     }
     sl_whatif_say_limit(text, whatif);
     put_line(to, text);
+    sl_whatif_say_card(text, whatif);
+    put_line(to, text);
     put_rows(to, whatif, has_color);
     sl_whatif_say_best(text, whatif);
     put_line(to, text);

@@ -62,6 +62,8 @@ void sl_whatif_say_proof(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
         sl_words_append(buf, "the reserved bytes were not recorded");
     else if (proof->has_same_curve)
         sl_words_append(buf, "and so is the reserved curve");
+    else if (proof->has_same_peak && !whatif->calls->has_segments)
+        sl_words_append(buf, "and so is the reserved peak");
     else
         sl_words_append(buf, "the reserved curve is not (its peak is off by %.2g %%)",
                         100 * proof->error);
@@ -73,6 +75,14 @@ void sl_whatif_say_proof(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
                         whatif->calls->settings.pad_bytes);
     else if (proof->is_guessed)
         sl_words_append(buf, ". The settings were not recorded, they were found by trying");
+}
+
+/* Rows that a user can set, besides the recorded one. */
+static size_t count_settings(const sl_whatif *whatif) {
+    size_t cnt = 0;
+    for (size_t i = 1; i < whatif->rows.cnt; i++)
+        cnt += whatif->rows.at[i].kind == SL_WHATIF_SETTING;
+    return cnt;
 }
 
 void sl_whatif_say_limit(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
@@ -95,6 +105,26 @@ void sl_whatif_say_limit(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
         sl_words_append(buf, "Under the limit that the trace met: %s for PyTorch's allocator",
                         limit);
     sl_words_append(buf, "; the CUDA context and other libraries come on top");
+}
+
+void sl_whatif_say_card(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
+    const sl_pass *recorded = &whatif->rows.at[0].pass;
+    char bytes[SL_HUMAN_CAP];
+    size_t fit = 0;
+    buf[0] = '\0';
+    if (!whatif->limit_is_given)
+        return;
+    for (size_t i = 1; i < whatif->rows.cnt; i++)
+        fit += whatif->rows.at[i].kind == SL_WHATIF_SETTING && !whatif->rows.at[i].pass.has_failed;
+    if (!recorded->has_failed) {
+        sl_words_append(buf, "As recorded, the run fits");
+        return;
+    }
+    sl_words_append(buf, "As recorded, the run does not fit: a request of %s fails",
+                    sl_human_bytes(bytes, recorded->fail_bytes));
+    append_place(buf, whatif, recorded->fail_event);
+    if (count_settings(whatif))
+        sl_words_append(buf, ". It fits with %zu of %zu settings", fit, count_settings(whatif));
 }
 
 void sl_whatif_say_floor(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
@@ -154,14 +184,6 @@ static void append_costs(char buf[SL_WORDS_CAP], const sl_alloc_stats *own,
     if (own->retries != then->retries)
         sl_words_append(buf, " and %" PRIu64 " flushes before a retry instead of %" PRIu64,
                         own->retries, then->retries);
-}
-
-/* Rows that a user can set, besides the recorded one. */
-static size_t count_settings(const sl_whatif *whatif) {
-    size_t cnt = 0;
-    for (size_t i = 1; i < whatif->rows.cnt; i++)
-        cnt += whatif->rows.at[i].kind == SL_WHATIF_SETTING;
-    return cnt;
 }
 
 void sl_whatif_say_best(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
