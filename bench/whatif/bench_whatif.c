@@ -13,7 +13,7 @@
 
 #include "base/core/str.h"
 #include "read/core/source.h"
-#include "whatif/whatif_replay.h"
+#include "whatif/whatif.h"
 
 static int complain(const char *path, const sl_error *err) {
     fprintf(stderr, "%s: %s\n", path, err->text);
@@ -154,61 +154,125 @@ static int time_settings(const char *path, const sl_calls *calls) {
     return 0;
 }
 
+enum { LIVE = 20000, STREAMS = 3 };
+
+typedef struct stress_block {
+    uint64_t addr, bytes; /* 0 = none */
+    uint16_t stream;
+} stress_block;
+
+typedef struct stress_trace {
+    sl_trace *trace;
+    sl_device_trace *device;
+    sl_alloc_model *model; /* whose addresses the trace has */
+    uint64_t random;
+    stress_block live[LIVE];
+} stress_trace;
+
+static uint64_t next_random(stress_trace *s, uint64_t below) {
+    s->random ^= s->random << 13, s->random ^= s->random >> 7, s->random ^= s->random << 17;
+    return (s->random >> 11) % below;
+}
+
+static void push(stress_trace *s, sl_event_kind kind, const stress_block *block) {
+    sl_event event = {.time_us = (int64_t)s->device->events.cnt,
+                      .addr = block->addr,
+                      .size_bytes = block->bytes,
+                      .stream_idx = block->stream,
+                      .kind = kind};
+    if (!sl_events_push(&s->device->events, &event))
+        abort();
+}
+
+static void request(stress_trace *s, uint32_t slot) {
+    stress_block *block = &s->live[slot];
+    uint64_t before = sl_alloc_model_stats(s->model)->reserved_bytes;
+    block->stream = next_random(s, 16) < 14 ? 0 : (uint16_t)(1 + next_random(s, STREAMS - 1));
+    block->bytes = next_random(s, (uint64_t)1 << (8 + next_random(s, 17))) + 1;
+    if (sl_alloc_request(s->model, block->stream, slot, block->bytes) != SL_ALLOC_DONE)
+        abort();
+    block->addr = sl_alloc_addr(s->model, slot);
+    stress_block segment = {block->addr, sl_alloc_model_stats(s->model)->reserved_bytes - before,
+                            block->stream};
+    if (segment.bytes)
+        push(s, SL_EV_SEGMENT_ALLOC, &segment);
+    push(s, SL_EV_ALLOC, block);
+}
+
+static void give_back(stress_trace *s, uint32_t slot) {
+    push(s, SL_EV_FREE_REQUESTED, &s->live[slot]);
+    push(s, SL_EV_FREE_COMPLETED, &s->live[slot]);
+    sl_alloc_give_back(s->model, slot);
+    s->live[slot].bytes = 0;
+}
+
 /* A trace that is harder than a training: sizes of every magnitude, lives of every length, nothing repeats. */
-static int stress(uint64_t event_cnt) {
-    enum { LIVE = 20000 };
-    static struct {
-        uint64_t addr, size;
-        uint16_t stream;
-    } live[LIVE];
+static bool make_stress(stress_trace *s, uint64_t event_cnt) {
+    sl_alloc_settings settings;
     sl_error err = SL_ERROR_INIT;
-    sl_trace *trace = sl_trace_new("stress", SL_SOURCE_TORCH_SNAPSHOT);
-    sl_device_trace *device = trace ? sl_trace_device(trace, 0) : NULL;
-    uint64_t random = 88172645463325252u, next_addr = (uint64_t)1 << 40;
-    sl_run *run;
-    sl_calls *calls;
-    if (!device)
-        return 1;
-    trace->has_requested_sizes = trace->has_time = true;
-    for (uint64_t handle = 0; handle < 3; handle++)
-        sl_trace_stream(trace, handle);
-    while (device->events.cnt < event_cnt) {
-        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-        size_t i = random % LIVE;
-        sl_event event = {.time_us = (int64_t)device->events.cnt,
-                          .addr = live[i].addr,
-                          .size_bytes = live[i].size,
-                          .stream_idx = live[i].stream};
-        if (live[i].addr) {
-            event.kind = SL_EV_FREE_REQUESTED;
-            sl_events_push(&device->events, &event);
-            event.kind = SL_EV_FREE_COMPLETED;
-            live[i].addr = 0;
-        } else {
-            live[i].size = (random >> 20) % ((uint64_t)1 << (8 + (random >> 50) % 17)) + 1;
-            live[i].stream = (uint16_t)((random >> 40) % 16 < 14 ? 0 : 1 + (random >> 45) % 2);
-            live[i].addr = next_addr += (uint64_t)1 << 26;
-            event = (sl_event){.time_us = event.time_us,
-                               .addr = live[i].addr,
-                               .size_bytes = live[i].size,
-                               .stream_idx = live[i].stream,
-                               .kind = SL_EV_ALLOC};
-        }
-        if (!sl_events_push(&device->events, &event))
-            return 1;
+    sl_alloc_limits limits = {SL_ALLOC_NO_LIMIT, SL_ALLOC_NO_LIMIT, 0};
+    sl_alloc_settings_init(&settings);
+    s->trace = sl_trace_new("stress", SL_SOURCE_TORCH_SNAPSHOT);
+    s->device = s->trace ? sl_trace_device(s->trace, 0) : NULL;
+    if (!s->device ||
+        sl_alloc_model_new(&settings, &limits, &(sl_alloc_places){0}, &s->model, &err) < 0)
+        return false;
+    s->trace->has_requested_sizes = s->trace->has_time = true;
+    sl_trace_pool(s->trace, 0, 0);
+    for (uint64_t handle = 0; handle < STREAMS; handle++) {
+        sl_trace_stream(s->trace, handle);
+        sl_alloc_model_add_group(s->model, 0);
     }
+    while (s->device->events.cnt < event_cnt) {
+        uint32_t slot = (uint32_t)next_random(s, LIVE);
+        if (s->live[slot].bytes)
+            give_back(s, slot);
+        else
+            request(s, slot);
+    }
+    sl_alloc_model_free(s->model);
+    return true;
+}
+
+static long peak_mib(void) {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("%zu events; the trace takes %ld MiB\n", device->events.cnt, usage.ru_maxrss / 1024);
-    if (sl_run_new((const sl_trace *const *)&trace, 1, &run, &err) < 0 ||
+    return usage.ru_maxrss / 1024;
+}
+
+/* The whole answer as the command gives it: proof, sweep, cards, two threads. */
+static int time_answer(const sl_run_device *device) {
+    sl_error err = SL_ERROR_INIT;
+    sl_whatif_options options = {.thread_cnt = 2, .wants_cards = true};
+    sl_whatif *answer;
+    double from = now_s();
+    if (sl_whatif_new(device, &options, &answer, &err) < 0)
+        return complain("stress", &err);
+    printf("the answer, proof and cards included: %zu settings in %.2f s with 2 threads; %" PRIu64
+           " of %" PRIu64 " addresses\n",
+           answer->rows.cnt, now_s() - from, answer->proof.pass.same_cnt,
+           answer->proof.pass.placed_cnt);
+    sl_whatif_free(answer);
+    return 0;
+}
+
+static int stress(uint64_t event_cnt) {
+    static stress_trace made = {.random = 88172645463325252u};
+    sl_error err = SL_ERROR_INIT;
+    sl_run *run;
+    sl_calls *calls;
+    if (!make_stress(&made, event_cnt))
+        return 1;
+    printf("%zu events; the trace takes %ld MiB\n", made.device->events.cnt, peak_mib());
+    if (sl_run_new((const sl_trace *const *)&made.trace, 1, &run, &err) < 0 ||
         sl_calls_new(&run->inputs[0].devices[0], &calls, &err) < 0)
         return complain("stress", &err);
-    getrusage(RUSAGE_SELF, &usage);
-    printf("its run and calls: %ld MiB\n", usage.ru_maxrss / 1024);
     int rc = time_settings("stress", calls);
     sl_calls_free(calls);
+    if (rc == 0)
+        rc = time_answer(&run->inputs[0].devices[0]);
     sl_run_free(run);
-    sl_trace_free(trace);
+    sl_trace_free(made.trace);
     return rc;
 }
 

@@ -126,7 +126,7 @@ static sl_status take_max_split(parser *in) {
 
 static sl_status take_non_split(parser *in) {
     uint64_t mib;
-    SL_TRY(take_number(in, "MiB, at least 21", SPLIT_MIN_MIB + 1, UINT64_MAX, &mib));
+    SL_TRY(take_number(in, "MiB, at least 20", SPLIT_MIN_MIB, UINT64_MAX, &mib));
     in->settings->max_non_split_bytes = mib < MIB_MAX ? mib * MIB : UINT64_MAX;
     return SL_OK;
 }
@@ -158,6 +158,10 @@ static sl_status take_uncached(parser *in) {
 
 static sl_status take_one_stream(parser *in) {
     return take_flag(in, &in->settings->is_one_stream);
+}
+
+static sl_status take_early(parser *in) {
+    return take_flag(in, &in->settings->frees_early);
 }
 
 static sl_status take_backend(parser *in) {
@@ -239,6 +243,7 @@ static const struct key_row {
     {"backend", take_backend},
     {"no_caching", take_uncached},
     {"one_stream", take_one_stream},
+    {"no_record_stream", take_early},
     {"roundup_bypass_threshold_mb", take_other_number},
     {"release_lock_on_cudamalloc", take_other_flag},
     {"release_lock_on_hipmalloc", take_other_flag},
@@ -360,6 +365,8 @@ void sl_alloc_settings_text(char buf[SL_SETTINGS_TEXT_CAP], const sl_alloc_setti
         append(buf, "no_caching:True");
     if (settings->is_one_stream)
         append(buf, "one_stream:True");
+    if (settings->frees_early)
+        append(buf, "no_record_stream:True");
 }
 
 bool sl_alloc_settings_equal(const sl_alloc_settings *a, const sl_alloc_settings *b) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of PyTorch's caching allocator, as PYTORCH_CUDA_ALLOC_CONF or PYTORCH_ALLOC_CONF writes them in torch
- * 1.10 to 2.14, and three that are set elsewhere: `no_caching` (PYTORCH_NO_CUDA_MEMORY_CACHING), `one_stream` (a
- * change of the program) and `per_process_memory_fraction` (before torch 2.11 a function). Pure.
+ * 1.10 to 2.14, and four that are set elsewhere: `no_caching` (PYTORCH_NO_CUDA_MEMORY_CACHING), `one_stream` and
+ * `no_record_stream` (changes of the program) and `per_process_memory_fraction` (before torch 2.11 a function). Pure.
  *
  * Rules, cited by number:
  * (S1) KEY:VALUE pairs separated by commas; spaces do not count; "KEY=VALUE" is the same. The last pair of a key wins.
@@ -25,6 +25,7 @@ typedef struct sl_alloc_settings {
     bool is_expandable;
     bool is_uncached;   /* every request is a call of the driver */
     bool is_one_stream; /* as if all work ran on one stream */
+    bool frees_early;   /* as if no free had to wait for another stream */
     bool is_async;      /* backend:cudaMallocAsync: another allocator, which cannot be replayed */
 } sl_alloc_settings;
 

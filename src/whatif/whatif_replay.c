@@ -227,7 +227,8 @@ static bool on_failed(pass_run *run, uint32_t idx) {
 static bool on_call(pass_run *run, uint32_t idx) {
     const sl_call *call = &run->calls->list.at[idx];
     bool is_recorded = run->options->is_recorded;
-    bool early = run->options->frees_early || run->options->settings.is_one_stream;
+    bool early = run->options->frees_early || run->options->settings.frees_early ||
+                 run->options->settings.is_one_stream;
     bool ok = true;
     switch ((sl_call_kind)call->kind) {
     case SL_CALL_REQUEST: return on_request(run, idx);

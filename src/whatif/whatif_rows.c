@@ -12,32 +12,36 @@
 #define MIB        ((uint64_t)1 << 20)
 #define LONG_TRACE 2000000 /* calls */
 
-/* The sweep. A setting that needs a limit is left out where there is none. */
+/* What a setting changes nothing without: it is then left out. */
+typedef enum sweep_need { NEEDS_LIMIT = 1, NEEDS_STREAMS = 2, NEEDS_DROPS = 4 } sweep_need;
+
+/* The sweep. */
 static const struct sweep_row {
     const char *conf;
     sl_whatif_kind kind;
-    bool needs_limit, needs_streams;
+    unsigned needs; /* sweep_need */
 } sweep[] = {
-    {"", SL_WHATIF_SETTING, false, false},
-    {"expandable_segments:True", SL_WHATIF_SETTING, false, false},
-    {"max_split_size_mb:32", SL_WHATIF_SETTING, false, false},
-    {"max_split_size_mb:64", SL_WHATIF_SETTING, false, false},
-    {"max_split_size_mb:128", SL_WHATIF_SETTING, false, false},
-    {"max_split_size_mb:256", SL_WHATIF_SETTING, false, false},
-    {"max_split_size_mb:512", SL_WHATIF_SETTING, false, false},
-    {"max_split_size_mb:128,max_non_split_rounding_mb:128", SL_WHATIF_SETTING, false, false},
-    {"roundup_power2_divisions:1", SL_WHATIF_SETTING, false, false},
-    {"roundup_power2_divisions:4", SL_WHATIF_SETTING, false, false},
-    {"roundup_power2_divisions:8", SL_WHATIF_SETTING, false, false},
-    {"roundup_power2_divisions:16", SL_WHATIF_SETTING, false, false},
-    {"roundup_power2_divisions:[256:1,512:2,1024:4,>:8]", SL_WHATIF_SETTING, false, false},
-    {"expandable_segments:True,roundup_power2_divisions:8", SL_WHATIF_SETTING, false, false},
-    {"garbage_collection_threshold:0.6", SL_WHATIF_SETTING, true, false},
-    {"garbage_collection_threshold:0.8", SL_WHATIF_SETTING, true, false},
-    {"max_split_size_mb:128,garbage_collection_threshold:0.8", SL_WHATIF_SETTING, true, false},
-    {"per_process_memory_fraction:0.9", SL_WHATIF_SETTING, true, false},
-    {"one_stream:True", SL_WHATIF_BOUND, false, true},
-    {"no_caching:True", SL_WHATIF_BOUND, false, false},
+    {"", SL_WHATIF_SETTING, 0},
+    {"expandable_segments:True", SL_WHATIF_SETTING, 0},
+    {"max_split_size_mb:32", SL_WHATIF_SETTING, 0},
+    {"max_split_size_mb:64", SL_WHATIF_SETTING, 0},
+    {"max_split_size_mb:128", SL_WHATIF_SETTING, 0},
+    {"max_split_size_mb:256", SL_WHATIF_SETTING, 0},
+    {"max_split_size_mb:512", SL_WHATIF_SETTING, 0},
+    {"max_split_size_mb:128,max_non_split_rounding_mb:128", SL_WHATIF_SETTING, 0},
+    {"roundup_power2_divisions:1", SL_WHATIF_SETTING, 0},
+    {"roundup_power2_divisions:4", SL_WHATIF_SETTING, 0},
+    {"roundup_power2_divisions:8", SL_WHATIF_SETTING, 0},
+    {"roundup_power2_divisions:16", SL_WHATIF_SETTING, 0},
+    {"roundup_power2_divisions:[256:1,512:2,1024:4,>:8]", SL_WHATIF_SETTING, 0},
+    {"expandable_segments:True,roundup_power2_divisions:8", SL_WHATIF_SETTING, 0},
+    {"garbage_collection_threshold:0.6", SL_WHATIF_SETTING, NEEDS_LIMIT},
+    {"garbage_collection_threshold:0.8", SL_WHATIF_SETTING, NEEDS_LIMIT},
+    {"max_split_size_mb:128,garbage_collection_threshold:0.8", SL_WHATIF_SETTING, NEEDS_LIMIT},
+    {"per_process_memory_fraction:0.9", SL_WHATIF_SETTING, NEEDS_LIMIT},
+    {"one_stream:True", SL_WHATIF_BOUND, NEEDS_STREAMS},
+    {"no_record_stream:True", SL_WHATIF_BOUND, NEEDS_DROPS},
+    {"no_caching:True", SL_WHATIF_BOUND, 0},
 };
 
 static bool has_row(const sl_whatif *whatif, const sl_alloc_settings *settings) {
@@ -57,11 +61,12 @@ static sl_status add_row(sl_whatif *whatif, const sl_alloc_settings *settings, s
 }
 
 static sl_status add_sweep(sl_whatif *whatif, sl_error *err) {
-    bool has_limit = whatif->limit_bytes != SL_ALLOC_NO_LIMIT;
+    unsigned has = (whatif->limit_bytes != SL_ALLOC_NO_LIMIT ? NEEDS_LIMIT : 0u) |
+                   (whatif->calls->groups.cnt > 1 ? NEEDS_STREAMS : 0u) |
+                   (whatif->calls->drop_cnt > 0 ? NEEDS_DROPS : 0u);
     for (size_t i = 0; i < SL_COUNT_OF(sweep); i++) {
         sl_alloc_settings settings;
-        if ((sweep[i].needs_limit && !has_limit) ||
-            (sweep[i].needs_streams && whatif->calls->groups.cnt < 2))
+        if (sweep[i].needs & ~has)
             continue;
         sl_alloc_settings_init(&settings);
         SL_TRY(sl_alloc_settings_parse(&settings, sl_str_of(sweep[i].conf), err));
@@ -77,7 +82,9 @@ sl_status sl__whatif_add_rows(sl_whatif *whatif, const sl_whatif_options *option
     for (size_t i = 0; i < options->setting_cnt; i++) {
         const sl_alloc_settings *own = &options->settings[i];
         SL_TRY(add_row(whatif, own,
-                       own->is_uncached || own->is_one_stream ? SL_WHATIF_BOUND : SL_WHATIF_SETTING,
+                       own->is_uncached || own->is_one_stream || own->frees_early
+                           ? SL_WHATIF_BOUND
+                           : SL_WHATIF_SETTING,
                        err));
     }
     return SL_OK;
@@ -106,7 +113,7 @@ static sl_status run_row(const sl_whatif *whatif, sl_whatif_row *row, sl_error *
         SL_TRY(sl_pass_run(whatif->calls, &options, &pass, err));
         widen(row, &pass);
     }
-    if (whatif->calls->drop_cnt == 0 || row->settings.is_one_stream)
+    if (whatif->calls->drop_cnt == 0 || row->settings.is_one_stream || row->settings.frees_early)
         return SL_OK;
     options.seed = 0;
     options.frees_early = true;

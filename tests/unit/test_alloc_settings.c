@@ -54,7 +54,7 @@ static void test_text_and_back(void **state) {
         "roundup_power2_divisions:4",
         "roundup_power2_divisions:[1:0,2:2,>:16]",
         "garbage_collection_threshold:0.75,per_process_memory_fraction:0.25",
-        "no_caching:True,one_stream:True",
+        "no_caching:True,one_stream:True,no_record_stream:True",
         "large_segment_size_mb:64",
     };
     for (size_t i = 0; i < SL_COUNT_OF(confs); i++) {

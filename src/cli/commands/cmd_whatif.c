@@ -119,7 +119,7 @@ static const sl_opt options[] = {
      .metavar = "KEY=VALUE,...",
      .is_repeated = true,
      .help = "try these settings instead of the usual ones; in the words of "
-             "PYTORCH_CUDA_ALLOC_CONF, or no_caching, one_stream"},
+             "PYTORCH_CUDA_ALLOC_CONF, or no_caching, one_stream, no_record_stream"},
     {.name = "card",
      .type = SL_OPT_SIZE,
      .help = "what PyTorch could reserve; without it the smallest card for each setting is found"},
