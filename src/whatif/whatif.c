@@ -151,6 +151,17 @@ static void find_best(sl_whatif *whatif) {
     whatif->best = (saves && !row->pass.has_failed) || (helps && can_fit) ? best : 0;
 }
 
+/* (W5). */
+static sl_status remove_lines(sl_whatif *whatif, const sl_whatif_options *options, sl_error *err) {
+    const sl_sites *sites;
+    whatif->without = options->without;
+    if (!options->without)
+        return SL_OK;
+    SL_TRY(
+        sl_run_sites(whatif->calls->device->input, SL_GROUP_LINE, options->without, &sites, err));
+    return sl_calls_remove(whatif->calls, sites, &whatif->removed, err);
+}
+
 static sl_status answer(sl_whatif *whatif, const sl_run_device *device,
                         const sl_whatif_options *options, sl_error *err) {
     SL_TRY(sl_calls_new(device, &whatif->calls, err));
@@ -160,9 +171,10 @@ static sl_status answer(sl_whatif *whatif, const sl_run_device *device,
             "'%s' has no allocations of device %d to replay; a snapshot with a history or "
             "a recording is needed",
             device->input->trace->path, device->events->device);
-    find_floor(whatif);
     find_limit(whatif, options);
     SL_TRY(prove(whatif, err));
+    SL_TRY(remove_lines(whatif, options, err));
+    find_floor(whatif);
     if (whatif->refusal[0])
         return SL_OK;
     SL_TRY(sl__whatif_add_rows(whatif, options, err));

@@ -10,6 +10,8 @@
  *      a row's low and high are the extremes of random placements and of both ends of that interval.
  * (W4) The floor is the largest sum of requests that were in use at once, each rounded to 512 bytes; no setting can
  *      reserve less.
+ * (W5) With `without`, the proof is of the whole trace, and everything else of what is left of it. The rows are what the
+ *      program would have reserved had it not kept or made these blocks.
  *
  * Pure but for threads; owns what it points to, borrows the run. */
 #ifndef SL_WHATIF_H
@@ -28,6 +30,8 @@ typedef struct sl_whatif_options {
     size_t setting_cnt; /* 0 = the sweep */
     sl_maybe_u64
         card_bytes; /* what PyTorch could reserve; not known = as the trace shows, or no limit */
+    const char *
+        without; /* regular expression; borrowed: the blocks of these lines never exist (W5); NULL */
     unsigned thread_cnt;    /* at least 1 */
     unsigned placement_cnt; /* of (W3); 0 = by the length of the trace */
     bool wants_cards;       /* the smallest card for each row */
@@ -84,6 +88,8 @@ typedef struct sl_whatif {
     bool
         limit_is_given; /* by the options; else it is what a failure or a flush of the trace shows */
     unsigned placement_cnt;
+    const char *without;      /* borrowed from the options; NULL */
+    sl_calls_removed removed; /* (W5) */
     sl_whatif_failure failure;
 } sl_whatif;
 

@@ -69,4 +69,14 @@ typedef struct sl_calls {
 sl_status sl_calls_new(const sl_run_device *device, sl_calls **out, sl_error *err);
 void sl_calls_free(sl_calls *calls); /* NULL is fine */
 
+/* What sl_calls_remove took out. */
+typedef struct sl_calls_removed {
+    uint64_t request_cnt;
+    uint64_t peak_bytes; /* most that they had in use at once, as requested */
+} sl_calls_removed;
+
+/* Takes all calls of blocks out whose site passes the filter of `sites`. Blocks from before the trace stay. SL_E_NOMEM. */
+sl_status sl_calls_remove(sl_calls *calls, const sl_sites *sites, sl_calls_removed *removed,
+                          sl_error *err);
+
 #endif

@@ -27,6 +27,17 @@ static sl_status find_growth(sl_whatif *whatif, sl_error *err) {
     return SL_OK;
 }
 
+static sl_status find_holders(sl_whatif *whatif, sl_error *err) {
+    const sl_calls *calls = whatif->calls;
+    const sl_sites *sites;
+    SL_TRY(find_growth(whatif, err));
+    SL_TRY(sl_run_lines(calls->device->input, &sites, err));
+    if (!sl_sites_holdings(sites, calls->replay, whatif->failure.event, HOLDERS, &whatif->arena,
+                           &whatif->failure.holdings))
+        return sl_fail_no_memory(err, "the answer");
+    return SL_OK;
+}
+
 sl_status sl__whatif_find_failure(sl_whatif *whatif, sl_error *err) {
     const sl_calls *calls = whatif->calls;
     sl_whatif_failure *failure = &whatif->failure;
@@ -40,15 +51,14 @@ sl_status sl__whatif_find_failure(sl_whatif *whatif, sl_error *err) {
                                    .call = (uint32_t)i,
                                    .bytes = calls->list.at[i].bytes};
     failure->active_bytes = active_at(whatif, failure->event);
+    if (whatif->without)
+        failure->active_bytes = whatif->rows.at[0].pass.has_failed
+                                    ? whatif->rows.at[0].pass.fail_active_bytes
+                                    : whatif->rows.at[0].pass.stats.active_bytes;
     uint64_t need = failure->active_bytes + sl_min_u64(failure->bytes, SL_ALLOC_BYTES_MAX);
     uint64_t limit = whatif->limit_is_given ? whatif->limit_bytes : calls->limit_below_bytes - 1;
     if (whatif->limit_bytes != SL_ALLOC_NO_LIMIT && need > limit)
         failure->missing_bytes = need - limit;
-    SL_TRY(find_growth(whatif, err));
-    const sl_sites *sites;
-    SL_TRY(sl_run_lines(calls->device->input, &sites, err));
-    if (!sl_sites_holdings(sites, calls->replay, failure->event, HOLDERS, &whatif->arena,
-                           &failure->holdings))
-        return sl_fail_no_memory(err, "the answer");
-    return SL_OK;
+    /* Growth and holders are those of the whole trace. */
+    return whatif->without ? SL_OK : find_holders(whatif, err);
 }

@@ -41,6 +41,7 @@ static sl_status take_options(whatif_job *job, sl_error *err) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (card->is_given)
         job->options.card_bytes = sl_known_u64(card->bytes);
+    job->options.without = sl_opts_text(job->opts, "free");
     job->options.placement_cnt = (unsigned)sl_opts_number(job->opts, "placements");
     job->options.thread_cnt = cores > 0 ? (unsigned)cores : 1;
     job->options.wants_cards = !card->is_given && !sl_opts_flag(job->opts, "quick");
@@ -101,6 +102,8 @@ static int run(const sl_opts *opts, sl_error *err) {
     if (status == SL_OK)
         status =
             sl_inputs_load_as(&inputs, opts->operands.at, opts->operands.cnt, SL_INPUTS_MAINS, err);
+    if (status == SL_OK && job.options.without)
+        status = sl_run_check_filter(inputs.run, SL_GROUP_LINE, job.options.without, err);
     for (size_t i = 0; status == SL_OK && i < inputs.run->input_cnt; i++)
         status = answer_input(&job, &inputs.run->inputs[i], err);
     if (status == SL_OK)
@@ -123,6 +126,10 @@ static const sl_opt options[] = {
     {.name = "card",
      .type = SL_OPT_SIZE,
      .help = "what PyTorch could reserve; without it the smallest card for each setting is found"},
+    {.name = "free",
+     .type = SL_OPT_STRING,
+     .metavar = "REGEX",
+     .help = "as if the lines whose \"file:line function\" matches had never allocated"},
     SL_SHARED_DEVICE,
     {.name = "quick", .type = SL_OPT_FLAG, .help = "leave the smallest cards out"},
     {.name = "placements",
@@ -154,7 +161,8 @@ const sl_cmd sl_cmd_whatif = {
     .examples = "stormlog whatif snap.pickle\n"
                 "stormlog whatif snap.pickle --card 24GiB\n"
                 "stormlog whatif snap.pickle --set expandable_segments=True --set "
-                "max_split_size_mb=128\n",
+                "max_split_size_mb=128\n"
+                "stormlog whatif snap.pickle --card 24GiB --free 'cache.py:12 '\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
     .run = run,

@@ -159,6 +159,9 @@ static void write_answer(sl_json_out *json, const sl_whatif *whatif) {
     sl_json_key_u64(json, "requests", calls->request_cnt);
     key_proof(json, whatif);
     sl_json_key_cstr(json, "refusal", whatif->refusal[0] ? whatif->refusal : NULL);
+    sl_json_key_cstr(json, "without", whatif->without);
+    sl_json_key_u64(json, "without_requests", whatif->removed.request_cnt);
+    sl_json_key_u64(json, "without_peak_bytes", whatif->removed.peak_bytes);
     key_limit(json, whatif);
     sl_json_key_u64(json, "floor_bytes", whatif->floor_bytes);
     sl_json_key_u64(json, "start_bytes", calls->start_bytes);

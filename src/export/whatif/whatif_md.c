@@ -60,6 +60,8 @@ static void put_answer(FILE *to, const sl_whatif *whatif) {
         put_paragraph(to, whatif->refusal);
         return;
     }
+    sl_whatif_say_without(text, whatif);
+    put_paragraph(to, text);
     sl_whatif_say_limit(text, whatif);
     put_paragraph(to, text);
     sl_whatif_say_card(text, whatif);

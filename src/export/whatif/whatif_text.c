@@ -140,6 +140,8 @@ static void put_answer(FILE *to, const sl_whatif *whatif, bool has_color) {
         put_line(to, text);
         return;
     }
+    sl_whatif_say_without(text, whatif);
+    put_line(to, text);
     sl_whatif_say_limit(text, whatif);
     put_line(to, text);
     sl_whatif_say_card(text, whatif);

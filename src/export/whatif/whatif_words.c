@@ -117,14 +117,28 @@ void sl_whatif_say_card(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
     for (size_t i = 1; i < whatif->rows.cnt; i++)
         fit += whatif->rows.at[i].kind == SL_WHATIF_SETTING && !whatif->rows.at[i].pass.has_failed;
     if (!recorded->has_failed) {
-        sl_words_append(buf, "As recorded, the run fits");
+        sl_words_append(buf, "With the recorded settings the run fits");
         return;
     }
-    sl_words_append(buf, "As recorded, the run does not fit: a request of %s fails",
+    sl_words_append(buf, "With the recorded settings the run does not fit: a request of %s fails",
                     sl_human_bytes(bytes, recorded->fail_bytes));
     append_place(buf, whatif, recorded->fail_event);
     if (count_settings(whatif))
         sl_words_append(buf, ". It fits with %zu of %zu settings", fit, count_settings(whatif));
+}
+
+void sl_whatif_say_without(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
+    char count[SL_HUMAN_CAP], bytes[SL_HUMAN_CAP], peak[SL_HUMAN_CAP];
+    buf[0] = '\0';
+    if (!whatif->without)
+        return;
+    sl_words_append(buf,
+                    "Everything below is without the blocks of lines that match '%.100s': %s "
+                    "request%s, up to %s at once. With them %s MiB were reserved",
+                    whatif->without, sl_human_count(count, whatif->removed.request_cnt),
+                    whatif->removed.request_cnt == 1 ? "" : "s",
+                    sl_human_bytes(bytes, whatif->removed.peak_bytes),
+                    sl_whatif_mib(peak, whatif->proof.pass.stats.reserved_peak));
 }
 
 void sl_whatif_say_floor(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
@@ -289,7 +303,10 @@ void sl_whatif_say_failure(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
                     sl_human_bytes(bytes, failure->bytes));
     append_place(buf, whatif, failure->event);
     sl_words_append(buf, "; %s were in use. ", sl_human_bytes(active, failure->active_bytes));
-    append_servers(buf, whatif);
+    if (whatif->without && whatif->rows.at[0].pass.oom_served_cnt == whatif->calls->failed_cnt)
+        sl_words_append(buf, "Without these blocks it would have been served");
+    else
+        append_servers(buf, whatif);
 }
 
 void sl_whatif_say_remedy(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {

@@ -19,6 +19,8 @@ void sl_whatif_say_paste(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
 void sl_whatif_say_limit(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
 /* Whether the run fits a card that was given. */
 void sl_whatif_say_card(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
+/* Which lines were left out. */
+void sl_whatif_say_without(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
 void sl_whatif_say_floor(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
 /* Which request fails first in a row, and where. */
 void sl_whatif_say_first_failure(char buf[SL_WORDS_CAP], const sl_whatif *whatif,
