@@ -95,6 +95,14 @@ static sl_status print_answers(const whatif_job *job, sl_error *err) {
     return sl_file_out_commit(&out, err);
 }
 
+/* Whether the replay was good enough for one of the devices at least. */
+static bool has_answer(const whatif_job *job) {
+    for (size_t i = 0; i < job->answers.cnt; i++)
+        if (!job->answers.at[i]->refusal[0])
+            return true;
+    return false;
+}
+
 static int run(const sl_opts *opts, sl_error *err) {
     whatif_job job = {.opts = opts};
     sl_inputs inputs = {0};
@@ -108,12 +116,13 @@ static int run(const sl_opts *opts, sl_error *err) {
         status = answer_input(&job, &inputs.run->inputs[i], err);
     if (status == SL_OK)
         status = print_answers(&job, err);
+    int code = status == SL_OK && !has_answer(&job) ? sl_status_exit_code(SL_E_FOREIGN) : status;
     for (size_t i = 0; i < job.answers.cnt; i++)
         sl_whatif_free(job.answers.at[i]);
     sl_vec_free(&job.answers);
     sl_vec_free(&job.settings);
     sl_inputs_fini(&inputs);
-    return status;
+    return code;
 }
 
 static const sl_opt options[] = {
@@ -154,14 +163,14 @@ const sl_cmd sl_cmd_whatif = {
     .summary = "say which allocator setting would have helped",
     .description =
         "Replays PyTorch's caching allocator. First under the settings of the trace: the first "
-        "line says how many addresses came out the same, and below 95 % there is no answer. Then "
+        "line says how many addresses came out the same, and below 95 % there is no answer (exit "
+        "code 3 when no device has one). Then "
         "under others: what each would have reserved, what it costs, which request fails first, "
         "and the smallest card that would do.\n\n"
         "The input is a snapshot of PyTorch with its history, or a recording.",
     .examples = "stormlog whatif snap.pickle\n"
                 "stormlog whatif snap.pickle --card 24GiB\n"
-                "stormlog whatif snap.pickle --set expandable_segments=True --set "
-                "max_split_size_mb=128\n"
+                "stormlog whatif snap.pickle --set max_split_size_mb=128\n"
                 "stormlog whatif snap.pickle --card 24GiB --free 'cache.py:12 '\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
