@@ -51,8 +51,4 @@ uint32_t sl_bins_find_below(const sl_alloc_bins *bins, const sl_alloc_block *blo
 uint32_t sl_bins_next(const sl_alloc_bins *bins, const sl_alloc_block *blocks, uint32_t idx);
 uint32_t sl_bins_prev(const sl_alloc_bins *bins, const sl_alloc_block *blocks, uint32_t idx);
 
-static inline uint32_t sl_bins_first(const sl_alloc_bins *bins, const sl_alloc_block *blocks) {
-    return sl_bins_find(bins, blocks, 0);
-}
-
 #endif

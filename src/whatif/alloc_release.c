@@ -9,6 +9,14 @@ static bool is_whole(const sl_alloc_block *block) {
            block->next == SL_ALLOC_NONE;
 }
 
+/* The first free block that may be a segment or hold a page of one; smaller ones, which are most, cannot. Without this a
+ * run at the edge of its limit, which flushes all the time, would take quadratic time. */
+static uint32_t first_releasable(const sl_alloc_model *model, const alloc_set *set) {
+    uint64_t large = sl_min_u64(SL_ALLOC_MIN_LARGE, model->settings.large_segment_bytes);
+    return sl_bins_find(&set->bins, model->blocks.at,
+                        set->is_large ? large : SL_ALLOC_SMALL_SEGMENT);
+}
+
 void sl__alloc_release_segment(sl_alloc_model *model, uint32_t idx) {
     sl_bins_remove(&set_of(model, idx)->bins, model->blocks.at, idx);
     sl__alloc_unreserve(model, block_at(model, idx)->bytes);
@@ -31,7 +39,7 @@ static uint64_t age_of(const sl_alloc_model *model, uint32_t idx) {
 
 static void sum_ages(sl_alloc_model *model, const alloc_set *set, collection *all) {
     const sl_alloc_block *blocks = model->blocks.at;
-    for (uint32_t i = sl_bins_first(&set->bins, blocks); i != SL_ALLOC_NONE;
+    for (uint32_t i = first_releasable(model, set); i != SL_ALLOC_NONE;
          i = sl_bins_next(&set->bins, blocks, i)) {
         if (blocks[i].prev != SL_ALLOC_NONE || blocks[i].next != SL_ALLOC_NONE)
             continue;
@@ -45,7 +53,7 @@ static bool release_old(sl_alloc_model *model, const alloc_set *set, double min_
                         collection *all) {
     const sl_alloc_block *blocks = model->blocks.at;
     bool any = false;
-    for (uint32_t i = sl_bins_first(&set->bins, blocks), next; i != SL_ALLOC_NONE; i = next) {
+    for (uint32_t i = first_releasable(model, set), next; i != SL_ALLOC_NONE; i = next) {
         next = sl_bins_next(&set->bins, blocks, i);
         if (!is_whole(&blocks[i]) || (double)age_of(model, i) < min_age)
             continue;
@@ -123,8 +131,7 @@ static bool note_free(sl_alloc_model *model, size_t *cnt, uint32_t idx) {
 
 static bool flush_set(sl_alloc_model *model, alloc_set *set) {
     size_t cnt = 0;
-    for (uint32_t i = sl_bins_first(&set->bins, model->blocks.at), next; i != SL_ALLOC_NONE;
-         i = next) {
+    for (uint32_t i = first_releasable(model, set), next; i != SL_ALLOC_NONE; i = next) {
         next = sl_bins_next(&set->bins, model->blocks.at, i);
         if (block_at(model, i)->range != SL_ALLOC_NONE) {
             if (!note_free(model, &cnt, i))

@@ -9,8 +9,9 @@
 #include "base/core/str.h"
 #include "whatif/whatif.h"
 
-#define MIB        ((uint64_t)1 << 20)
-#define LONG_TRACE 2000000 /* calls */
+#define MIB          ((uint64_t)1 << 20)
+#define LONG_TRACE   500000 /* calls: only the recorded and the best row get a smallest card */
+#define MEDIUM_TRACE 100000 /* calls: smallest cards are found to 1/64 of the range */
 
 /* What a setting changes nothing without: it is then left out. */
 typedef enum sweep_need { NEEDS_LIMIT = 1, NEEDS_STREAMS = 2, NEEDS_DROPS = 4 } sweep_need;
@@ -165,13 +166,13 @@ static bool is_long(const sl_whatif *whatif) {
     return whatif->calls->list.cnt > LONG_TRACE;
 }
 
-/* Bisection in MiB between the floor and what suffices; each step is a whole replay, so a long trace gets a coarser
+/* Bisection in MiB between the floor and what suffices; each step is a whole replay, so a longer trace gets a coarser
  * one. Most settings need all that they reserve, which the first step shows. */
 static sl_status find_card(const sl_whatif *whatif, sl_whatif_row *row, sl_error *err) {
     uint64_t low = whatif->floor_bytes / MIB, high;
     SL_TRY(find_enough(whatif, row, &high, err));
     uint64_t range = high > low ? high - low : 0;
-    uint64_t exact = is_long(whatif) ? sl_max_u64(1, range / 64) : 1;
+    uint64_t exact = whatif->calls->list.cnt > MEDIUM_TRACE ? sl_max_u64(1, range / 64) : 1;
     uint64_t mid = high - exact;
     while (high > low && high - low > exact) {
         bool yes;
@@ -224,7 +225,7 @@ static void *work(void *arg) {
 static unsigned placements_for(const sl_whatif *whatif, const sl_whatif_options *options) {
     if (options->placement_cnt)
         return options->placement_cnt;
-    size_t affordable = 4000000 / (whatif->calls->list.cnt + 1);
+    size_t affordable = 1600000 / (whatif->calls->list.cnt + 1);
     return affordable > 16 ? 16 : (unsigned)affordable;
 }
 
