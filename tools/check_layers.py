@@ -14,7 +14,7 @@ from pathlib import Path
 from source_tree import ROOT, c_files
 
 # Everything that makes facts and views of a recording; what a program (cli, memprof, tui, pyext) is made of.
-BELOW_PROGRAMS = ["base", "telemetry", "model", "log", "counters", "read", "run", "report", "analyze", "export", "page", "plot", "api"]
+BELOW_PROGRAMS = ["base", "telemetry", "model", "log", "counters", "read", "run", "whatif", "report", "analyze", "export", "page", "plot", "api"]
 
 # folder: the folders it may include besides itself and the public headers.
 ALLOWED_FOLDERS = {
@@ -25,13 +25,14 @@ ALLOWED_FOLDERS = {
     "counters": ["base", "model"],
     "read": ["base", "telemetry", "model", "log"],
     "run": ["base", "telemetry", "model"],
+    "whatif": ["base", "model", "run"],
     "report": ["base", "model", "run"],
     "analyze": ["base", "telemetry", "model", "run", "report"],
-    "export": ["base", "telemetry", "model", "run", "report"],
+    "export": ["base", "telemetry", "model", "run", "whatif", "report"],
     "page": ["base", "telemetry", "model", "run", "report", "export"],
     "plot": ["base", "telemetry", "model", "run", "report", "export"],
     "record": ["base", "model", "log", "counters"],
-    "api": ["base", "telemetry", "model", "log", "counters", "read", "run", "report", "analyze", "export", "page", "plot"],
+    "api": ["base", "telemetry", "model", "log", "counters", "read", "run", "whatif", "report", "analyze", "export", "page", "plot"],
     "cli": [*BELOW_PROGRAMS, "record"],
     "memprof": [*BELOW_PROGRAMS, "cli"],
     "tui": [*BELOW_PROGRAMS, "record"],
@@ -57,6 +58,7 @@ FORBIDDEN_HEADERS = {
     ],
     "analyze": PURE,
     "run": PURE,
+    "whatif": PURE,
 }
 
 # Outside headers that only one place may know: (pattern, files that may, relative to src).

@@ -13,6 +13,7 @@
 #include "export/report/check_format.h"
 #include "export/report/diff_format.h"
 #include "export/report/report_format.h"
+#include "export/whatif/whatif_format.h"
 #include "memprof/compat_report.h"
 #include "page/page_html.h"
 #include "plot/plot.h"
@@ -158,11 +159,62 @@ static void write_diff(const sl_run_device *device) {
     sl_diff_free(diff);
 }
 
+static void write_answer(const sl_run_device *device, const sl_alloc_settings *settings,
+                         size_t cnt) {
+    static const char *const forms[] = {"txt", "json", "md"};
+    sl_whatif_options options = {.settings = settings,
+                                 .setting_cnt = cnt,
+                                 .thread_cnt = 1,
+                                 .placement_cnt = 1,
+                                 .wants_cards = true};
+    sl_whatif *answer = NULL;
+    if (sl_whatif_new(device, &options, &answer, NULL) < 0)
+        return;
+    sl_whatif_list list = {(const sl_whatif *const *)&answer, 1, false};
+    for (size_t i = 0; i < SL_COUNT_OF(forms); i++) {
+        sink out;
+        open_sink(&out);
+        (void)sl_whatif_format_find(forms[i])->write(&list, out.to, NULL);
+        close_sink(&out, SINK_TEXT);
+    }
+    sl_whatif_free(answer);
+}
+
+/* Also where there is no answer because the replay is not exact, as with most inputs of a fuzzer: the passes. */
+static void try_settings(const sl_run_device *device) {
+    static const char *const confs[] = {"expandable_segments:True", "max_split_size_mb:20",
+                                        "garbage_collection_threshold:0.5,one_stream:True",
+                                        "no_caching:True"};
+    sl_alloc_settings settings[SL_COUNT_OF(confs)];
+    sl_calls *calls = NULL;
+    for (size_t i = 0; i < SL_COUNT_OF(confs); i++) {
+        sl_alloc_settings_init(&settings[i]);
+        if (sl_alloc_settings_parse(&settings[i], (sl_str){confs[i], strlen(confs[i])}, NULL) < 0)
+            abort();
+    }
+    write_answer(device, settings, SL_COUNT_OF(confs));
+    if (sl_calls_new(device, &calls, NULL) < 0)
+        return;
+    uint64_t start_bytes = 0;
+    for (size_t i = 0; i < calls->pieces.cnt; i++)
+        start_bytes += calls->pieces.at[i].bytes;
+    for (size_t i = 0; i < SL_COUNT_OF(confs); i++) {
+        sl_pass_options options = {.settings = settings[i], .limit_bytes = 64u << 20, .seed = i};
+        sl_pass pass;
+        if (sl_pass_run(calls, &options, &pass, NULL) == SL_OK &&
+            pass.stats.reserved_peak > start_bytes + (64u << 20))
+            abort();
+    }
+    sl_calls_free(calls);
+}
+
 static void write_views(const sl_run *run, const sl_report *report, bool is_slow) {
     const sl_run_input *input = &run->inputs[0];
     write_exports(input);
     for (size_t d = 0; d < input->device_cnt && d < 4; d++)
         write_diff(&input->devices[d]);
+    for (size_t d = 0; d < input->device_cnt && d < 2; d++)
+        try_settings(&input->devices[d]);
     if (!is_slow)
         return;
     write_plots(report, input);

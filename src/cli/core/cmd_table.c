@@ -15,6 +15,7 @@ static const sl_cmd *const stormlog_cmds[] = {
     &sl_cmd_report,
     &sl_cmd_diff,
     &sl_cmd_check,
+    &sl_cmd_whatif,
     &sl_cmd_plot,
     &sl_cmd_ranks,
     &sl_cmd_export,

@@ -20,22 +20,31 @@ static void fill(sl_rounding *rounding, size_t from, size_t to, uint64_t value) 
         rounding->divisions[i] = (uint32_t)value;
 }
 
-/* "[256:1,512:2,>:8]". As in the allocator, the first entry also covers all smaller buckets and
- * ">" overwrites from the last named one on. */
+void sl_rounding_set_all(sl_rounding *rounding, uint64_t divisions) {
+    fill(rounding, 0, SL_ROUND_BUCKETS, divisions);
+}
+
+void sl_rounding_add(sl_rounding *rounding, sl_rounding_list *list, uint64_t mib,
+                     uint64_t divisions) {
+    bool is_rest = mib == SL_ROUND_REST;
+    size_t bucket = is_rest ? list->last : log2_floor(mib);
+    bucket = bucket < SL_ROUND_BUCKETS ? bucket : SL_ROUND_BUCKETS - 1;
+    fill(rounding, list->has_first || is_rest ? bucket : 0, is_rest ? SL_ROUND_BUCKETS : bucket + 1,
+         divisions);
+    list->last = bucket;
+    list->has_first = true;
+}
+
+/* "[256:1,512:2,>:8]". */
 static void parse_list(sl_rounding *rounding, const char *at, const char *end) {
-    size_t last = 0;
-    for (bool is_first = true; at < end && *at != ']';) {
+    sl_rounding_list list = {0};
+    while (at < end && *at != ']') {
         bool is_rest = *at == '>';
-        size_t bucket = is_rest ? last : log2_floor(take_number(&at, end));
-        bucket = bucket < SL_ROUND_BUCKETS ? bucket : SL_ROUND_BUCKETS - 1;
+        uint64_t mib = is_rest ? SL_ROUND_REST : take_number(&at, end);
         at += is_rest;
         if (at >= end || *at++ != ':')
             return;
-        uint64_t value = take_number(&at, end);
-        fill(rounding, is_first && !is_rest ? 0 : bucket, is_rest ? SL_ROUND_BUCKETS : bucket + 1,
-             value);
-        last = bucket;
-        is_first = false;
+        sl_rounding_add(rounding, &list, mib, take_number(&at, end));
         if (at < end && *at == ',')
             at++;
     }
@@ -51,7 +60,7 @@ void sl_rounding_init(sl_rounding *rounding, sl_str conf, sl_maybe_u64 max_split
     if (at < end && *at == '[')
         parse_list(rounding, at + 1, end);
     else
-        fill(rounding, 0, SL_ROUND_BUCKETS, take_number(&at, end));
+        sl_rounding_set_all(rounding, take_number(&at, end));
 }
 
 static uint64_t round_up(uint64_t n, uint64_t unit) {

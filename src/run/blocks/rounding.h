@@ -22,6 +22,19 @@ typedef struct sl_rounding {
  * ignored, and an empty text gives the defaults. */
 void sl_rounding_init(sl_rounding *rounding, sl_str conf, sl_maybe_u64 max_split_bytes);
 
+/* The entries of a list like "[256:1,512:2,>:8]", one after the other: as in the allocator, the first one also covers
+ * all smaller sizes, and the rest (">") everything from the one named last on. */
+typedef struct sl_rounding_list {
+    size_t last; /* bucket */
+    bool has_first;
+} sl_rounding_list;
+
+#define SL_ROUND_REST UINT64_MAX /* as a size: ">" */
+
+void sl_rounding_add(sl_rounding *rounding, sl_rounding_list *list, uint64_t mib,
+                     uint64_t divisions);
+void sl_rounding_set_all(sl_rounding *rounding, uint64_t divisions);
+
 /* Bytes of the block that serves this request when it is split off a larger one. */
 uint64_t sl_round_request(const sl_rounding *rounding, uint64_t requested);
 

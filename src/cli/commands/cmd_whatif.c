@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/str.h"
+#include "base/files/file_atomic.h"
+#include "base/text/term.h"
+#include "cli/core/cli.h"
+#include "cli/core/cmd_list.h"
+#include "cli/core/inputs.h"
+#include "cli/core/shared_options.h"
+#include "export/whatif/whatif_format.h"
+
+typedef struct whatif_job {
+    const sl_opts *opts;
+    sl_whatif_options options;
+    SL_VEC(sl_alloc_settings) settings;
+    SL_VEC(sl_whatif *) answers; /* owned */
+} whatif_job;
+
+static sl_status take_settings(whatif_job *job, sl_error *err) {
+    size_t cursor = 0;
+    for (const sl_opt_value *value; (value = sl_opts_next(job->opts, "set", &cursor)) != NULL;) {
+        sl_alloc_settings settings;
+        sl_alloc_settings_init(&settings);
+        SL_TRY(sl_alloc_settings_parse(&settings, sl_str_of(value->text), err));
+        if (settings.is_async)
+            return sl_fail(err, SL_E_USAGE,
+                           "--set: cudaMallocAsync is another allocator and cannot be replayed");
+        if (!sl_vec_push(&job->settings, settings))
+            return sl_fail_no_memory(err, "the settings");
+    }
+    job->options.settings = job->settings.at;
+    job->options.setting_cnt = job->settings.cnt;
+    return SL_OK;
+}
+
+static sl_status take_options(whatif_job *job, sl_error *err) {
+    const sl_opt_value *card = sl_opts_get(job->opts, "card");
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (card->is_given)
+        job->options.card_bytes = sl_known_u64(card->bytes);
+    job->options.without = sl_opts_text(job->opts, "free");
+    job->options.placement_cnt = (unsigned)sl_opts_number(job->opts, "placements");
+    job->options.thread_cnt = cores > 0 ? (unsigned)cores : 1;
+    job->options.wants_cards = !card->is_given && !sl_opts_flag(job->opts, "quick");
+    return take_settings(job, err);
+}
+
+static sl_status answer_device(whatif_job *job, const sl_run_device *device, sl_error *err) {
+    sl_whatif *answer;
+    if (!sl_vec_reserve(&job->answers, 1))
+        return sl_fail_no_memory(err, "the answer");
+    SL_TRY(sl_whatif_new(device, &job->options, &answer, err));
+    job->answers.at[job->answers.cnt++] = answer;
+    return SL_OK;
+}
+
+/* Cards whose history the input has; host memory has another allocator. */
+static bool has_history(const sl_run_device *device) {
+    return device->events->device != SL_DEVICE_HOST && device->events->events.cnt > 1;
+}
+
+static sl_status answer_input(whatif_job *job, const sl_run_input *input, sl_error *err) {
+    sl_device_choice choice = sl_shared_device(job->opts);
+    size_t before = job->answers.cnt;
+    SL_TRY(sl_inputs_check_device(input, choice, err));
+    for (size_t i = 0; i < input->device_cnt; i++) {
+        const sl_run_device *device = &input->devices[i];
+        bool is_chosen =
+            choice.is_one ? device->events->device == choice.device : has_history(device);
+        if (is_chosen)
+            SL_TRY(answer_device(job, device, err));
+    }
+    if (job->answers.cnt == before)
+        return sl_fail(err, SL_E_USAGE,
+                       "'%s' has no history of a card to replay; take a snapshot after "
+                       "torch.cuda.memory._record_memory_history()",
+                       input->trace->path);
+    return SL_OK;
+}
+
+static sl_status print_answers(const whatif_job *job, sl_error *err) {
+    const sl_whatif_format *format = sl_whatif_format_find(sl_opts_text(job->opts, "format"));
+    sl_whatif_list list = {(const sl_whatif *const *)job->answers.at, job->answers.cnt, false};
+    sl_file_out out;
+    SL_TRY(sl_file_out_open(&out, sl_opts_text(job->opts, "output"), err));
+    list.has_color = sl_term_has_color(out.stream);
+    sl_status status = format->write(&list, out.stream, err);
+    if (status < 0) {
+        sl_file_out_abandon(&out);
+        return status;
+    }
+    return sl_file_out_commit(&out, err);
+}
+
+/* Whether the replay was good enough for one of the devices at least. */
+static bool has_answer(const whatif_job *job) {
+    for (size_t i = 0; i < job->answers.cnt; i++)
+        if (!job->answers.at[i]->refusal[0])
+            return true;
+    return false;
+}
+
+static int run(const sl_opts *opts, sl_error *err) {
+    whatif_job job = {.opts = opts};
+    sl_inputs inputs = {0};
+    sl_status status = take_options(&job, err);
+    if (status == SL_OK)
+        status =
+            sl_inputs_load_as(&inputs, opts->operands.at, opts->operands.cnt, SL_INPUTS_MAINS, err);
+    if (status == SL_OK && job.options.without)
+        status = sl_run_check_filter(inputs.run, SL_GROUP_LINE, job.options.without, err);
+    for (size_t i = 0; status == SL_OK && i < inputs.run->input_cnt; i++)
+        status = answer_input(&job, &inputs.run->inputs[i], err);
+    if (status == SL_OK)
+        status = print_answers(&job, err);
+    int code = status == SL_OK && !has_answer(&job) ? sl_status_exit_code(SL_E_FOREIGN) : status;
+    for (size_t i = 0; i < job.answers.cnt; i++)
+        sl_whatif_free(job.answers.at[i]);
+    sl_vec_free(&job.answers);
+    sl_vec_free(&job.settings);
+    sl_inputs_fini(&inputs);
+    return code;
+}
+
+static const sl_opt options[] = {
+    {.name = "set",
+     .type = SL_OPT_STRING,
+     .metavar = "KEY=VALUE,...",
+     .is_repeated = true,
+     .help = "try these settings instead of the usual ones; in the words of "
+             "PYTORCH_CUDA_ALLOC_CONF, or no_caching, one_stream, no_record_stream"},
+    {.name = "card",
+     .type = SL_OPT_SIZE,
+     .help = "what PyTorch could reserve; without it the smallest card for each setting is found"},
+    {.name = "free",
+     .type = SL_OPT_STRING,
+     .metavar = "REGEX",
+     .help = "as if the lines whose \"file:line function\" matches had never allocated"},
+    SL_SHARED_DEVICE,
+    {.name = "quick", .type = SL_OPT_FLAG, .help = "leave the smallest cards out"},
+    {.name = "placements",
+     .type = SL_OPT_INT,
+     .min = 1,
+     .max = 1000,
+     .help = "random placements of new segments per setting (default: up to 16)"},
+    {.name = "format",
+     .short_name = 'f',
+     .type = SL_OPT_CHOICE,
+     .choices = "txt|json|md",
+     .initial = "txt",
+     .help = "for people, for programs, for a pull request"},
+    SL_SHARED_OUTPUT,
+};
+
+const sl_cmd sl_cmd_whatif = {
+    .name = "whatif",
+    .operands = "[PATH...]",
+    .operand_min = 0,
+    .operand_max = SL_OPERANDS_ANY,
+    .summary = "say which allocator setting would have helped",
+    .description =
+        "Replays PyTorch's caching allocator. First under the settings of the trace: the first "
+        "line says how many addresses came out the same, and below 95 % there is no answer (exit "
+        "code 3 when no device has one). Then "
+        "under others: what each would have reserved, what it costs, which request fails first, "
+        "and the smallest card that would do.\n\n"
+        "The input is a snapshot of PyTorch with its history, or a recording.",
+    .examples = "stormlog whatif snap.pickle\n"
+                "stormlog whatif snap.pickle --card 24GiB\n"
+                "stormlog whatif snap.pickle --set max_split_size_mb=128\n"
+                "stormlog whatif snap.pickle --card 24GiB --free 'cache.py:12 '\n",
+    .options = options,
+    .option_cnt = SL_COUNT_OF(options),
+    .run = run,
+};

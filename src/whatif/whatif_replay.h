@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* One pass of a trace's calls through the allocator's model. Pure; passes of one sl_calls may run in several threads.
+ *
+ * (R1) As recorded: new segments lie where the trace says, or where the first block of a segment lay, and segments go
+ *      when the trace says. Every block's address is compared, and the reserved bytes after each request.
+ * (R2) Otherwise: the model decides; empty_cache() is called where the program did. The pass ends with the first
+ *      request that fails.
+ * (R3) A block from before the trace lies where it lay when the settings have segments of the same kind as
+ *      recorded; otherwise it is requested anew, in the order of addresses.
+ * (R4) A request that failed in the trace is made, and its block given back at once: what would have followed is not
+ *      known. */
+#ifndef SL_WHATIF_REPLAY_H
+#define SL_WHATIF_REPLAY_H
+
+#include "whatif/whatif_calls.h"
+
+typedef struct sl_pass_options {
+    sl_alloc_settings settings;
+    uint64_t limit_bytes; /* what the card has for the process; SL_ALLOC_NO_LIMIT */
+    uint64_t total_bytes; /* of the card, for fractions; 0 = not known: limit_bytes */
+    uint64_t seed;    /* of the places of new segments; 0 = where the trace has them, then (M7) */
+    bool is_recorded; /* (R1) */
+    bool frees_early; /* a block of another stream is free when its free is requested */
+} sl_pass_options;
+
+typedef struct sl_pass {
+    sl_alloc_stats stats;
+    uint32_t peak_event; /* of the reserved peak; SL_EVENT_BEFORE */
+    bool has_failed;     /* (R2) */
+    uint32_t fail_event;
+    uint32_t fail_call;
+    uint64_t fail_bytes, fail_active_bytes, fail_reserved_bytes;
+    uint64_t request_cnt;    /* served */
+    uint64_t oom_cnt;        /* requests that failed in the trace and were reached */
+    uint64_t oom_served_cnt; /* of them, served (R4) */
+    uint64_t oom_more_cnt; /* how often more the last of them could be served, up to SL_MORE_MAX */
+    /* (R1) */
+    uint64_t placed_cnt, same_cnt; /* addresses compared; equal */
+    uint64_t reserved_cnt,
+        same_reserved_cnt;      /* requests at which the reserved bytes were compared; equal */
+    uint64_t recorded_peak;     /* reserved, of the trace */
+    uint64_t not_released_cnt;  /* segments the trace gave back that were not free */
+    uint32_t first_wrong_event; /* address; SL_EVENT_NEVER */
+} sl_pass;
+
+#define SL_MORE_MAX 1000
+
+/* SL_E_NOMEM. */
+sl_status sl_pass_run(const sl_calls *calls, const sl_pass_options *options, sl_pass *out,
+                      sl_error *err);
+
+#endif
