@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "analyze/device_words.h"
 #include "analyze/free_space.h"
 #include "analyze/thresholds.h"
 #include "base/core/order.h"
@@ -135,8 +136,12 @@ static bool report_fragmentation(sl_an *an, const sl_free_space *space,
         sl_an_bytes(an, space->releasable_bytes), forced->cnt, sl_an_bytes(an, forced->bytes),
         severity == SL_SEV_INFO ? "Nothing failed for it in this trace."
                                 : "The reserved total keeps creeping up for it.");
-    f->advice = "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True. Where sizes vary (batches, "
-                "sequence lengths), pad them to a few sizes or set roundup_power2_divisions.";
+    const char *conf = sl_device_words_of(an->trace, an->device->device)->conf;
+    f->advice = sl_an_text(an,
+                           "%s%s%sWhere sizes vary (batches, sequence lengths), pad them to a few "
+                           "sizes%s.",
+                           conf ? "Set " : "", conf ? conf : "", conf ? ". " : "",
+                           conf ? " or set roundup_power2_divisions" : "");
     return true;
 }
 
