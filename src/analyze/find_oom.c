@@ -281,7 +281,7 @@ static uint64_t count_ooms(const sl_an *an) {
 
 static bool fill_oom(sl_an *an, const oom_facts *facts, const cause_row *cause,
                      const char *explanation) {
-    size_t top = an->options->top ? an->options->top : SL_T_TOP_DEFAULT;
+    size_t top = an->options->top ? an->options->top : SL_SITES_MOST;
     sl_oom_report oom = {.present = true,
                          .device = an->device->device,
                          .requested_bytes = facts->request_bytes,

@@ -186,8 +186,4 @@
 #define SL_T_RANK_RISE_BYTES (INT64_C(64) << 20)
 #define SL_T_RANK_RISE_SHARE 0.1
 
-/* ---- lists ---- */
-
-#define SL_T_TOP_DEFAULT 10u
-
 #endif
