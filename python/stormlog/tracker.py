@@ -200,7 +200,7 @@ class MemoryTracker(TrackerBase):
                             {"usage_percent": percent}, sample)
 
     def _check_fragmentation(self, sample: DeviceMemorySample, change: int) -> None:
-        if sample.reserved_bytes <= 0:
+        if sample.reserved_bytes <= 0 or sample.allocated_bytes <= 0:  # nothing allocated: an empty cache, no pieces
             return
         share = (sample.reserved_bytes - sample.allocated_bytes) / sample.reserved_bytes
         limit = self.thresholds["fragmentation_threshold"]

@@ -186,8 +186,12 @@ bool sl_find_fragmentation(sl_an *an) {
         return true;
     forced_growth forced = find_forced(an);
     uint64_t unused = space.inactive_bytes - space.private_bytes;
-    bool is_remarkable = unused >= SL_T_FRAG_REMARK_BYTES &&
-                         (double)unused >= SL_T_FRAG_REMARK_RATIO * (double)d->reserved_bytes.value;
+    /* Whole segments that nothing uses are a cache, not pieces: empty_cache() gives them back. */
+    uint64_t pieces = unused - sl_min_u64(unused, space.releasable_bytes);
+    if (judge(an, &space, &forced) > SL_SEV_INFO)
+        pieces = unused; /* the reserved total grew for it, whatever was freed at the end */
+    bool is_remarkable = pieces >= SL_T_FRAG_REMARK_BYTES &&
+                         (double)pieces >= SL_T_FRAG_REMARK_RATIO * (double)d->reserved_bytes.value;
     sl_an_reason(an,
                  "fragmentation: device %d: %" PRIu64
                  " bytes unused outside private pools (%" PRIu64

@@ -152,6 +152,19 @@ def _():
     tracker.stop_tracking()
 
 
+@tap.test("a cache with nothing allocated is not fragmentation")
+def _():
+    tracker = fresh()
+    tracker.start_tracking()
+    torch.state.allocate(40 * MIB)
+    tracker._tick()
+    torch.state.release(40 * MIB)
+    tracker._tick()
+    tap.true(tracker._last_sample.reserved_bytes >= 40 * MIB, "the cache is there")
+    tap.equal([event.context for event in tracker.get_alerts()], [], "alerts")
+    tracker.stop_tracking()
+
+
 @tap.test("alerts have hysteresis: a standing condition is told once, again after it went away or after a minute")
 def _():
     tracker = fresh()

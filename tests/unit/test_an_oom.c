@@ -170,12 +170,38 @@ static void test_npu(void **state) {
     fake_free_all(fake);
 }
 
+static const sl_finding *find_kind(const sl_report *report, sl_finding_kind kind) {
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        if (report->findings.at[i].kind == kind)
+            return &report->findings.at[i];
+    return NULL;
+}
+
+/* Everything freed leaves whole segments, which is a cache; every other block freed leaves pieces. */
+static void test_empty_cache(void **state) {
+    (void)state;
+    for (int step = 1; step <= 2; step++) {
+        fake_alloc *fake = fake_new(1);
+        static uint64_t addr[200];
+        for (int i = 0; i < 200; i++)
+            addr[i] = fake_malloc(fake, 5 * FAKE_MIB, 0);
+        for (int i = 0; i < 200; i += step)
+            fake_free(fake, addr[i]);
+        fake_finish(fake);
+        sl_report *report = report_of(fake->trace, NULL);
+        const sl_finding *found = find_kind(report, SL_FINDING_FRAGMENTATION);
+        assert_int_equal(found != NULL, step == 2);
+        sl_report_free(report);
+        fake_free_all(fake);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_causes),     cmocka_unit_test(test_fragmentation),
         cmocka_unit_test(test_limit),      cmocka_unit_test(test_other_process),
         cmocka_unit_test(test_text_alone), cmocka_unit_test(test_host),
-        cmocka_unit_test(test_npu),
+        cmocka_unit_test(test_npu),        cmocka_unit_test(test_empty_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
