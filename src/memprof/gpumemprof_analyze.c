@@ -110,7 +110,7 @@ static int analyze_trace(answer *a, const sl_trace *trace, sl_error *err) {
     return result;
 }
 
-/* No reader took it: the reason decides the words, as in the Python tool. */
+/* No reader took it, or it has no records: the reason decides the words, as in the Python tool. */
 static int explain_failure(const answer *a, const sl_error *load_err, sl_error *err) {
     sl_json_survey survey;
     sl_error survey_err = SL_ERROR_INIT;
@@ -118,7 +118,7 @@ static int explain_failure(const answer *a, const sl_error *load_err, sl_error *
     if (sl_json_survey_read(a->report.path, &survey, &survey_err) < 0) {
         sl_term_printf(stdout, "Error loading input file: %s\n", survey_err.text);
         result = 1;
-    } else if (survey.looks_like_telemetry) {
+    } else if (survey.looks_like_telemetry && load_err) {
         sl_term_printf(stdout, "Error parsing telemetry events: %s\n", load_err->text);
         result = 1;
     } else {
@@ -145,7 +145,9 @@ static int run(const sl_opts *opts, sl_error *err) {
         return explain_failure(&a, &load_err, err);
     if (trace->telemetry && trace->telemetry->skipped_cnt)
         printf("Left out %llu bad records\n", (unsigned long long)trace->telemetry->skipped_cnt);
-    int result = analyze_trace(&a, trace, err);
+    /* Nothing was measured, so nothing is healthy: no verdict and no score. */
+    bool is_empty = trace->telemetry && trace->telemetry->records.cnt == 0;
+    int result = is_empty ? explain_failure(&a, NULL, err) : analyze_trace(&a, trace, err);
     sl_trace_free(trace);
     return result;
 }

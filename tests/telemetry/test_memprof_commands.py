@@ -87,6 +87,47 @@ def _(folder):
     tap.true("cross_rank_analysis" not in report, "one rank has no cross-rank part")
 
 
+def growing(count=60, **more):
+    """A card that fills within a minute: 256 MiB more every second, of 16 GiB."""
+    return [{"schema_version": 2, "timestamp_ns": 1_700_000_000_000_000_000 + i * 10 ** 9, "event_type": "sample",
+             "collector": "stormlog.cuda_tracker", "sampling_interval_ms": 1000, "pid": 1, "host": "h", "job_id": None,
+             "rank": 0, "local_rank": 0, "world_size": 1, "device_id": 0, "allocator_allocated_bytes": (i + 1) << 28,
+             "allocator_reserved_bytes": (i + 1) << 28, "allocator_active_bytes": None, "allocator_inactive_bytes": None,
+             "allocator_change_bytes": 1 << 28, "device_used_bytes": (i + 1) << 28, "device_free_bytes": None,
+             "device_total_bytes": 16 << 30, "context": None, "metadata": {}, **more} for i in range(count)]
+
+
+@tap.test("analyze: the score agrees with the verdict, and what holds no records has none")
+def _(folder):
+    path, out = os.path.join(folder, "in.json"), os.path.join(folder, "out.json")
+    json.dump(growing(), open(path, "w"))
+    printed = gpumemprof("analyze", path, "--output", out).stdout
+    tap.contains(printed, "Verdict: leak")
+    score = json.load(open(out))["optimization_score"]
+    tap.true(score["score"] < 60 and score["grade"] == "F", f"a card that fills within a minute: {score}")
+    for content in ("[]", '{"events": []}', '[{"a": 1}]'):
+        open(path, "w").write(content)
+        printed = gpumemprof("analyze", path, "--output", out).stdout
+        tap.true("Score" not in printed and "healthy" not in printed, f"{content}: {printed}")
+        tap.true("optimization_score" not in json.load(open(out)), f"{content}: no score in the file")
+
+
+@tap.test("analyze: records that begin with a long text are telemetry all the same")
+def _(folder):
+    path = os.path.join(folder, "in.json")
+    records = [{"metadata": {"note": "y" * 9000}, **{k: v for k, v in r.items() if k != "metadata"}} for r in growing()]
+    json.dump(records, open(path, "w"))
+    tap.contains(gpumemprof("analyze", path).stdout, "Verdict: leak")
+
+
+@tap.test("analyze: a cache with nothing in it is not fragmentation")
+def _(folder):
+    path = os.path.join(folder, "in.json")
+    json.dump(growing(allocator_allocated_bytes=0, allocator_reserved_bytes=12 << 30, device_used_bytes=13 << 30), open(path, "w"))
+    printed = gpumemprof("analyze", path).stdout
+    tap.true("fragmentation" not in printed, printed)
+
+
 @tap.test("analyze --format txt writes what is printed")
 def _(folder):
     out = os.path.join(folder, "report.txt")
@@ -100,7 +141,8 @@ INPUTS = {
     "a record that is none": ('[{"timestamp": "x"}]', 1, "Error parsing telemetry events: "),
     "another object": ('{"b": 1, "a": [1]}', 0, "JSON payload does not contain telemetry events"),
     "a scalar": ("3", 0, "JSON payload does not contain telemetry events"),
-    "no events": ("[]", 0, "Gap findings: 0"),
+    "no events": ("[]", 0, "JSON payload does not contain telemetry events"),
+    "an array of something else": ('[{"a": 1}, {"b": 2}]', 0, "JSON payload does not contain telemetry events"),
 }
 
 for _name, (_content, _code, _out) in INPUTS.items():
