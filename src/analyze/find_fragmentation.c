@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "analyze/device_words.h"
 #include "analyze/free_space.h"
 #include "analyze/thresholds.h"
 #include "base/core/order.h"
+#include "report/device_words.h"
 
 /* Reserved growth that unused memory of the same class would have covered. */
 typedef struct forced_growth {

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "analyze/an_context.h"
-#include "analyze/device_words.h"
+#include "report/device_words.h"
 
 static bool add(sl_an *an, const sl_evidence *evidence, const char *title, const char *explanation,
                 const char *advice) {

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/device_words.h"
 #include "analyze/free_space.h"
 #include "analyze/step_peaks.h"
 #include "analyze/thresholds.h"
+#include "report/device_words.h"
 #include "run/blocks/rounding.h"
 
 /* All that is known about the moment. */

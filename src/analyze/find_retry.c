@@ -5,8 +5,8 @@
 #include <inttypes.h>
 
 #include "analyze/an_context.h"
-#include "analyze/device_words.h"
 #include "analyze/thresholds.h"
+#include "report/device_words.h"
 
 typedef struct retry_count {
     uint64_t cnt, bytes;

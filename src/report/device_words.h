@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a finding calls the device it is about, and the commands and settings that exist there: advice
  * for an NPU that names a CUDA setting, or for the host that names a card, is advice nobody can follow.
- * Internal to src/analyze. */
+ */
 #ifndef SL_DEVICE_WORDS_H
 #define SL_DEVICE_WORDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyze/device_words.h"
+#include "report/device_words.h"
 
 #include <string.h>
 
