@@ -8,6 +8,7 @@ from pathlib import Path
 
 import stormlog
 import tap
+from other_user import AS_NOBODY, need_other_user
 
 PYTHON = tap.python_with("torch") if os.path.exists("/usr/bin/python3") else sys.executable
 DATA = Path(os.environ["STORMLOG_TEST_DATA"])
@@ -206,6 +207,17 @@ with stormlog.record(dir=folder, cpu=True) as recording:
     work(1)
 assert os.listdir(".") == [], os.listdir(".")
 """, STORMLOG_DISABLE="1")
+
+
+@tap.test("a folder that cannot be made is the reason, not a file in it that does not exist")
+def _(folder):
+    need_other_user()
+    os.chmod(folder, 0o755)
+    result = tap.run([*AS_NOBODY, PYTHON, "-c", BEGIN.format(folder=folder) + WORK + """
+with stormlog.record(dir=folder + "/runs", cpu=True):
+    work(1)
+"""], env=os.environ)
+    tap.contains(result.stderr, f"cannot make the folder '{folder}/runs': Permission denied")
 
 
 @tap.test("under `stormlog run` the same calls speak to that recording")
