@@ -6,13 +6,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "api/run_folder.h"
 #include "base/core/vec.h"
 #include "base/files/file_rights.h"
 #include "base/text/shell_word.h"
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
 #include "cli/run/run_compact.h"
-#include "cli/run/run_folder.h"
 #include "cli/run/run_preload.h"
 #include "cli/run/run_process.h"
 #include "cli/run/run_settings.h"
