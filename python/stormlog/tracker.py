@@ -289,6 +289,7 @@ class MemoryTracker(TrackerBase):
         """Counters since start, and what they come to; see docs/python.md for each key."""
         with self._events_lock:
             stats, events = dict(self.stats), list(self.events)
+        stats["total_events"] = len(events)  # those that are kept, as in the Python tool
         if events:
             stats.update(self._current_figures(stats, events))
         if stats["tracking_start_time"] is not None:
@@ -302,7 +303,6 @@ class MemoryTracker(TrackerBase):
         sample = self._safe_sample()
         since = time.time() - 3600
         return {
-            "total_events": len(events),
             "events_last_hour": sum(event.timestamp >= since for event in events),
             "backend": self.backend,
             "oom_flight_recorder_enabled": self._oom_flight_recorder.config.enabled,

@@ -220,8 +220,8 @@ def _():
     times = [event.timestamp_ns for event in tracker.events]
     tap.equal(times, sorted(times), "time never goes back")
     tracker.clear_events()
-    tap.equal((len(tracker.events), tracker.get_statistics()["peak_memory"], "total_events" in tracker.get_statistics()),
-              (0, 0, False), "cleared")
+    tap.equal((len(tracker.events), tracker.get_statistics()["peak_memory"], tracker.get_statistics()["total_events"],
+               tracker.stats["total_events"]), (0, 0, 0, 0), "cleared")
 
 
 @tap.test("the timeline has the last values of each bin, and is one pass")
