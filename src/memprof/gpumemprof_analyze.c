@@ -8,6 +8,7 @@
 #include "base/text/term.h"
 #include "cli/core/cmd_list.h"
 #include "export/bundle/bundle_folder.h"
+#include "memprof/compat_plot.h"
 #include "memprof/compat_report.h"
 #include "read/core/source.h"
 #include "telemetry/json_survey.h"
@@ -83,15 +84,31 @@ static sl_status save(const answer *a, sl_error *err) {
     return SL_OK;
 }
 
+/* A picture is an extra: without it the analysis is still good, so a failure is a line. */
+static void draw(const answer *a) {
+    const char *folder = sl_opts_text(a->opts, "plot-dir");
+    sl_error err = SL_ERROR_INIT;
+    sl_status status;
+    if (!a->report.set) {
+        printf("Visualization skipped: there is no telemetry to draw; 'stormlog plot' draws "
+               "recordings "
+               "and snapshots\n");
+        return;
+    }
+    status = a->report.ranks ? sl_compat_plot_ranks(a->report.ranks, folder, &err)
+                             : sl_compat_plot_records(a->report.set, folder, &err);
+    if (status < 0)
+        sl_term_printf(stdout, "Visualization skipped: %s\n", err.text);
+    else
+        sl_term_printf(stdout, "Visualization saved to: %s/%s\n", folder,
+                       a->report.ranks ? "cross_rank_timeline.png" : "memory_timeline.png");
+}
+
 static int deliver(const answer *a, sl_error *err) {
     write_text(stdout, a);
     SL_TRY(save(a, err));
     if (sl_opts_flag(a->opts, "visualization"))
-        sl_term_printf(
-            stdout, "Visualization skipped: %s\n",
-            a->report.ranks
-                ? "this command draws no pictures; use 'stormlog plot' or 'stormlog report'"
-                : "there is no cross-rank data");
+        draw(a);
     return 0;
 }
 
@@ -159,8 +176,10 @@ static const sl_opt options[] = {
      .choices = "json|txt",
      .initial = "json",
      .help = "form of that file"},
-    {.name = "visualization", .type = SL_OPT_FLAG, .help = "accepted; says where pictures are"},
-    {.name = "plot-dir", .type = SL_OPT_FILE, .initial = "plots", .help = "accepted"},
+    {.name = "visualization",
+     .type = SL_OPT_FLAG,
+     .help = "draw the memory over time, by rank where there are several"},
+    {.name = "plot-dir", .type = SL_OPT_FILE, .initial = "plots", .help = "folder of the picture"},
     {.name = "skip-bad",
      .type = SL_OPT_FLAG,
      .help = "leave bad telemetry records out and count them"},

@@ -128,6 +128,24 @@ def _(folder):
     tap.true("fragmentation" not in printed, printed)
 
 
+@tap.test("analyze --visualization draws: memory over time, by rank where there are several")
+def _(folder):
+    path, plots = os.path.join(folder, "in.json"), os.path.join(folder, "a", "plots")
+    for ranks, name in ((1, "memory_timeline.png"), (3, "cross_rank_timeline.png")):
+        records = [record for rank in range(ranks) for record in growing(12, rank=rank, local_rank=rank, world_size=ranks)]
+        json.dump(records, open(path, "w"))
+        printed = gpumemprof("analyze", path, "--visualization", "--plot-dir", plots).stdout
+        if "without cairo" in printed:
+            tap.skip("this build has no cairo")
+        tap.contains(printed, f"Visualization saved to: {plots}/{name}")
+        tap.equal(open(os.path.join(plots, name), "rb").read(4), b"\x89PNG", name)
+    tap.contains(gpumemprof("analyze", path, "--visualization", "--plot-dir", path).stdout, "Visualization skipped: ")
+    open(path, "w").write(json.dumps({"memory_usage": [1, 2, 3], "timestamps": [0, 1, 2]}))
+    printed = tfmemprof("analyze", "--input", path, "--visualize", cwd=folder).stdout
+    tap.contains(printed, "Visualization saved to: memory_timeline.png")
+    tap.equal(open(os.path.join(folder, "memory_timeline.png"), "rb").read(4), b"\x89PNG", "tfmemprof")
+
+
 @tap.test("analyze --format txt writes what is printed")
 def _(folder):
     out = os.path.join(folder, "report.txt")
