@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
-from typing import Any, Iterator, List, Optional, TextIO
+from typing import Any, Dict, Iterator, List, Optional, TextIO
 
 from ._files import find_program
 
@@ -45,13 +45,18 @@ def run(name: str, arguments: List[str]) -> int:
     is_real = _is_real(sys.stdout, 1) and _is_real(sys.stderr, 2)
     pipe = None if is_real else subprocess.PIPE
     sys.stdout.flush()
-    with subprocess.Popen([_command(name), *arguments], stdout=pipe, stderr=pipe, text=True) as process, _interrupts_ignored():
+    with subprocess.Popen([_command(name), *arguments], stdout=pipe, stderr=pipe, text=True, env=_environment()) as process, _interrupts_ignored():
         if not is_real:
             errors = threading.Thread(target=_copy, args=(process.stderr, sys.stderr))
             errors.start()
             _copy(process.stdout, sys.stdout)  # type: ignore[arg-type]
             errors.join()
         return process.wait()
+
+
+def _environment() -> Dict[str, str]:
+    """Commands that describe the machine ask this interpreter, not the first one on PATH."""
+    return {"STORMLOG_PYTHON": sys.executable or "", **os.environ}
 
 
 @contextmanager
@@ -71,7 +76,7 @@ def replace(name: str) -> None:
     """Becomes the program: signals and exit code need no forwarding."""
     program = _command(name)
     sys.stdout.flush()
-    os.execv(program, [name, *sys.argv[1:]])
+    os.execve(program, [name, *sys.argv[1:]], _environment())
 
 
 def run_or_exit(name: str, argv: Optional[List[str]]) -> int:

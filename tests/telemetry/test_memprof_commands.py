@@ -4,6 +4,7 @@
 
 import json
 import os
+import sys
 
 import tap
 
@@ -70,6 +71,29 @@ def _():
     if "Detected Backend: cpu" in result.stdout:
         for label in ("MPS Built:", "Falling back to CPU-only profiling.", "Process RSS:", "CPU Count:"):
             tap.contains(result.stdout, label)
+
+
+@tap.test("info asks the interpreter that is run, also behind a script, and the one that called it")
+def _(folder):
+    version = ".".join(map(str, sys.version_info[:3]))
+    shim = os.path.join(folder, "python3")
+    open(shim, "w").write(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    os.chmod(shim, 0o755)
+    tap.contains(gpumemprof("info", env={"PATH": f"{folder}:/usr/bin:/bin"}).stdout, f"Python Version: {version}\n")
+    open(shim, "w").write("#!/bin/sh\nexit 1\n")
+    tap.true(f"Python Version: {version}" not in gpumemprof("info", env={"PATH": folder}).stdout, "one that does not answer")
+    env = {"PATH": folder, "STORMLOG_PYTHON": sys.executable}
+    tap.contains(gpumemprof("info", env=env).stdout, f"Python Version: {version}\n", "the caller")
+
+
+@tap.test("diagnose keeps its whole command line")
+def _(folder):
+    for program, duration in (("gpumemprof", "0"), ("stormlog", "1ms")):
+        out = os.path.join(folder, program)
+        command = [os.path.join(BUILD, program), "diagnose", "--duration", duration, "--output", out]
+        result = tap.run(command)
+        tap.true(os.path.isdir(out), result.stdout + result.stderr)
+        tap.equal(json.load(open(os.path.join(out, "manifest.json")))["command_line"], " ".join(command), program)
 
 
 @tap.test("analyze: the report's keys, the text, the parents of the output")
