@@ -152,6 +152,18 @@ def _(folder):
     tap.true("fragmentation" not in printed, printed)
 
 
+@tap.test("analyze: what runs out of memory on the host is not told about a card")
+def _(folder):
+    path, out = os.path.join(folder, "in.json"), os.path.join(folder, "out.json")
+    records = growing(12, device_id=-1, allocator_allocated_bytes=1 << 30, device_used_bytes=1 << 30)
+    records[-1].update(event_type="error", context="out of memory", metadata={"oom_reason": "python.MemoryError"})
+    json.dump(records, open(path, "w"))
+    tap.contains(gpumemprof("analyze", path, "--output", out).stdout, "Verdict: oom")
+    advice = json.load(open(out))["recommendations"][0]["suggestions"][0]
+    tap.contains(advice, "a machine with more memory")
+    tap.true("card" not in advice and "CUDA" not in advice, advice)
+
+
 @tap.test("analyze --visualization draws: memory over time, by rank where there are several")
 def _(folder):
     path, plots = os.path.join(folder, "in.json"), os.path.join(folder, "a", "plots")
