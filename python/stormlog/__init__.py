@@ -108,7 +108,7 @@ def _require_torch(name: str) -> None:
         if (error.name or "").split(".")[0] != "torch":
             raise
         raise ImportError(f"stormlog.{name} needs PyTorch, which is not installed; "
-                          "pip install 'stormlog[torch]'") from error
+                          "pip install 'stormlog[torch]'. CPUMemoryTracker and CPUMemoryProfiler work without it") from error
 
 
 def __getattr__(name: str) -> Any:

@@ -55,8 +55,8 @@ class CPUDeviceCollector(DeviceMemoryCollector):
     device = "cpu"
     device_id = -1
 
-    def __init__(self) -> None:
-        self._process = _process.Process()
+    def __init__(self, process: Any = None) -> None:
+        self._process = process or _process.Process()
         self._total = _process.total_memory()
         self._peak: Optional[int] = None
 
@@ -68,7 +68,7 @@ class CPUDeviceCollector(DeviceMemoryCollector):
 
     def sample(self) -> DeviceMemorySample:
         memory = self._process.memory_info()
-        self._peak = memory.peak_rss
+        self._peak = getattr(memory, "peak_rss", None)
         total = self._total or None
         used = memory.rss if total is None else min(memory.rss, total)
         return DeviceMemorySample(memory.rss, memory.rss, used, None if total is None else total - used, total, None,

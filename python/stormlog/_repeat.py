@@ -18,6 +18,10 @@ class Repeater:
         self._thread: Optional[threading.Thread] = None
 
     @property
+    def thread(self) -> Optional[threading.Thread]:
+        return self._thread
+
+    @property
     def is_running(self) -> bool:
         return self._thread is not None
 

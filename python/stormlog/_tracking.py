@@ -168,6 +168,7 @@ class TrackerBase:
             "alert_count": 0,
             "tracking_start_time": None,
             "last_memory_check": None,
+            "total_events": 0,
             "dropped_events": 0,
             "sampling_failures": 0,
         }
@@ -305,6 +306,7 @@ class TrackerBase:
                 active_memory=sample.active_bytes, inactive_memory=sample.inactive_bytes, device_used=sample.used_bytes,
                 device_free=sample.free_bytes, device_total=sample.total_bytes, backend=self.backend,
                 timestamp_ns=now_ns)
+            self.stats["total_events"] += 1
             if len(self.events) == self.max_events:
                 self.stats["dropped_events"] += 1
             self.events.append(event)
@@ -420,7 +422,7 @@ def check_limits(sampling_interval: float, max_events: int) -> None:
     if sampling_interval <= 0:
         raise ValueError(f"sampling_interval must be > 0, found {sampling_interval}")
     if max_events <= 0:
-        raise ValueError(f"max_events must be > 0, found {max_events}")
+        raise ValueError(f"max_events must be >= 1, found {max_events}")
 
 
 def identity_of(job_id: Optional[str], rank: Optional[int], local_rank: Optional[int],

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""The commands are one C program; these functions start it under the right name."""
+"""The commands are one C program; these functions run it under the right name.
+
+``main()`` returns, so that programs and notebooks can call it; the console scripts become the program instead.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
+import signal
 import subprocess
 import sys
-from typing import List, Optional
+import threading
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Optional, TextIO
 
 from ._files import find_program
 
@@ -20,33 +27,120 @@ def _command(name: str) -> str:
     return str(program)
 
 
+def _is_real(stream: Any, number: int) -> bool:
+    """Whether the stream is the process's own: a notebook or a test puts another one there, which a child cannot write."""
+    try:
+        return stream.fileno() == number
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def _copy(source: TextIO, target: TextIO) -> None:
+    for line in source:
+        target.write(line)
+
+
 def run(name: str, arguments: List[str]) -> int:
-    """Runs the program and returns its exit code."""
-    return subprocess.run([_command(name), *arguments]).returncode
+    """Runs the program and returns its exit code. Ctrl+C is the program's: it ends in good order, and so does this call."""
+    is_real = _is_real(sys.stdout, 1) and _is_real(sys.stderr, 2)
+    pipe = None if is_real else subprocess.PIPE
+    sys.stdout.flush()
+    with subprocess.Popen([_command(name), *arguments], stdout=pipe, stderr=pipe, text=True, env=_environment()) as process, _interrupts_ignored():
+        if not is_real:
+            errors = threading.Thread(target=_copy, args=(process.stderr, sys.stderr))
+            errors.start()
+            _copy(process.stdout, sys.stdout)  # type: ignore[arg-type]
+            errors.join()
+        return process.wait()
 
 
-def _replace(name: str) -> None:
+def _environment() -> Dict[str, str]:
+    """Commands that describe the machine ask this interpreter, not the first one on PATH."""
+    return {"STORMLOG_PYTHON": sys.executable or "", **os.environ}
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Only the main thread may change this, and only there it is needed: signals arrive in it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def replace(name: str) -> None:
     """Becomes the program: signals and exit code need no forwarding."""
     program = _command(name)
     sys.stdout.flush()
-    os.execv(program, [name, *sys.argv[1:]])
+    os.execve(program, [name, *sys.argv[1:]], _environment())
+
+
+def run_or_exit(name: str, argv: Optional[List[str]]) -> int:
+    """With arguments: the exit code. Without: those of this process, and SystemExit for a failure, as programs have it."""
+    code = run(name, sys.argv[1:] if argv is None else argv)
+    if argv is None and code:
+        raise SystemExit(code)
+    return code
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    """gpumemprof. With arguments it runs as a child, without it replaces this process."""
-    if argv is not None:
-        return run("gpumemprof", argv)
-    _replace("gpumemprof")
-    return 0
+    """gpumemprof."""
+    return run_or_exit("gpumemprof", argv)
 
 
 def stormlog_main(argv: Optional[List[str]] = None) -> int:
     """stormlog."""
-    if argv is not None:
-        return run("stormlog", argv)
-    _replace("stormlog")
-    return 0
+    return run_or_exit("stormlog", argv)
+
+
+def gpumemprof_program() -> None:
+    """The console script gpumemprof."""
+    replace("gpumemprof")
+
+
+def stormlog_program() -> None:
+    """The console script stormlog."""
+    replace("stormlog")
+
+
+# --- single commands, with the parsed arguments of the Python tool ---------------------------------------------------
+
+
+def _words(args: argparse.Namespace) -> List[str]:
+    words = []
+    for name, value in vars(args).items():
+        if name in ("command", "func") or value is None or value is False:
+            continue
+        if name == "input_file":
+            words.insert(0, str(value))
+        else:
+            words += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
+    return words
+
+
+def cmd_info(args: argparse.Namespace) -> int:
+    return run("gpumemprof", ["info", *_words(args)])
+
+
+def cmd_monitor(args: argparse.Namespace) -> int:
+    return run("gpumemprof", ["monitor", *_words(args)])
+
+
+def cmd_track(args: argparse.Namespace) -> int:
+    return run("gpumemprof", ["track", *_words(args)])
+
+
+def cmd_analyze(args: argparse.Namespace) -> int:
+    return run("gpumemprof", ["analyze", *_words(args)])
+
+
+def cmd_diagnose(args: argparse.Namespace) -> int:
+    return run("gpumemprof", ["diagnose", *_words(args)])
 
 
 if __name__ == "__main__":
-    main()
+    replace("gpumemprof")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, List, Mapping, Optional, Sequence
 
 from . import _read
 from .telemetry import TelemetryEventV2
@@ -27,6 +27,24 @@ class CollectiveAttributionConfig:
 
 
 @dataclass
+class CollectiveAttributionEvidence:
+    """What an attribution rests on; ``evidence.marker_hits`` and ``evidence["marker_hits"]`` are the same."""
+
+    marker_hits: int = 0
+    synchronized_ranks: int = 0
+    expected_world_size: int = 0
+    synchrony_ratio: float = 0.0
+    peak_gap_bytes: int = 0
+    peak_gap_ratio: Optional[float] = None
+    robust_zscore: float = 0.0
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.__dict__:
+            raise KeyError(name)
+        return self.__dict__[name]
+
+
+@dataclass
 class CollectiveAttributionResult:
     """One interval of one rank."""
 
@@ -36,7 +54,7 @@ class CollectiveAttributionResult:
     classification: str
     confidence: float
     reason_codes: List[str] = field(default_factory=list)
-    evidence: Dict[str, Any] = field(default_factory=dict)
+    evidence: CollectiveAttributionEvidence = field(default_factory=CollectiveAttributionEvidence)
 
 
 def resolve_collective_attribution_config(preset: str = "medium",
@@ -57,4 +75,5 @@ def attribute_collective_memory(events: Sequence[TelemetryEventV2], *,
         config = resolve_collective_attribution_config(preset, overrides)
     values = asdict(config)
     found = _read.attribute_collective(events, values.pop("preset"), values)
-    return [CollectiveAttributionResult(**result) for result in found]
+    return [CollectiveAttributionResult(**{**result, "evidence": CollectiveAttributionEvidence(**result["evidence"])})
+            for result in found]

@@ -21,7 +21,10 @@ _NOTHING = {"message": "No profiling results available"}
 def get_global_profiler(device: Any = None) -> GPUMemoryProfiler:
     """The process's profiler, made at first use."""
     if "profiler" not in _global:
-        _global["profiler"] = GPUMemoryProfiler(device=device)
+        try:
+            _global["profiler"] = GPUMemoryProfiler(device=device)
+        except RuntimeError as error:
+            raise RuntimeError("CUDA is not available here; profiler=stormlog.CPUMemoryProfiler() measures main memory") from error
     return _global["profiler"]
 
 

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from . import _process as psutil
@@ -31,15 +32,35 @@ def _format_bytes(value: float) -> str:
 
 @dataclass
 class CPUMemorySnapshot:
-    """Bytes; cpu_percent is of one core, since the snapshot before."""
+    """Bytes; cpu_percent is of one core, since the snapshot before. What the process has in main memory is what the allocator
+    of a GPU calls allocated and reserved, so that one visualizer and one analyzer serve both."""
 
     timestamp: float
     rss: int
     vms: int
     cpu_percent: float
 
+    operation = None
+    device_id = -1
+
     def to_dict(self) -> Dict[str, Any]:
         return asdict(self)
+
+    @property
+    def allocated_memory(self) -> int:
+        return self.rss
+
+    @property
+    def reserved_memory(self) -> int:
+        return self.rss
+
+    @property
+    def active_memory(self) -> int:
+        return self.rss
+
+    @property
+    def inactive_memory(self) -> int:
+        return 0
 
 
 @dataclass
@@ -52,8 +73,42 @@ class CPUProfileResult:
     snapshot_after: CPUMemorySnapshot
     peak_rss: int
 
+    call_count = 1
+    tensors_created = tensors_deleted = 0
+
     def memory_diff(self) -> int:
         return self.snapshot_after.rss - self.snapshot_before.rss
+
+    def peak_memory_usage(self) -> int:
+        return self.peak_rss
+
+    @property
+    def function_name(self) -> str:
+        return self.name
+
+    @property
+    def execution_time(self) -> float:
+        return self.duration
+
+    @property
+    def memory_before(self) -> CPUMemorySnapshot:
+        return self.snapshot_before
+
+    @property
+    def memory_after(self) -> CPUMemorySnapshot:
+        return self.snapshot_after
+
+    @property
+    def memory_peak(self) -> CPUMemorySnapshot:
+        return replace(self.snapshot_after, rss=self.peak_rss)
+
+    @property
+    def memory_allocated(self) -> int:
+        return max(0, self.memory_diff())
+
+    @property
+    def memory_freed(self) -> int:
+        return max(0, -self.memory_diff())
 
     def to_dict(self) -> Dict[str, Any]:
         return {"name": self.name, "duration": self.duration, "memory_diff": self.memory_diff(),
@@ -68,7 +123,7 @@ class CPUMemoryProfiler:
         self.process = psutil.Process()
         self.snapshots: List[CPUMemorySnapshot] = []
         self.results: List[CPUProfileResult] = []
-        self._baseline = self._take_snapshot()
+        self._baseline_snapshot = self._take_snapshot()
         self._interval = 0.1
         self._monitor = Repeater("stormlog-cpu-monitor", self._keep_snapshot, lambda: self._interval)
 
@@ -88,6 +143,14 @@ class CPUMemoryProfiler:
 
     def stop_monitoring(self) -> None:
         self._monitor.stop(1.0)
+
+    @property
+    def _monitoring(self) -> bool:
+        return self._monitor.is_running
+
+    @property
+    def _monitor_thread(self) -> Optional[threading.Thread]:
+        return self._monitor.thread
 
     def profile_function(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> CPUProfileResult:
         """Calls the function once; its value is dropped, its exception goes on and leaves no result."""
@@ -109,14 +172,14 @@ class CPUMemoryProfiler:
         duration = time.perf_counter() - started
         after = self._take_snapshot()
         # A stand-in for the process has numbers of its own, which the watch knows nothing of.
-        peak = watched if isinstance(self.process, psutil.Process) else 0
+        peak = watched if getattr(self.process, "pid", None) == os.getpid() else 0
         self.results.append(CPUProfileResult(name, duration, before, after, max(before.rss, after.rss, peak)))
 
     def clear_results(self) -> None:
         """Forgets results and snapshots; the baseline is taken anew."""
         self.results.clear()
         self.snapshots.clear()
-        self._baseline = self._take_snapshot()
+        self._baseline_snapshot = self._take_snapshot()
 
     def get_summary(self) -> Dict[str, Any]:
         snapshots = list(self.snapshots)
@@ -125,9 +188,9 @@ class CPUMemoryProfiler:
         return {
             "mode": "cpu",
             "snapshots_collected": len(snapshots),
-            "peak_memory_usage": max(sizes, default=self._baseline.rss),
+            "peak_memory_usage": max(sizes, default=self._baseline_snapshot.rss),
             "memory_change_from_baseline": change,
-            "baseline_rss": self._baseline.rss,
+            "baseline_rss": self._baseline_snapshot.rss,
         }
 
 
@@ -135,16 +198,17 @@ class CPUMemoryTracker(TrackerBase):
     """Samples this process's resident memory; events and files as those of MemoryTracker."""
 
     _evidence_kind = "cpu_tracker"
+    _format_bytes = staticmethod(_format_bytes)
 
     def __init__(self, sampling_interval: float = 0.5, max_events: int = 10000, enable_alerts: bool = True,
                  job_id: Optional[str] = None, rank: Optional[int] = None, local_rank: Optional[int] = None,
                  world_size: Optional[int] = None) -> None:
         check_limits(sampling_interval, max_events)
-        self._init_tracking(collector=CPUDeviceCollector(), sampling_interval=sampling_interval,
+        self.process = psutil.Process()
+        self._init_tracking(collector=CPUDeviceCollector(self.process), sampling_interval=sampling_interval,
                             max_events=max_events, identity=identity_of(job_id, rank, local_rank, world_size),
                             evidence_dir=None)
         self.enable_alerts = enable_alerts
-        self.process = psutil.Process()
 
     def _event_record(self, event: TrackingEvent) -> Dict[str, Any]:
         # Main memory is no device: what others may use of it is not this record's business.

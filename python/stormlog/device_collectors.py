@@ -21,6 +21,9 @@ __all__ = ["CPUDeviceCollector", "CudaDeviceCollector", "DeviceMemoryCollector",
            "detect_torch_runtime_backend"]
 
 
+_OFFER = 'MemoryTracker("cpu") watches main memory'
+
+
 class CudaDeviceCollector(DeviceMemoryCollector):
     """torch.cuda's counters, one call a sample, and the driver's free memory."""
 
@@ -103,7 +106,7 @@ class MPSDeviceCollector(DeviceMemoryCollector):
         return "mps"
 
     def is_available(self) -> bool:
-        return _mps_is_available()
+        return _is_mps_available()
 
     def _total(self) -> Optional[int]:
         ask = getattr(torch.mps, "recommended_max_memory", None)
@@ -134,7 +137,7 @@ class MPSDeviceCollector(DeviceMemoryCollector):
 # --- choosing ----------------------------------------------------------------------------------------------------
 
 
-def _mps_is_available() -> bool:
+def _is_mps_available() -> bool:
     backend = getattr(getattr(torch, "backends", None), "mps", None)
     return backend is not None and bool(backend.is_available())
 
@@ -143,7 +146,7 @@ def detect_torch_runtime_backend() -> str:
     """``rocm``, ``cuda``, ``mps`` or ``cpu``."""
     if torch is not None and torch.cuda.is_available():
         return "rocm" if getattr(torch.version, "hip", None) else "cuda"
-    return "mps" if torch is not None and _mps_is_available() else "cpu"
+    return "mps" if torch is not None and _is_mps_available() else "cpu"
 
 
 def _resolve_device(device: Any) -> Any:
@@ -152,13 +155,17 @@ def _resolve_device(device: Any) -> Any:
     backend = detect_torch_runtime_backend()
     if device is None:
         if backend == "cpu":
-            raise RuntimeError("no GPU backend is available to PyTorch; MemoryTracker(device=\"cpu\") works without one")
+            raise RuntimeError(f"PyTorch finds no GPU here; {_OFFER}")
         return torch.device("mps") if backend == "mps" else torch.device("cuda", torch.cuda.current_device())
     if isinstance(device, int) and not isinstance(device, bool):
         if backend not in ("cuda", "rocm"):
-            raise ValueError(f"a device index needs CUDA or ROCm, and the backend here is {backend}")
+            raise ValueError(f"Integer device IDs are only supported for CUDA/ROCm, and PyTorch finds neither here; {_OFFER}")
         return torch.device("cuda", device)
-    return torch.device(device) if isinstance(device, str) else device
+    resolved = torch.device(device) if isinstance(device, str) else device
+    is_here = {"cuda": backend in ("cuda", "rocm"), "mps": _is_mps_available()}.get(resolved.type, True)
+    if not is_here:
+        raise RuntimeError(f"PyTorch finds no {resolved.type} device here; {_OFFER}")
+    return resolved
 
 
 def build_device_memory_collector(device: Any = None) -> DeviceMemoryCollector:
@@ -169,4 +176,4 @@ def build_device_memory_collector(device: Any = None) -> DeviceMemoryCollector:
         return kind(resolved)
     if resolved.type == "mps":
         return MPSDeviceCollector(resolved)
-    raise ValueError(f"device {resolved} is not supported; expected a cuda or mps device")
+    raise ValueError(f"Only CUDA/ROCm and MPS devices have a collector, found {resolved}; {_OFFER}")

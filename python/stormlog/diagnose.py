@@ -125,7 +125,7 @@ def write_bundle(output: Optional[Any] = None, device: Any = None, duration: flo
     write_json_whole(folder / _FILES[3], {
         "version": 1,
         "created_iso": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-        "command_line": " ".join(sys.argv),
+        "command_line": " ".join(getattr(sys, "orig_argv", sys.argv)),  # with the interpreter, and what it was given
         "files": list(_FILES),
         "exit_code": 2 if is_risk else 0,
         "risk_detected": is_risk,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 from . import _process
 from ._identity import resolve_distributed_identity
@@ -18,21 +18,22 @@ from ._torch import torch_or_none
 logger = logging.getLogger(__name__)
 
 GIB = 1024 ** 3
+# Of main memory, since the last reset; empty before the first.
+_host_watch: List[_process.PeakWatch] = []
 
 
 def _cuda(device: Any) -> Any:
     """torch.cuda when the device is one of its, else None."""
-    torch = torch_or_none()
-    if torch is None or str(device).startswith("cpu") or not torch.cuda.is_available():
-        return None
-    return torch.cuda
+    torch = None if str(device).startswith("cpu") else torch_or_none()
+    return torch.cuda if torch is not None and torch.cuda.is_available() else None
 
 
 def _bytes(device: Any) -> Dict[str, int]:
     cuda = _cuda(device)
     if cuda is None:
         memory = _process.Process().memory_info()
-        return {"allocated": memory.rss, "peak": memory.peak_rss or memory.rss, "reserved": memory.rss,
+        peak = _host_watch[0].peak if _host_watch else memory.peak_rss or memory.rss
+        return {"allocated": memory.rss, "peak": max(peak, memory.rss), "reserved": memory.rss,
                 "total": _process.total_memory()}
     return {"allocated": cuda.memory_allocated(device), "peak": cuda.max_memory_allocated(device),
             "reserved": cuda.memory_reserved(device),
@@ -60,10 +61,17 @@ def format_memory_stats(device: Any = None) -> str:
 
 
 def reset_peak_memory(device: Any = None) -> None:
-    """The next ``peak_gb`` counts from now. Without CUDA the kernel's own peak is left alone: it belongs to everybody."""
+    """The next ``peak_gb`` counts from now. Without CUDA a thread watches this process from the first reset on (0.1 % of a
+    core): the kernel's own peak is left alone, because it belongs to everybody."""
     cuda = _cuda(device)
     if cuda is not None:
         cuda.reset_peak_memory_stats(device)
+        return
+    while _host_watch:
+        _host_watch.pop().stop()
+    watch = _process.PeakWatch()
+    watch.start()
+    _host_watch.append(watch)
 
 
 class DeviceMemoryMonitor:

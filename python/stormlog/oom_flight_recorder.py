@@ -2,11 +2,13 @@
 """Bundles of evidence written when memory runs out: the last events, the error, the environment.
 
 A bundle is a folder that appears whole (written under another name, synced, renamed) with its manifest written last.
-Retention never removes the newest bundle, nor one that another living process wrote.
+Retention never removes the newest bundle, nor one that another living process wrote. A bundle that is larger than the limit
+by itself is made smaller: the oldest events go first, then the caller's metadata.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
@@ -24,6 +26,7 @@ from ._files import is_shared, private_file_mode, private_folder_mode, write_jso
 logger = logging.getLogger(__name__)
 
 _BUNDLE_PREFIX = "oom_dump_"
+_SHRINK_MARGIN = 256  # for the two counts that are added
 _TORCH_REASON = "torch.cuda.OutOfMemoryError"
 
 @dataclass(frozen=True)
@@ -99,6 +102,8 @@ class OOMFlightRecorder:
             "environment": _environment_part(),
             "manifest": _manifest_part(final.name, now, reason, backend, events),
         }
+        if self.config.max_total_mb > 0:
+            _shrink(parts, self.config.max_total_mb * 1024 ** 2)
         _write_bundle(final, parts)
         _apply_retention(root, final, self.config)
         return str(final)
@@ -150,6 +155,29 @@ def _manifest_part(name: str, now: time.struct_time, reason: str, backend: str,
         "event_count": len(events),
         "files": ["manifest.json", "events.json", "metadata.json", "environment.json"],
     }
+
+
+def _json_bytes(part: Any) -> int:
+    return len(json.dumps(part, indent=2, default=str).encode("utf-8"))
+
+
+def _shrink(parts: Dict[str, Any], limit: int) -> None:
+    """Leaves events out, the oldest first, until the bundle fits; where that is not enough, the caller's metadata."""
+    rest = sum(_json_bytes(part) for name, part in parts.items() if name != "events") + _SHRINK_MARGIN
+    if rest > limit:
+        parts["metadata"]["custom_metadata"] = {"left_out": "larger than max_total_mb"}
+        rest = sum(_json_bytes(part) for name, part in parts.items() if name != "events") + _SHRINK_MARGIN
+    kept = 0
+    for event in reversed(parts["events"]):
+        rest += _json_bytes([event])
+        if rest > limit:
+            break
+        kept += 1
+    left_out = len(parts["events"]) - kept
+    if left_out:
+        parts["events"] = parts["events"][left_out:]
+        parts["metadata"].update(captured_event_count=kept, left_out_event_count=left_out)
+        parts["manifest"]["event_count"] = kept
 
 
 def _write_bundle(final: Path, parts: Mapping[str, Any]) -> None:

@@ -131,7 +131,7 @@ class GPUMemoryProfiler:
             raise ImportError("GPUMemoryProfiler needs PyTorch, which is not installed; pip install 'stormlog[torch]'")
         if device is None:
             if not torch.cuda.is_available():
-                raise RuntimeError("CUDA is not available; CPUMemoryProfiler works without it")
+                raise RuntimeError("CUDA is not available here; stormlog.CPUMemoryProfiler() measures main memory")
             return torch.device("cuda", torch.cuda.current_device())
         if isinstance(device, int) and not isinstance(device, bool):
             resolved = torch.device("cuda", device)
@@ -140,7 +140,7 @@ class GPUMemoryProfiler:
         if resolved.type != "cuda":
             raise ValueError(f"only CUDA devices are supported, found {resolved}; CPUMemoryProfiler measures the host")
         if not torch.cuda.is_available():
-            raise RuntimeError("CUDA is not available; CPUMemoryProfiler works without it")
+            raise RuntimeError("CUDA is not available here; stormlog.CPUMemoryProfiler() measures main memory")
         if resolved.index is None:
             resolved = torch.device("cuda", torch.cuda.current_device())
         if resolved.index >= torch.cuda.device_count():

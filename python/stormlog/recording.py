@@ -11,6 +11,7 @@ Under `stormlog run` the recorder is in the process already; all functions here 
 from __future__ import annotations
 
 import atexit
+import html
 import logging
 import os
 import pickle
@@ -29,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 _PathLike = Union[str, "os.PathLike[str]"]
 
+_RUNS = "stormlog-runs"
 _EVENT_BYTES = 32  # of one event in the recording's ring
 _SETTINGS = _record.settings()
 _STACKS = _SETTINGS["stacks"]["words"]
@@ -58,6 +60,24 @@ def _is_on() -> bool:
     return _record.is_on()
 
 
+def _is_disabled() -> bool:
+    return os.environ.get(_SETTINGS["is_disabled"]["env"], "0") not in ("", "0")
+
+
+def _open_folder(wanted: Optional[_PathLike]) -> Tuple[Any, Optional[str]]:
+    """The run folder and its path, as `stormlog run` makes it; ranks of one launcher share one. What cannot be made is the
+    recorder's to say, when it cannot write there."""
+    if wanted is None and os.environ.get(_SETTINGS["dir"]["env"]):
+        return None, None
+    identity = resolve_distributed_identity()
+    if wanted is None and identity["world_size"] > 1:
+        wanted = f"{_RUNS}/{identity['job_id'] or 'ranks'}-{os.getppid()}"
+    try:
+        return _record.run_folder_open(wanted, sys.argv[0] if sys.argv else "")
+    except OSError:
+        return None, os.fspath(wanted or _RUNS)
+
+
 def _ranked(path: _PathLike, add_rank: bool = True) -> Path:
     """``{rank}`` in the name is replaced; else, with several ranks, ``_rank<R>`` is put before the suffix."""
     identity = resolve_distributed_identity()
@@ -81,6 +101,7 @@ class Recording:
         self._oom_snapshot = oom_snapshot
         self._is_owner = False
         self._is_done = False
+        self._folder: Any = None
         self.snapshot_path: Optional[str] = None
         self.oom_snapshot_path: Optional[str] = None
 
@@ -93,19 +114,44 @@ class Recording:
     def is_on(self) -> bool:
         return not self._is_done and _is_on()
 
+    def __repr__(self) -> str:
+        return f"<stormlog.Recording {self._state()}>"
+
+    def _repr_html_(self) -> str:
+        """The report of what is recorded so far, for a notebook."""
+        try:
+            from .reports import analyze_text
+
+            text = analyze_text(self.path) if self.path else repr(self)
+        except Exception:  # a cell must never fail for its picture
+            text = repr(self)
+        return f"<pre>{html.escape(text)}</pre>"
+
+    def _state(self) -> str:
+        path = self.path
+        if path:
+            return f"{'on' if self.is_on else 'stopped'}, {path}"
+        if _is_disabled():
+            return "disabled by STORMLOG_DISABLE"
+        if self.is_on:
+            return "on, no memory event yet"
+        return "stopped, nothing recorded" if self._is_done else "not started"
+
     def start(self) -> "Recording":
         """Begins now; for schedules it is called by step()."""
         _load()
+        if _is_disabled():
+            logger.warning("recording is disabled: STORMLOG_DISABLE is set")
+            return self
+        if not _record.is_on():
+            self._folder, place = _open_folder(self._options["dir"])
+            self._options["dir"] = place
         result = _record.start(**self._options)
         if result == -2:
             raise ValueError(f"the recorder refuses these options: {self._options}")
         self._is_owner = result == 0
-        if self._is_owner:
-            atexit.register(self._write_bundles)  # for programs that end without stop()
-        if not self._is_owner and os.environ.get(_SETTINGS["is_disabled"]["env"], "0") not in ("", "0"):
-            logger.warning("nothing is recorded: STORMLOG_DISABLE is set")
-        if self._oom_snapshot is not None:
-            _observe_oom()
+        atexit.register(self._write_evidence)  # for programs that end without stop()
+        _observe_oom()
         return self
 
     def stop(self) -> None:
@@ -118,8 +164,8 @@ class Recording:
         if not _is_on():
             return
         self._last_path = _record.path() or None
-        self._write_bundles()
-        atexit.unregister(self._write_bundles)
+        atexit.unregister(self._write_evidence)
+        self._write_evidence()
         if self._snapshot is not None:
             self._write_snapshot(self._snapshot)
         if self._is_owner:
@@ -143,6 +189,16 @@ class Recording:
     def oom_bundles(self) -> List[str]:
         """The folders of evidence of failed requests, oldest first."""
         return _bundles_of(self.path) if self.path else []
+
+    def _write_evidence(self) -> None:
+        """What is written at the end: bundles, and the snapshot of a failure that nobody told us about (on the CPU, or when
+        torch was imported after the recording began). An empty folder goes."""
+        if not _is_on():
+            return
+        if _record.oom_count() > 0:
+            self._dump_oom()
+        if self._folder is not None and not _record.path():
+            _record.run_folder_discard(self._folder)
 
     def _write_bundles(self) -> None:
         """The evidence of failed requests, beside the recording, also where the program caught the error. `stormlog run`
@@ -195,7 +251,8 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
     """Begins to record this process.
 
     ``max_entries``: raw events that are kept (the newest; totals by line are kept for the whole run). ``stacks``:
-    ``python``, ``native`` (those of C and C++, too) or ``none``. ``dir``: the folder of the file, else STORMLOG_DIR, else ``stormlog-runs``. ``steps``: begin at
+    ``python``, ``native`` (those of C and C++, too) or ``none``. ``dir``: the folder of the
+    file, else STORMLOG_DIR, else a new one in ``stormlog-runs``, which ``latest`` then points to. ``steps``: begin at
     the first and stop at the second step. ``snapshot``: a file in PyTorch's format to write at the end. ``oom_snapshot``:
     the same when memory runs out; None for none. ``cpu``: record PyTorch's CPU allocator, too; None: where there is no
     GPU.
@@ -207,7 +264,7 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
     if interval_ms:
         _check("interval_ms", interval_ms, _SETTINGS["interval_ms"]["least"], _SETTINGS["interval_ms"]["most"])
     if steps is not None and not 0 <= steps[0] < steps[1]:
-        raise ValueError(f"steps must be (first, behind the last), found {steps}")
+        raise ValueError(f"steps must be (first, after the last), found {steps}")
     options = {"dir": dir, "cpu": _CPU[cpu], "stacks": _STACKS[stacks], "interval_ms": interval_ms,
                "ring_bytes": (max_entries or 0) * _EVENT_BYTES}
     recording = Recording(options=options, steps=steps, snapshot=snapshot, oom_snapshot=oom_snapshot)
@@ -222,6 +279,7 @@ def step(number: Optional[int] = None) -> None:
     recording = _active.get("recording")
     if recording is not None:
         recording._on_step(number)
+        _observe_oom()
     if _is_on():
         _record.step(number)
 
@@ -273,17 +331,22 @@ def snapshot(path: _PathLike, *, add_rank: bool = True) -> str:
         return str(target)
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
+        if _is_disabled():
+            raise RuntimeError("no snapshot: recording is disabled (STORMLOG_DISABLE is set)")
         raise RuntimeError("there is nothing to take a snapshot of: no recording (stormlog.record()) and no CUDA")
     write_bytes_whole(target, lambda file: pickle.dump(torch.cuda.memory._snapshot(), file))
     return str(target)
 
 
 def _observe_oom() -> None:
-    """Asks torch to tell about failed requests before they become exceptions. torch has no way to take the function
-    back, hence one for all recordings."""
+    """Asks torch, once it is imported, to tell about failed requests before they become exceptions. torch has no way to take
+    the function back, hence one for all recordings."""
     torch = sys.modules.get("torch")
+    if torch is None or _counter.get("observes"):
+        return
+    _counter["observes"] = 1
     attach = getattr(getattr(torch, "_C", None), "_cuda_attach_out_of_memory_observer", None)
-    if attach is None or _counter.get("observes") or not torch.cuda.is_available():  # type: ignore[union-attr]
+    if attach is None or not torch.cuda.is_available():
         return
 
     def on_oom(device: int, requested: int, total: int, free: int) -> None:
@@ -292,4 +355,3 @@ def _observe_oom() -> None:
             recording._dump_oom()
 
     attach(on_oom)
-    _counter["observes"] = 1

@@ -11,18 +11,19 @@ from typing import Any, Dict, Optional, Union
 from . import _read
 
 _PathLike = Union[str, "os.PathLike[str]"]
+_LATEST = os.path.join("stormlog-runs", "latest")
 
 
 def analyze(*paths: _PathLike, device: Optional[int] = None, top: int = 10,
             filter: Optional[str] = None) -> Dict[str, Any]:
-    """The report of ``stormlog analyze --format json`` as a dict: verdict, devices, findings, oom. ``filter`` is a regular
-    expression on ``file:line function``."""
-    return json.loads(_read.report(paths, "json", device=device, top=top, filter=filter))
+    """The report of ``stormlog analyze --format json`` as a dict: verdict, devices, findings, oom. A path may be a run folder;
+    without any it is the latest run. ``filter`` is a regular expression on ``file:line function``."""
+    return json.loads(_read.report(paths or (_LATEST,), "json", device=device, top=top, filter=filter))
 
 
 def analyze_text(*paths: _PathLike, format: str = "txt", device: Optional[int] = None, top: int = 10) -> str:
     """The same in words: ``txt``, ``md`` or ``junit``."""
-    return _read.report(paths, format, device=device, top=top)
+    return _read.report(paths or (_LATEST,), format, device=device, top=top)
 
 
 def diff(before: _PathLike, after: _PathLike, *, device: Optional[int] = None, top: int = 15) -> Dict[str, Any]:

@@ -45,6 +45,18 @@ def _build_collector(device: Any) -> DeviceMemoryCollector:
     return collector
 
 
+def _bundle_metadata(tracker: Any, sample: DeviceMemorySample, metadata: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    return {
+        "tracker_stats": tracker.get_statistics(),
+        "collector_capabilities": tracker.collector_capabilities,
+        "total_memory_bytes": tracker.total_memory,
+        "sampling_interval_s": tracker.sampling_interval,
+        **tracker.distributed_identity,
+        **(metadata or {}),
+        **{f"sample_{name}": value for name, value in asdict(sample).items() if name not in ("active_bytes", "inactive_bytes")},
+    }
+
+
 class _AlertState:
     """When the alert of one rule was given last, and whether it is still standing."""
 
@@ -200,7 +212,7 @@ class MemoryTracker(TrackerBase):
                             {"usage_percent": percent}, sample)
 
     def _check_fragmentation(self, sample: DeviceMemorySample, change: int) -> None:
-        if sample.reserved_bytes <= 0:
+        if sample.reserved_bytes <= 0 or sample.allocated_bytes <= 0:  # nothing allocated: an empty cache, no pieces
             return
         share = (sample.reserved_bytes - sample.allocated_bytes) / sample.reserved_bytes
         limit = self.thresholds["fragmentation_threshold"]
@@ -245,7 +257,7 @@ class MemoryTracker(TrackerBase):
             sample = self._safe_sample()
             self._add_event("error", 0, f"Out of memory: {found.reason}", {"oom_reason": found.reason}, sample)
             path = self._oom_flight_recorder.dump(reason=found.reason or "unknown", exception=exc, context=context,
-                                                  backend=self.backend, metadata=self._bundle_metadata(sample, metadata))
+                                                  backend=self.backend, metadata=_bundle_metadata(self, sample, metadata))
         except Exception as error:
             logger.error("the out-of-memory bundle could not be written: %s", error)
             return None
@@ -255,18 +267,6 @@ class MemoryTracker(TrackerBase):
         except AttributeError:  # an exception type with slots; it may then be dumped twice
             pass
         return path
-
-    def _bundle_metadata(self, sample: DeviceMemorySample, metadata: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
-        return {
-            "tracker_stats": self.get_statistics(),
-            "collector_capabilities": self.collector_capabilities,
-            "total_memory_bytes": self.total_memory,
-            "sampling_interval_s": self.sampling_interval,
-            **self.distributed_identity,
-            **(metadata or {}),
-            **{f"sample_{name}": value for name, value in asdict(sample).items()
-               if name not in ("active_bytes", "inactive_bytes")},
-        }
 
     @contextmanager
     def capture_oom(self, context: str = "runtime", metadata: Optional[Mapping[str, Any]] = None) -> Iterator[None]:
@@ -289,6 +289,7 @@ class MemoryTracker(TrackerBase):
         """Counters since start, and what they come to; see docs/python.md for each key."""
         with self._events_lock:
             stats, events = dict(self.stats), list(self.events)
+        stats["total_events"] = len(events)  # those that are kept, as in the Python tool
         if events:
             stats.update(self._current_figures(stats, events))
         if stats["tracking_start_time"] is not None:
@@ -302,7 +303,6 @@ class MemoryTracker(TrackerBase):
         sample = self._safe_sample()
         since = time.time() - 3600
         return {
-            "total_events": len(events),
             "events_last_hour": sum(event.timestamp >= since for event in events),
             "backend": self.backend,
             "oom_flight_recorder_enabled": self._oom_flight_recorder.config.enabled,

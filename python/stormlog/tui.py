@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from .cli import stormlog_main
+from .cli import replace
 
 
-def run_app() -> int:
-    """Becomes the program `stormlog`."""
-    return stormlog_main()
+def run_app() -> None:
+    """Becomes the program `stormlog`, which needs the terminal for itself."""
+    replace("stormlog")
 
 
 if __name__ == "__main__":

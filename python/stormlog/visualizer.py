@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ._figure import Figure, finish
 from ._files import write_json_whole
+from .cpu_profiler import CPUMemorySnapshot
 from .distributed_analysis import analyze_cross_rank_events
 
 GIB = 1024 ** 3
@@ -58,8 +59,9 @@ class MemoryVisualizer:
         if not calls and not points:
             raise ValueError("there is no data to plot: no results and no snapshots")
         seconds, allocated, reserved = self._points(calls, points)
-        figure = Figure("GPU memory")
-        for title, values in (("Allocated", allocated), ("Reserved", reserved)):
+        is_host = _is_host(calls, points)
+        figure = Figure("Main memory" if is_host else "GPU memory")
+        for title, values in (("Resident", allocated),) if is_host else (("Allocated", allocated), ("Reserved", reserved)):
             figure.panel("lines", title, "seconds", "GB")
             figure.series(title, seconds, values)
         return finish(figure, save_path)
@@ -135,10 +137,12 @@ class MemoryVisualizer:
         """Timeline, mean memory, histogram of allocations, time against peak. Empty panels without data."""
         calls, points = self._take(results, "results"), self._take(snapshots, "snapshots")
         seconds, allocated, reserved = self._points(calls, points)
-        figure = Figure("GPU memory", 1400, 800, 2)
+        is_host = _is_host(calls, points)
+        figure = Figure("Main memory" if is_host else "GPU memory", 1400, 800, 2)
         figure.panel("lines", "Timeline", "seconds", "GB")
-        figure.series("Allocated", seconds, allocated)
-        figure.series("Reserved", seconds, reserved)
+        figure.series("Resident" if is_host else "Allocated", seconds, allocated)
+        if not is_host:
+            figure.series("Reserved", seconds, reserved)
         self._add_bars(figure, calls, "memory_allocated")
         self._add_histogram(figure, [call.memory_allocated / 1024 ** 2 for call in calls])
         figure.panel("points", "Time and peak", "seconds", "GB")
@@ -176,7 +180,7 @@ class MemoryVisualizer:
             return path
         written = []
         for kind, rows, columns in (("results", [_result_row(call) for call in calls], _RESULT_COLUMNS),
-                                    ("snapshots", [point.to_dict() for point in points], _SNAPSHOT_COLUMNS)):
+                                    ("snapshots", [_row(point, _SNAPSHOT_COLUMNS) for point in points], _SNAPSHOT_COLUMNS)):
             if rows:
                 written.append(f"{save_path}_{kind}_{stamp}.csv")
                 _write_csv(written[-1], rows, columns)
@@ -187,8 +191,17 @@ class MemoryVisualizer:
         fig.show()
 
 
+def _is_host(calls: List[Any], points: List[Any]) -> bool:
+    return isinstance((points or [call.memory_before for call in calls] or [None])[0], CPUMemorySnapshot)
+
+
+def _row(source: Any, columns: Sequence[str]) -> Dict[str, Any]:
+    return {name: getattr(source, name) for name in columns}
+
+
 def _result_row(call: Any) -> Dict[str, Any]:
-    return {**call.to_dict(), "peak_memory": call.peak_memory_usage()}
+    own = _row(call, [name for name in _RESULT_COLUMNS if name not in ("peak_memory", "memory_diff")])
+    return {**own, "peak_memory": call.peak_memory_usage(), "memory_diff": call.memory_diff()}
 
 
 def _write_csv(path: str, rows: List[Dict[str, Any]], columns: Sequence[str]) -> None:

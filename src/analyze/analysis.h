@@ -18,7 +18,7 @@ typedef struct sl_analysis_options {
     /* In us of the input's clock. Smaller than the first event's time = counted from the first
      * event; negative = counted back from the last one. */
     int64_t since_us, until_us;
-    size_t top;         /* rows of the lists of holders, 0 = 10 */
+    size_t top;         /* rows of the lists of holders, 0 = as many as name most of the bytes */
     const char *filter; /* POSIX extended regex on "file:line function"; NULL = everything */
     sl_group_by group_by;
     sl_maybe_u64 capacity_bytes; /* of the card, where the caller knows and the input does not */

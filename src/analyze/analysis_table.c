@@ -114,7 +114,7 @@ static bool fill_device(sl_an *an) {
     const sl_replay *replay = an->replay;
     window_peaks peaks = measure_window(an);
     bool is_rounded = replay->geometry_known || replay->event_cnt;
-    size_t top = an->options->top ? an->options->top : SL_T_TOP_DEFAULT;
+    size_t top = an->options->top ? an->options->top : SL_SITES_MOST;
     sl_maybe_u64 capacity = an->device->capacity_bytes;
     sl_device_report d = {
         .trace = an->trace,

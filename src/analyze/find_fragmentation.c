@@ -8,6 +8,7 @@
 #include "analyze/free_space.h"
 #include "analyze/thresholds.h"
 #include "base/core/order.h"
+#include "report/device_words.h"
 
 /* Reserved growth that unused memory of the same class would have covered. */
 typedef struct forced_growth {
@@ -135,8 +136,12 @@ static bool report_fragmentation(sl_an *an, const sl_free_space *space,
         sl_an_bytes(an, space->releasable_bytes), forced->cnt, sl_an_bytes(an, forced->bytes),
         severity == SL_SEV_INFO ? "Nothing failed for it in this trace."
                                 : "The reserved total keeps creeping up for it.");
-    f->advice = "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True. Where sizes vary (batches, "
-                "sequence lengths), pad them to a few sizes or set roundup_power2_divisions.";
+    const char *conf = sl_device_words_of(an->trace, an->device->device)->conf;
+    f->advice = sl_an_text(an,
+                           "%s%s%sWhere sizes vary (batches, sequence lengths), pad them to a few "
+                           "sizes%s.",
+                           conf ? "Set " : "", conf ? conf : "", conf ? ". " : "",
+                           conf ? " or set roundup_power2_divisions" : "");
     return true;
 }
 
@@ -181,8 +186,12 @@ bool sl_find_fragmentation(sl_an *an) {
         return true;
     forced_growth forced = find_forced(an);
     uint64_t unused = space.inactive_bytes - space.private_bytes;
-    bool is_remarkable = unused >= SL_T_FRAG_REMARK_BYTES &&
-                         (double)unused >= SL_T_FRAG_REMARK_RATIO * (double)d->reserved_bytes.value;
+    /* Whole segments that nothing uses are a cache, not pieces: empty_cache() gives them back. */
+    uint64_t pieces = unused - sl_min_u64(unused, space.releasable_bytes);
+    if (judge(an, &space, &forced) > SL_SEV_INFO)
+        pieces = unused; /* the reserved total grew for it, whatever was freed at the end */
+    bool is_remarkable = pieces >= SL_T_FRAG_REMARK_BYTES &&
+                         (double)pieces >= SL_T_FRAG_REMARK_RATIO * (double)d->reserved_bytes.value;
     sl_an_reason(an,
                  "fragmentation: device %d: %" PRIu64
                  " bytes unused outside private pools (%" PRIu64

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "analyze/an_context.h"
+#include "report/device_words.h"
 
 static bool add(sl_an *an, const sl_evidence *evidence, const char *title, const char *explanation,
                 const char *advice) {
@@ -16,13 +17,22 @@ static bool add(sl_an *an, const sl_evidence *evidence, const char *title, const
     return true;
 }
 
+static const char *advise_history(sl_an *an) {
+    const char *history = sl_device_words_of(an->trace, an->device->device)->history;
+    if (!history)
+        return "Run the program under `stormlog run`.";
+    return sl_an_text(an,
+                      "Record with %s before the part of interest, or run the program under "
+                      "`stormlog run`.",
+                      history);
+}
+
 static bool report_state_only(sl_an *an) {
     sl_evidence evidence = {"events", (double)an->device->events.cnt, "events", 1, "<="};
     return add(an, &evidence, "no event history: only the state at the moment of the dump",
                "The input lists the blocks that were live when it was made, but not how they came "
                "to be: peak, growth, leaks and spikes are therefore unknown.",
-               "Record with torch.cuda.memory._record_memory_history(max_entries=...) before the "
-               "part of interest, or run the program under `stormlog run`.");
+               advise_history(an));
 }
 
 static bool report_overflow(sl_an *an) {

@@ -9,6 +9,7 @@
 #include "analyze/free_space.h"
 #include "analyze/step_peaks.h"
 #include "analyze/thresholds.h"
+#include "report/device_words.h"
 #include "run/blocks/rounding.h"
 
 /* All that is known about the moment. */
@@ -25,7 +26,19 @@ typedef struct oom_facts {
     sl_oom_text text;
     bool has_text;
     bool is_limited; /* the card had room: a limit of the process refused */
+    const sl_device_words *words;
 } oom_facts;
+
+/* No program fits such a request: what else was held does not matter. */
+static bool is_larger_than_all(const oom_facts *facts) {
+    return facts->capacity.known && facts->request_bytes > facts->capacity.value;
+}
+
+static const char *explain_size(sl_an *an, const oom_facts *facts) {
+    return sl_an_text(an, "The request alone, %s, is larger than %s's %s.",
+                      sl_an_bytes(an, facts->request_bytes), facts->words->name,
+                      sl_an_bytes(an, facts->capacity.value));
+}
 
 static void take_text(const sl_an *an, oom_facts *facts) {
     const char *text = an->options->oom_text ? an->options->oom_text : an->trace->oom_message;
@@ -62,7 +75,8 @@ static bool gather(const sl_an *an, oom_facts *facts) {
     *facts = (oom_facts){.event = an->last_oom,
                          .request_bytes = ev.size_bytes,
                          .segment_bytes = sl_round_segment(ev.size_bytes),
-                         .capacity = sl_an_device(an)->capacity_bytes};
+                         .capacity = sl_an_device(an)->capacity_bytes,
+                         .words = sl_device_words_of(an->trace, an->device->device)};
     if (ev.addr)
         facts->device_free = sl_known_u64(ev.addr);
     if (!sl_replay_totals_at(an->replay, facts->event, &facts->totals) ||
@@ -100,6 +114,9 @@ static bool is_fragmented(const sl_an *an, const oom_facts *facts) {
 
 static bool is_spike(const sl_an *an, const oom_facts *facts) {
     double wanted = (double)(facts->totals.requested_bytes + facts->request_bytes);
+    /* The host grants what it does not have: only a size that is a mistake fails at once. */
+    if (an->device->device == SL_DEVICE_HOST && is_larger_than_all(facts))
+        return false;
     return !an->is_building && an->usual_peak_bytes &&
            wanted >= SL_T_OOM_SPIKE_RATIO * (double)an->usual_peak_bytes;
 }
@@ -114,9 +131,10 @@ typedef const char *explain_fn(sl_an *an, const oom_facts *facts);
 
 static const char *explain_other_process(sl_an *an, const oom_facts *facts) {
     return sl_an_text(an,
-                      "Other processes hold about %s of the card's %s; this one has reserved %s. "
+                      "Other processes hold about %s of %s's %s; this one has reserved %s. "
                       "Without them the request would have fitted.",
-                      sl_an_bytes(an, facts->others.value), sl_an_bytes(an, facts->capacity.value),
+                      sl_an_bytes(an, facts->others.value), facts->words->name,
+                      sl_an_bytes(an, facts->capacity.value),
                       sl_an_bytes(an, facts->totals.reserved_bytes));
 }
 
@@ -142,6 +160,8 @@ static const char *explain_fragmentation(sl_an *an, const oom_facts *facts) {
 }
 
 static const char *explain_spike(sl_an *an, const oom_facts *facts) {
+    if (is_larger_than_all(facts))
+        return explain_size(an, facts);
     return sl_an_text(
         an,
         "The step that failed wanted at least %s, %.1f times the usual peak of %s: an "
@@ -157,6 +177,8 @@ static bool knows_reserved(const sl_an *an, const oom_facts *facts) {
 }
 
 static const char *explain_capacity(sl_an *an, const oom_facts *facts) {
+    if (is_larger_than_all(facts))
+        return explain_size(an, facts);
     const char *reserved =
         knows_reserved(an, facts)
             ? sl_an_text(an, ", %s reserved", sl_an_bytes(an, facts->totals.reserved_bytes))
@@ -169,27 +191,53 @@ static const char *explain_capacity(sl_an *an, const oom_facts *facts) {
                       an->is_building ? ", already while the model is being built" : "");
 }
 
+static const char *advise_other_process(sl_an *an, const oom_facts *facts) {
+    return sl_an_text(
+        an, "Find the other processes with %s; give this one %s of its own or end them.",
+        facts->words->list_users, an->device->device == SL_DEVICE_HOST ? "a machine" : "a card");
+}
+
+static const char *advise_leak(sl_an *an, const oom_facts *facts) {
+    (void)an;
+    (void)facts;
+    return "Fix the leak: its finding names the line and the usual remedy. A smaller batch only "
+           "delays the failure.";
+}
+
+static const char *advise_fragmentation(sl_an *an, const oom_facts *facts) {
+    if (!facts->words->conf)
+        return "Pad varying sizes to a few.";
+    return sl_an_text(an, "Set %s; pad varying sizes to a few.", facts->words->conf);
+}
+
+static const char *advise_spike(sl_an *an, const oom_facts *facts) {
+    (void)an;
+    (void)facts;
+    return "Bound or split the unusual input (cap the length, chunk it), or use activation "
+           "checkpointing for it.";
+}
+
+static const char *advise_capacity(sl_an *an, const oom_facts *facts) {
+    if (is_larger_than_all(facts))
+        return "Check the sizes that this line asks for: one is far too large.";
+    return sl_an_text(an,
+                      "Use less: a smaller batch or model, mixed precision, activation "
+                      "checkpointing, gradient accumulation, a sharded optimizer; or use %s.",
+                      facts->words->larger);
+}
+
 typedef struct cause_row {
     sl_oom_cause cause;
     bool (*fits)(const sl_an *an, const oom_facts *facts);
-    explain_fn *explain;
-    const char *advice;
+    explain_fn *explain, *advise;
 } cause_row;
 
 static const cause_row cause_rows[] = {
-    {SL_CAUSE_OTHER_PROCESS, is_other_process, explain_other_process,
-     "Find the other processes with nvidia-smi; give this one a card of its own or end them."},
-    {SL_CAUSE_LEAK, is_leak, explain_leak,
-     "Fix the leak: its finding names the line and the usual remedy. A smaller batch only delays "
-     "the failure."},
-    {SL_CAUSE_FRAGMENTATION, is_fragmented, explain_fragmentation,
-     "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; pad varying sizes to a few."},
-    {SL_CAUSE_SPIKE, is_spike, explain_spike,
-     "Bound or split the unusual input (cap the length, chunk it), or use activation "
-     "checkpointing for it."},
-    {SL_CAUSE_CAPACITY, is_capacity, explain_capacity,
-     "Use less: a smaller batch or model, mixed precision, activation checkpointing, gradient "
-     "accumulation, a sharded optimizer; or use a larger card."},
+    {SL_CAUSE_OTHER_PROCESS, is_other_process, explain_other_process, advise_other_process},
+    {SL_CAUSE_LEAK, is_leak, explain_leak, advise_leak},
+    {SL_CAUSE_FRAGMENTATION, is_fragmented, explain_fragmentation, advise_fragmentation},
+    {SL_CAUSE_SPIKE, is_spike, explain_spike, advise_spike},
+    {SL_CAUSE_CAPACITY, is_capacity, explain_capacity, advise_capacity},
 };
 
 static const cause_row *find_cause(sl_an *an, const oom_facts *facts) {
@@ -204,21 +252,22 @@ static const cause_row *find_cause(sl_an *an, const oom_facts *facts) {
 }
 
 static const char *explain_limit(sl_an *an, const oom_facts *facts) {
+    const char *name = facts->words->name;
     if (!facts->is_limited)
-        return facts->capacity.known
-                   ? ""
-                   : " The input does not tell the card's size, so memory of other "
-                     "processes cannot be ruled out.";
+        return facts->capacity.known ? ""
+                                     : sl_an_text(an,
+                                                  " The input does not say how much memory %s has, "
+                                                  "so other processes may hold the rest.",
+                                                  name);
     if (facts->limit.known)
-        return sl_an_text(
-            an,
-            " The process may use %s only (set_per_process_memory_fraction); the card "
-            "itself was not full.",
-            sl_an_bytes(an, facts->limit.value));
+        return sl_an_text(an,
+                          " The process may use only %s (set_per_process_memory_fraction); %s "
+                          "itself was not full.",
+                          sl_an_bytes(an, facts->limit.value), name);
     return sl_an_text(an,
-                      " The card still had %s free, so a limit of the process "
+                      " %c%s still had %s free, so a limit of the process "
                       "(set_per_process_memory_fraction) refused the request.",
-                      sl_an_bytes(an, facts->device_free.value));
+                      name[0] - 'a' + 'A', name + 1, sl_an_bytes(an, facts->device_free.value));
 }
 
 /* ---- the report ---- */
@@ -232,7 +281,7 @@ static uint64_t count_ooms(const sl_an *an) {
 
 static bool fill_oom(sl_an *an, const oom_facts *facts, const cause_row *cause,
                      const char *explanation) {
-    size_t top = an->options->top ? an->options->top : SL_T_TOP_DEFAULT;
+    size_t top = an->options->top ? an->options->top : SL_SITES_MOST;
     sl_oom_report oom = {.present = true,
                          .device = an->device->device,
                          .requested_bytes = facts->request_bytes,
@@ -286,7 +335,7 @@ static bool report_oom(sl_an *an, const oom_facts *facts) {
                           sl_site_text(f->site, &an->report->arena),
                           sl_an_bytes(an, facts->request_bytes), sl_oom_cause_name(cause->cause));
     f->explanation = explanation;
-    f->advice = cause->advice;
+    f->advice = cause->advise(an, facts);
     /* What is left over when nothing else fits, or when others cannot be ruled out, is less sure. */
     bool is_sure =
         cause->cause != SL_CAUSE_CAPACITY && (facts->is_limited || facts->capacity.known);
@@ -296,7 +345,9 @@ static bool report_oom(sl_an *an, const oom_facts *facts) {
 
 /* An error's text without its event: the numbers are those of the text. */
 static bool report_text_only(sl_an *an) {
-    oom_facts facts = {.event = sl_an_end(an), .capacity = sl_an_device(an)->capacity_bytes};
+    oom_facts facts = {.event = sl_an_end(an),
+                       .capacity = sl_an_device(an)->capacity_bytes,
+                       .words = sl_device_words_of(an->trace, an->device->device)};
     take_text(an, &facts);
     if (!facts.has_text || !facts.text.tried_bytes.known || sl_an_input(an)->oom.present)
         return true;
@@ -323,7 +374,7 @@ static bool report_text_only(sl_an *an) {
     f->title = sl_an_text(an, "out of memory: %s could not be taken, cause: %s",
                           sl_an_bytes(an, facts.request_bytes), sl_oom_cause_name(cause->cause));
     f->explanation = explanation;
-    f->advice = cause->advice;
+    f->advice = cause->advise(an, &facts);
     sl_an_input(an)->oom = (sl_oom_report){.present = true,
                                            .device = an->device->device,
                                            .requested_bytes = facts.request_bytes,

@@ -6,6 +6,7 @@
 
 #include "analyze/an_context.h"
 #include "analyze/thresholds.h"
+#include "report/device_words.h"
 
 typedef struct retry_count {
     uint64_t cnt, bytes;
@@ -65,9 +66,12 @@ bool sl_find_retry(sl_an *an) {
         an,
         "%" PRIu64 " time%s a request found no room: the allocator waited for the whole device, "
         "gave %s back to the driver and asked again. Each time costs a synchronisation and "
-        "new device allocations: the card is nearly full.",
-        retries.cnt, retries.cnt == 1 ? "" : "s", sl_an_bytes(an, retries.bytes));
-    f->advice = "Lower the peak (batch, activation checkpointing), or reduce fragmentation with "
-                "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.";
+        "new device allocations: %s is nearly full.",
+        retries.cnt, retries.cnt == 1 ? "" : "s", sl_an_bytes(an, retries.bytes),
+        sl_device_words_of(an->trace, an->device->device)->name);
+    const sl_device_words *words = sl_device_words_of(an->trace, an->device->device);
+    f->advice = sl_an_text(an, "Lower the peak (batch, activation checkpointing)%s%s.",
+                           words->conf ? ", or reduce fragmentation with " : "",
+                           words->conf ? words->conf : "");
     return true;
 }

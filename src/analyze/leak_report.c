@@ -134,9 +134,9 @@ static const char *per_unit(sl_an *an, const sl_leak_scan *scan, const sl_leak *
                       scan->window.has_steps ? "step" : "1/20 of the trace");
 }
 
-static sl_severity judge(const sl_an *an, const sl_leak *leak) {
+static sl_severity judge(const sl_an *an, const sl_leak *leak, double sure) {
     double live = (double)sl_an_device(an)->live_requested_bytes;
-    bool is_critical = leak->bytes >= SL_T_LEAK_CRITICAL_BYTES &&
+    bool is_critical = sure >= SL_T_LEAK_CRITICAL_SURE && leak->bytes >= SL_T_LEAK_CRITICAL_BYTES &&
                        (double)leak->bytes >= SL_T_LEAK_CRITICAL_SHARE * live;
     return is_critical && !leak->is_bare ? SL_SEV_CRITICAL : SL_SEV_WARNING;
 }
@@ -144,13 +144,15 @@ static sl_severity judge(const sl_an *an, const sl_leak *leak) {
 bool sl_leak_report(sl_an *an, const sl_leak_scan *scan, const sl_leak *leak) {
     sl_evidence evidence[8];
     size_t evidence_cnt = collect_evidence(scan, leak, evidence);
-    sl_finding *f = sl_an_finding(an, SL_FINDING_LEAK, judge(an, leak), evidence, evidence_cnt);
+    double sure = confidence(scan, leak);
+    sl_finding *f =
+        sl_an_finding(an, SL_FINDING_LEAK, judge(an, leak, sure), evidence, evidence_cnt);
     if (!f)
         return false;
     const leak_words *w = &words[leak->kind];
     f->site = sl_sites_show(an->sites, leak->site_idx, leak->stack_id);
     f->subkind = w->name;
-    f->confidence = confidence(scan, leak);
+    f->confidence = sure;
     f->bytes = sl_known_u64(leak->bytes);
     f->blocks = sl_known_u64(leak->blocks);
     f->growth_share = sl_known_f64(growth_share(scan, leak));

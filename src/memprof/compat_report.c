@@ -12,6 +12,9 @@
 
 /* Findings of these kinds count like the patterns of the Python tool's analyzer. */
 static const int score_by_severity[] = {5, 10, 20};
+/* What a verdict allows at most, whatever the sum says: a run that fails or will fail is an F, one with
+ * a warning is not an A or a B. By the severity of the finding that decides the verdict. */
+static const int most_by_severity[] = {100, 79, 59};
 
 static void grade(sl_compat_report *report) {
     static const struct {
@@ -19,8 +22,14 @@ static void grade(sl_compat_report *report) {
         const char *grade;
     } rows[] = {{90, "A"}, {80, "B"}, {70, "C"}, {60, "D"}, {0, "F"}};
     int score = 100;
-    for (size_t i = 0; report->found && i < report->found->findings.cnt; i++)
-        score -= score_by_severity[report->found->findings.at[i].severity];
+    int most = 100;
+    for (size_t i = 0; report->found && i < report->found->findings.cnt; i++) {
+        const sl_finding *f = &report->found->findings.at[i];
+        score -= score_by_severity[f->severity];
+        if (f->decides != SL_VERDICT_HEALTHY && most_by_severity[f->severity] < most)
+            most = most_by_severity[f->severity];
+    }
+    score = score < most ? score : most;
     report->score = score > 0 ? score : 0;
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++) {
         report->grade = rows[i].grade;

@@ -75,7 +75,7 @@ static sl_status measure(facts *f, sl_error *err) {
 }
 
 static void judge(facts *f, sl_diagnose_result *result) {
-    sl_system_info_read(&f->system);
+    sl_system_info_read(&f->system, f->what->pid);
     f->host_total = f->system.machine.memory_bytes;
     f->host_available = f->system.memory_available;
     f->used = f->allocated;
@@ -351,13 +351,22 @@ static int complain(const char *text) {
     return 1;
 }
 
-int sl_diagnose_command(const sl_opts *opts, const char *prefix, const char *program,
-                        sl_error *err) {
-    char line[256];
-    snprintf(line, sizeof line, "%s diagnose", program);
+const char *sl_diagnose_line(char line[SL_DIAGNOSE_LINE_CAP]) {
+    FILE *file = fopen("/proc/self/cmdline", "re");
+    size_t len = file ? fread(line, 1, SL_DIAGNOSE_LINE_CAP - 1, file) : 0;
+    if (file)
+        fclose(file);
+    for (size_t i = 0; i + 1 < len; i++) /* words end with a NUL */
+        line[i] = line[i] ? line[i] : ' ';
+    line[len] = '\0';
+    return line;
+}
+
+int sl_diagnose_command(const sl_opts *opts, const char *prefix, sl_error *err) {
+    char line[SL_DIAGNOSE_LINE_CAP];
     sl_diagnose what = {
         .prefix = prefix,
-        .command_line = line,
+        .command_line = sl_diagnose_line(line),
         .output = sl_opts_text(opts, "output"),
         .duration_s = sl_opts_real(opts, "duration"),
         .interval_s = sl_opts_real(opts, "interval"),

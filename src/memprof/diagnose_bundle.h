@@ -26,7 +26,10 @@ sl_status sl_diagnose_write(const sl_diagnose *what, sl_diagnose_result *result,
 
 /* --output, --device, --duration, --interval and --pid; runs it and prints the three lines. Returns
  * 0, or 2 when memory is at risk, or 1. */
-int sl_diagnose_command(const sl_opts *opts, const char *prefix, const char *program,
-                        sl_error *err);
+int sl_diagnose_command(const sl_opts *opts, const char *prefix, sl_error *err);
+
+/* This process's own command line, its words joined by spaces; cut where it is longer. */
+#define SL_DIAGNOSE_LINE_CAP 2048
+const char *sl_diagnose_line(char line[SL_DIAGNOSE_LINE_CAP]);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/text/term.h"
 #include "cli/core/cmd_list.h"
 #include "export/bundle/bundle_folder.h"
+#include "memprof/compat_plot.h"
 #include "memprof/compat_report.h"
 #include "read/core/source.h"
 #include "telemetry/json_survey.h"
@@ -83,15 +84,31 @@ static sl_status save(const answer *a, sl_error *err) {
     return SL_OK;
 }
 
+/* A picture is an extra: without it the analysis is still good, so a failure is a line. */
+static void draw(const answer *a) {
+    const char *folder = sl_opts_text(a->opts, "plot-dir");
+    sl_error err = SL_ERROR_INIT;
+    sl_status status;
+    if (!a->report.set) {
+        printf("Visualization skipped: there is no telemetry to draw; 'stormlog plot' draws "
+               "recordings "
+               "and snapshots\n");
+        return;
+    }
+    status = a->report.ranks ? sl_compat_plot_ranks(a->report.ranks, folder, &err)
+                             : sl_compat_plot_records(a->report.set, folder, &err);
+    if (status < 0)
+        sl_term_printf(stdout, "Visualization skipped: %s\n", err.text);
+    else
+        sl_term_printf(stdout, "Visualization saved to: %s/%s\n", folder,
+                       a->report.ranks ? "cross_rank_timeline.png" : "memory_timeline.png");
+}
+
 static int deliver(const answer *a, sl_error *err) {
     write_text(stdout, a);
     SL_TRY(save(a, err));
     if (sl_opts_flag(a->opts, "visualization"))
-        sl_term_printf(
-            stdout, "Visualization skipped: %s\n",
-            a->report.ranks
-                ? "this command draws no pictures; use 'stormlog plot' or 'stormlog report'"
-                : "there is no cross-rank data");
+        draw(a);
     return 0;
 }
 
@@ -110,7 +127,7 @@ static int analyze_trace(answer *a, const sl_trace *trace, sl_error *err) {
     return result;
 }
 
-/* No reader took it: the reason decides the words, as in the Python tool. */
+/* No reader took it, or it has no records: the reason decides the words, as in the Python tool. */
 static int explain_failure(const answer *a, const sl_error *load_err, sl_error *err) {
     sl_json_survey survey;
     sl_error survey_err = SL_ERROR_INIT;
@@ -118,7 +135,7 @@ static int explain_failure(const answer *a, const sl_error *load_err, sl_error *
     if (sl_json_survey_read(a->report.path, &survey, &survey_err) < 0) {
         sl_term_printf(stdout, "Error loading input file: %s\n", survey_err.text);
         result = 1;
-    } else if (survey.looks_like_telemetry) {
+    } else if (survey.looks_like_telemetry && load_err) {
         sl_term_printf(stdout, "Error parsing telemetry events: %s\n", load_err->text);
         result = 1;
     } else {
@@ -145,7 +162,9 @@ static int run(const sl_opts *opts, sl_error *err) {
         return explain_failure(&a, &load_err, err);
     if (trace->telemetry && trace->telemetry->skipped_cnt)
         printf("Left out %llu bad records\n", (unsigned long long)trace->telemetry->skipped_cnt);
-    int result = analyze_trace(&a, trace, err);
+    /* Nothing was measured, so nothing is healthy: no verdict and no score. */
+    bool is_empty = trace->telemetry && trace->telemetry->records.cnt == 0;
+    int result = is_empty ? explain_failure(&a, NULL, err) : analyze_trace(&a, trace, err);
     sl_trace_free(trace);
     return result;
 }
@@ -157,8 +176,10 @@ static const sl_opt options[] = {
      .choices = "json|txt",
      .initial = "json",
      .help = "form of that file"},
-    {.name = "visualization", .type = SL_OPT_FLAG, .help = "accepted; says where pictures are"},
-    {.name = "plot-dir", .type = SL_OPT_FILE, .initial = "plots", .help = "accepted"},
+    {.name = "visualization",
+     .type = SL_OPT_FLAG,
+     .help = "draw the memory over time, by rank where there are several"},
+    {.name = "plot-dir", .type = SL_OPT_FILE, .initial = "plots", .help = "folder of the picture"},
     {.name = "skip-bad",
      .type = SL_OPT_FLAG,
      .help = "leave bad telemetry records out and count them"},

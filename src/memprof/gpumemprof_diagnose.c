@@ -18,7 +18,7 @@ static const char description[] =
     "or the host's memory, and the process named by --pid.";
 
 static int run_gpumemprof(const sl_opts *opts, sl_error *err) {
-    return sl_diagnose_command(opts, "stormlog-diagnose", "gpumemprof", err);
+    return sl_diagnose_command(opts, "stormlog-diagnose", err);
 }
 
 const sl_cmd sl_cmd_gpumemprof_diagnose = {
@@ -40,7 +40,7 @@ static const sl_opt tfmemprof_options[] = {
 };
 
 static int run_tfmemprof(const sl_opts *opts, sl_error *err) {
-    return sl_diagnose_command(opts, "stormlog-tensorflow-diagnose", "tfmemprof", err);
+    return sl_diagnose_command(opts, "stormlog-tensorflow-diagnose", err);
 }
 
 const sl_cmd sl_cmd_tfmemprof_diagnose = {
@@ -56,9 +56,10 @@ const sl_cmd sl_cmd_tfmemprof_diagnose = {
 /* The same under our own name, with the words and exit codes of stormlog. */
 static int run_stormlog(const sl_opts *opts, sl_error *err) {
     sl_diagnose_result result;
+    char line[SL_DIAGNOSE_LINE_CAP];
     sl_diagnose what = {
         .prefix = "stormlog-diagnose",
-        .command_line = "stormlog diagnose",
+        .command_line = sl_diagnose_line(line),
         .output = sl_opts_text(opts, "output"),
         .duration_s = (double)sl_opts_number(opts, "duration") / 1e6,
         .interval_s = (double)sl_opts_number(opts, "interval") / 1e6,

@@ -151,7 +151,7 @@ static sl_status write_bundle(track *t, const verdict *v, char path[SL_BUNDLE_PA
     size_t cnt;
     sl_system_info info;
     split_name(v, module, type);
-    sl_system_info_read(&info);
+    sl_system_info_read(&info, 0);
     char *system = sl_system_info_text(&info), *custom = custom_metadata(&t->session.watch);
     const sl_tm_record **records = sl_watch_kept(&t->session.watch, &cnt);
     sl_oom_bundle bundle = {

@@ -92,13 +92,18 @@ static bool find_leaks(sl_profile_job *job) {
 
 /* ---- fragmentation ---- */
 
+/* Nothing allocated is an empty cache: there is nothing between whose pieces memory could be lost. */
+static bool has_share(const sl_profile_call *call) {
+    return call->after_reserved > 0 && call->after_allocated > 0;
+}
+
 static double unused_share(const sl_profile_call *call) {
     return (double)(call->after_reserved - call->after_allocated) / (double)call->after_reserved;
 }
 
 static bool has_high_share(const sl_profile_group *g, double threshold) {
     for (size_t i = 0; i < g->cnt; i++)
-        if (g->calls[i]->after_reserved > 0 && unused_share(g->calls[i]) > threshold)
+        if (has_share(g->calls[i]) && unused_share(g->calls[i]) > threshold)
             return true;
     return false;
 }
@@ -118,7 +123,7 @@ static bool find_fragmentation(sl_profile_job *job) {
     size_t cnt = 0;
     double largest = 0;
     for (size_t i = 0; i < job->cnt; i++) {
-        if (job->calls[i].after_reserved <= 0)
+        if (!has_share(&job->calls[i]))
             continue;
         double share = unused_share(&job->calls[i]);
         largest = cnt ? fmax(largest, share) : share;

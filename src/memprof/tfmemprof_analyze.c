@@ -6,6 +6,7 @@
 #include "base/files/file_atomic.h"
 #include "base/stats/sample_stats.h"
 #include "cli/core/cmd_list.h"
+#include "memprof/compat_plot.h"
 #include "memprof/usage_series.h"
 #include "read/torch/number_lists.h"
 
@@ -98,6 +99,19 @@ static sl_status save_report(const sl_opts *opts, const readings *r, sl_error *e
     return SL_OK;
 }
 
+/* A failure is a line: the analysis is good without a picture. */
+static void draw(const readings *r) {
+    static const char path[] = "memory_timeline.png";
+    sl_error err = SL_ERROR_INIT;
+    if (!r->lists[USAGE].values.cnt)
+        printf("\nVisualization skipped: the file holds no readings\n");
+    else if (sl_compat_plot_usage(r->lists[TIMES].values.at, r->lists[USAGE].values.at,
+                                  r->lists[USAGE].values.cnt, path, &err) < 0)
+        printf("\nVisualization skipped: %s\n", err.text);
+    else
+        printf("\nVisualization saved to: %s\n", path);
+}
+
 static int run(const sl_opts *opts, sl_error *err) {
     readings r;
     sl_status status = read_input(sl_opts_text(opts, "input"), &r, err);
@@ -108,8 +122,7 @@ static int run(const sl_opts *opts, sl_error *err) {
         if (sl_opts_flag(opts, "optimize"))
             print_score(stdout, &r);
         if (sl_opts_flag(opts, "visualize"))
-            printf(
-                "\nVisualization skipped: this command draws no pictures; use 'stormlog plot'\n");
+            draw(&r);
         status = save_report(opts, &r, err);
     }
     sl_number_lists_fini(r.lists, LIST_CNT);
@@ -123,7 +136,7 @@ static const sl_opt options[] = {
      .help = "a file of track or monitor"},
     {.name = "detect-leaks", .type = SL_OPT_FLAG, .help = "look for growth, spikes and remains"},
     {.name = "optimize", .type = SL_OPT_FLAG, .help = "rate it from 0 to 10"},
-    {.name = "visualize", .type = SL_OPT_FLAG, .help = "accepted; says where pictures are"},
+    {.name = "visualize", .type = SL_OPT_FLAG, .help = "draw memory_timeline.png in this folder"},
     {.name = "report", .type = SL_OPT_FILE, .help = "write all of it to this text file"},
 };
 

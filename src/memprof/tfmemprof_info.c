@@ -18,7 +18,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_system_info info;
     SL_UNUSED(opts);
     SL_UNUSED(err);
-    sl_system_info_read(&info);
+    sl_system_info_read(&info, 0);
     sl_compat_title("TensorFlow Memory Profiler - System Information");
     printf("Platform: %s\n", info.machine.system);
     printf("Python Version: %s\n", info.python_version[0] ? info.python_version : "none on PATH");

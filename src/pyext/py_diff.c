@@ -55,7 +55,7 @@ static sl_status print(const diff_vec *diffs, const diff_wish *wish, char **text
 
 static sl_status make_diff(sl_py_paths *paths, const diff_wish *wish, char **text, sl_error *err) {
     diff_vec diffs = {0};
-    SL_TRY(sl_py_paths_load(paths, err));
+    SL_TRY(sl_py_paths_load_each(paths, err));
     sl_status status = compare(paths, wish, &diffs, err);
     if (status == SL_OK)
         status = print(&diffs, wish, text, err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "pyext/py_compat.h"
+#include "pyext/py_run.h"
 #include "pyext/py_watch.h"
 #include "record/core/record_setting.h"
 
@@ -301,6 +302,12 @@ static PyMethodDef record_methods[] = {
      "process_memory($module, /)\n--\n\n(rss, vms, peak_rss) of this process in bytes; peak_rss "
      "may "
      "be None."},
+    {"run_folder_discard", sl_py_run_folder_discard, METH_O,
+     "run_folder_discard($module, folder, /)\n--\n\n"
+     "Removes a folder of run_folder_open() that is still empty."},
+    {"run_folder_open", sl_py_run_folder_open, METH_VARARGS,
+     "run_folder_open($module, wanted, script, /)\n--\n\n"
+     "Makes the folder of a run (None: a new one in stormlog-runs); the folder and its path."},
     {"settings", record_settings, METH_NOARGS,
      "settings($module, /)\n--\n\nThe recorder's settings by name, with their limits."},
     {"start", SL_PY_KEYWORDS(record_start), METH_VARARGS | METH_KEYWORDS,

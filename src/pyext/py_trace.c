@@ -77,7 +77,7 @@ static sl_status write_export(sl_py_paths *paths, const sl_exporter *exporter,
         sl_oom_bundles_result result; /* of the first path, which must be a file */
         return sl_oom_bundles_write_all(paths->at[0], output, NULL, NULL, &result, err);
     }
-    SL_TRY(sl_py_paths_load(paths, err));
+    SL_TRY(sl_py_paths_load_each(paths, err));
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, output, err));
     sl_status status = exporter->write(&paths->run->inputs[0], options, out.stream, err);

@@ -219,4 +219,15 @@ def _(folder):
     tap.equal(report_of(path)["findings"][0]["site"]["file"], evil, "JSON keeps the name")
 
 
+@tap.test("JSON that holds nothing of ours is refused, not healthy")
+def _(folder):
+    path = os.path.join(folder, "in.json")
+    for content in ('{"a": 1}', "{}", '[{"a": 1}, {"b": 2}]', "[1, 2]", "[[]]", '"text"'):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content)
+        done = stormlog("analyze", path)
+        tap.equal(done.returncode, 3, f"exit code of {content}: {done.stdout}")
+        tap.contains(done.stderr, "cannot read", content)
+
+
 tap.main()

@@ -112,6 +112,10 @@ CALLABLES = {
     "_record.settings": [_record.settings],
     "_record.start": [lambda: _record.start(dir=5), lambda: _record.start(cpu="x"), lambda: _record.start("a", dir="b"),
                       lambda: _record.start(nothing=1), lambda: _record.start("a", cpu=2 ** 32), lambda: _record.start(1, 2)],
+    "_record.run_folder_open": [lambda: _record.run_folder_open(os.path.join(files.folder, "run"), "train.py"),
+                                lambda: _record.run_folder_open("/proc/nowhere/x", "x"), lambda: _record.run_folder_open(5, "x")],
+    "_record.run_folder_discard": [lambda: _record.run_folder_discard(_record.run_folder_open(os.path.join(files.folder, "run"), "x")[0]),
+                                   lambda: _record.run_folder_discard(5)],
     "_record.stop": [_record.stop],
     "_record.is_on": [_record.is_on],
     "_record.oom_count": [_record.oom_count],
@@ -123,7 +127,8 @@ CALLABLES = {
 }
 
 # Calls that take milliseconds are repeated less often; what they would lose is larger, too.
-SLOW = {"_read.report": 30, "_read.diff": 30, "_read.export": 30, "_record.MemoryWatch": 300, "_read.log_health": 300,
+SLOW = {"_read.report": 30, "_read.diff": 30, "_read.export": 30, "_record.MemoryWatch": 300, "_record.run_folder_open": 1000,
+        "_record.run_folder_discard": 1000, "_read.log_health": 300,
         "_read.load_records": 2000, "_read.Chart": 150, "_read.analyze_gaps": 1500, "_read.merge_ranks": 1500,
         "_read.attribute_collective": 1500, "_read.profile_report": 1500}
 ROUNDS = 10000

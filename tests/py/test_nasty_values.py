@@ -71,7 +71,7 @@ def nasty():
             [1, "x"], [math.nan] * 3, [math.inf, -math.inf, 1e308], [10 ** 400], [None], [()], [call] * 4, [call[:7]],
             [["f", 1, 1, 1, 1, 1, 1, 1]], loop, table, deep, Liar(), [Liar()], BadNumber(1), [BadNumber(1)], Index(), Text("x"),
             Raises(), [Raises()], object(), type, len, lambda: 0, memoryview(b"x"), iter([]), {"\ud800": "\ud800"}, {1: 2},
-            {"schema_version": 2, "timestamp_ns": 2 ** 64, "rank": 2 ** 59}, "/", "/dev/null", "/nonexistent"]
+            {"schema_version": 2, "timestamp_ns": 2 ** 64, "rank": 2 ** 59}, "/", "/dev/null", "/proc/nonexistent"]
 
 
 def shapes(values, required):
@@ -120,7 +120,7 @@ def torture(where, function):
         call(where, function, *args)
     for name in keywords_of(function):
         for value in values:
-            for first in ([], "/nonexistent", {}, [("f", 1.0, 0.0, 1.0, 0, 1, 2, 3)] * 4):
+            for first in ([], "/proc/nonexistent", {}, [("f", 1.0, 0.0, 1.0, 0, 1, 2, 3)] * 4):
                 call(where, function, first, **{name: value})
 
 

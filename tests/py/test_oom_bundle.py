@@ -84,7 +84,11 @@ def _(folder):
     tap.equal([name for name in os.listdir(path.parent) if name.startswith(".")], [], "no leftovers")
 
 
-@tap.test("retention keeps the newest bundle, whatever its size, and bundles of other living processes")
+def size_of(bundle):
+    return sum(path.stat().st_size for path in Path(bundle).iterdir())
+
+
+@tap.test("retention keeps the newest bundle, and bundles of other living processes")
 def _(folder):
     target = recorder(folder, max_dumps=2, max_total_mb=0)
     paths = []
@@ -96,7 +100,18 @@ def _(folder):
     for _ in range(2):
         big.record_event({"text": "x" * 2_000_000})
         last = dump(big)
-    tap.equal(os.listdir(Path(folder) / "big"), [os.path.basename(last)], "by size: the one just written stays")
+    tap.true(os.path.exists(last), "by size: the one just written stays")
+    tap.true(size_of(last) <= 1024 ** 2, f"the limit is kept: {size_of(last)} bytes")
+    tap.equal(json.load(open(os.path.join(last, "metadata.json")))["left_out_event_count"], 2, "the events that were left out")
+    for number in range(40):
+        big.record_event({"number": number, "text": "x" * 50_000})
+    last = dump(big)
+    numbers = [event["number"] for event in json.load(open(os.path.join(last, "events.json")))]
+    tap.true(size_of(last) <= 1024 ** 2 and len(numbers) >= 15, f"as many as fit: {numbers}")
+    tap.equal(numbers, list(range(40 - len(numbers), 40)), "the newest ones")
+    total = sum(size_of(path) for path in (Path(folder) / "big").iterdir())
+    tap.true(total <= 1024 ** 2, f"all bundles together: {total} bytes")
+    tap.equal(json.load(open(os.path.join(last, "manifest.json")))["event_count"], len(numbers), "counted")
     shared = Path(folder) / "shared"
     foreign = shared / f"oom_dump_20200101T000000Z_{os.getppid()}_cuda_1"
     dead = shared / "oom_dump_20200101T000000Z_99999999_cuda_1"

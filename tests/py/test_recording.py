@@ -8,6 +8,7 @@ from pathlib import Path
 
 import stormlog
 import tap
+from other_user import AS_NOBODY, need_other_user
 
 PYTHON = tap.python_with("torch") if os.path.exists("/usr/bin/python3") else sys.executable
 DATA = Path(os.environ["STORMLOG_TEST_DATA"])
@@ -55,6 +56,57 @@ print(json.dumps([report["inputs"][0]["kind"], report["devices"][0]["live_reques
     kind, live, function, ending = __import__("json").loads(out)
     tap.equal((kind, function, ending), ("slog", "work", "closed"), "report")
     tap.true(live >= 4 * 1024 * 1024, f"four megabytes are live: {live}")
+
+
+@tap.test("without a folder it is a run folder, which `latest`, analyze() and the commands find")
+def _(folder):
+    script(folder, """
+recording = stormlog.record(cpu=True)
+assert "no memory event yet" in repr(recording), repr(recording)
+""" + WORK + """
+work()
+assert recording.path in repr(recording) and " on, " in repr(recording), repr(recording)
+recording.stop()
+assert "stopped, " in repr(recording), repr(recording)
+assert "<pre>" in recording._repr_html_() and "4.00 MiB" in recording._repr_html_()
+runs = sorted(set(os.listdir("stormlog-runs")) - {"latest"})
+assert len(runs) == 1 and os.readlink("stormlog-runs/latest") == runs[0], runs
+whole = stormlog.analyze(recording.path)["devices"]
+for paths in ((), ("stormlog-runs/latest",), (os.path.abspath("stormlog-runs/" + runs[0]),)):
+    assert stormlog.analyze(*paths)["devices"] == whole, paths
+stormlog.export("stormlog-runs/latest", "folded", "f.txt")
+assert "work" in open("f.txt").read()
+""")
+    program = Path(os.environ["STORMLOG_BUILD"]) / "stormlog"
+    tap.contains(tap.run([str(program), "top", "--once"], cwd=folder, check=True).stdout, "Host memory")
+
+
+@tap.test("a recording without a memory event leaves no folder")
+def _(folder):
+    script(folder, "recording = stormlog.record(cpu=True)")
+    tap.equal(os.listdir(folder), [], "files left behind")
+
+
+@tap.test("ranks of one launcher record into one run folder")
+def _(folder):
+    for rank in range(2):
+        script(folder, "stormlog.record(cpu=True)\n" + WORK + "work()", RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2")
+    runs = sorted(set(os.listdir(os.path.join(folder, "stormlog-runs"))) - {"latest"})
+    tap.equal(len(runs), 1, f"run folders: {runs}")
+    tap.equal(len(stormlog.analyze(os.path.join(folder, "stormlog-runs", "latest"))["inputs"]), 2, "recordings")
+
+
+for _name, _code in {
+    "caught, torch imported later": "try:\n    torch.empty(1 << 50)\nexcept RuntimeError:\n    pass\n",
+    "uncaught": "torch.empty(1 << 50)\n",
+}.items():
+
+    @tap.test(f"a failed request on the CPU leaves a snapshot: {_name}")
+    def _(folder, code=_code):
+        result = tap.run([PYTHON, "-c", BEGIN.format(folder=folder) + "stormlog.record(cpu=True)\n" + WORK + "work()\n" + code])
+        tap.contains(result.stderr, "out of memory; the snapshot is oom_snapshot.pickle")
+        with open(os.path.join(folder, "oom_snapshot.pickle"), "rb") as file:
+            tap.true("segments" in pickle.load(file), "a snapshot")
 
 
 @tap.test("a block records; phases nest; an error ends it")
@@ -205,7 +257,24 @@ def _(folder):
 with stormlog.record(dir=folder, cpu=True) as recording:
     work(1)
 assert os.listdir(".") == [], os.listdir(".")
+assert "disabled" in repr(recording), repr(recording)
+try:
+    stormlog.snapshot("s.pickle")
+    raise SystemExit("a snapshot of nothing")
+except RuntimeError as error:
+    assert "recording is disabled" in str(error), error
 """, STORMLOG_DISABLE="1")
+
+
+@tap.test("a folder that cannot be made is the reason, not a file in it that does not exist")
+def _(folder):
+    need_other_user()
+    os.chmod(folder, 0o755)
+    result = tap.run([*AS_NOBODY, PYTHON, "-c", BEGIN.format(folder=folder) + WORK + """
+with stormlog.record(dir=folder + "/runs", cpu=True):
+    work(1)
+"""], env=os.environ)
+    tap.contains(result.stderr, f"cannot make the folder '{folder}/runs': Permission denied")
 
 
 @tap.test("under `stormlog run` the same calls speak to that recording")

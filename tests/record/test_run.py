@@ -291,6 +291,7 @@ def _(folder):
                             env=clean_env(STORMLOG_DISABLE="1"))
     tap.equal(result.stdout, "tensor([1.])\n")
     tap.equal(os.path.exists(os.path.join(folder, "run")), False, "a folder was left")
+    tap.contains(result.stderr, "recording is disabled: STORMLOG_DISABLE is set")
 
 
 @tap.test("--no-cpu records no CPU block, --stacks none no stack")
@@ -572,8 +573,27 @@ def _(folder):
     recording = json.loads(tap.run([stormlog, "top", "--format", "json", str(live.pid)], check=True).stdout)[0]
     tap.equal([(row["device"], row["tensors_bytes"], row["card_used_bytes"]) for row in recording["devices"]], [(-1, 400, None)],
               "the host's memory in JSON")
+    launcher = tap.run([stormlog, "top", "--once", str(process.pid)])
+    tap.contains(launcher.stdout, f"process {live.pid}, live, ", f"the launcher's number: {launcher.stderr}")
     process.communicate(b"", timeout=60)
     tap.equal(one(slog_totals.load_all(out)).is_closed, True, "closed at the end")
+    gone = tap.run([stormlog, "top", "--once", str(process.pid)])
+    tap.contains(gone.stderr, f"there is no process {process.pid}; for a run that ended name its folder")
+
+
+@tap.test("top of a process that is not recorded, or records nothing yet, says so")
+def _(folder):
+    plain = subprocess.Popen(["sleep", "60"], env=clean_env())
+    idle = subprocess.Popen(["sleep", "60"], env={**clean_env(), "STORMLOG_DIR": folder})
+    try:
+        for process, words in ((plain, "is not recorded, and neither is a child"), (idle, "has not touched PyTorch memory yet")):
+            done = tap.run([stormlog, "top", "--once", str(process.pid)])
+            tap.equal(done.returncode, 3, "exit code")
+            tap.contains(done.stderr, words)
+    finally:
+        for process in (plain, idle):
+            process.kill()
+            process.wait()
 
 
 @tap.test("counters of the host are there, and unknown ones say why")

@@ -4,6 +4,7 @@
 
 import json
 import os
+import sys
 
 import tap
 
@@ -72,6 +73,29 @@ def _():
             tap.contains(result.stdout, label)
 
 
+@tap.test("info asks the interpreter that is run, also behind a script, and the one that called it")
+def _(folder):
+    version = ".".join(map(str, sys.version_info[:3]))
+    shim = os.path.join(folder, "python3")
+    open(shim, "w").write(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    os.chmod(shim, 0o755)
+    tap.contains(gpumemprof("info", env={"PATH": f"{folder}:/usr/bin:/bin"}).stdout, f"Python Version: {version}\n")
+    open(shim, "w").write("#!/bin/sh\nexit 1\n")
+    tap.true(f"Python Version: {version}" not in gpumemprof("info", env={"PATH": folder}).stdout, "one that does not answer")
+    env = {"PATH": folder, "STORMLOG_PYTHON": sys.executable}
+    tap.contains(gpumemprof("info", env=env).stdout, f"Python Version: {version}\n", "the caller")
+
+
+@tap.test("diagnose keeps its whole command line")
+def _(folder):
+    for program, duration in (("gpumemprof", "0"), ("stormlog", "1ms")):
+        out = os.path.join(folder, program)
+        command = [os.path.join(BUILD, program), "diagnose", "--duration", duration, "--output", out]
+        result = tap.run(command)
+        tap.true(os.path.isdir(out), result.stdout + result.stderr)
+        tap.equal(json.load(open(os.path.join(out, "manifest.json")))["command_line"], " ".join(command), program)
+
+
 @tap.test("analyze: the report's keys, the text, the parents of the output")
 def _(folder):
     out = os.path.join(folder, "a", "b", "report.json")
@@ -87,6 +111,77 @@ def _(folder):
     tap.true("cross_rank_analysis" not in report, "one rank has no cross-rank part")
 
 
+def growing(count=60, **more):
+    """A card that fills within a minute: 256 MiB more every second, of 16 GiB."""
+    return [{"schema_version": 2, "timestamp_ns": 1_700_000_000_000_000_000 + i * 10 ** 9, "event_type": "sample",
+             "collector": "stormlog.cuda_tracker", "sampling_interval_ms": 1000, "pid": 1, "host": "h", "job_id": None,
+             "rank": 0, "local_rank": 0, "world_size": 1, "device_id": 0, "allocator_allocated_bytes": (i + 1) << 28,
+             "allocator_reserved_bytes": (i + 1) << 28, "allocator_active_bytes": None, "allocator_inactive_bytes": None,
+             "allocator_change_bytes": 1 << 28, "device_used_bytes": (i + 1) << 28, "device_free_bytes": None,
+             "device_total_bytes": 16 << 30, "context": None, "metadata": {}, **more} for i in range(count)]
+
+
+@tap.test("analyze: the score agrees with the verdict, and what holds no records has none")
+def _(folder):
+    path, out = os.path.join(folder, "in.json"), os.path.join(folder, "out.json")
+    json.dump(growing(), open(path, "w"))
+    printed = gpumemprof("analyze", path, "--output", out).stdout
+    tap.contains(printed, "Verdict: leak")
+    score = json.load(open(out))["optimization_score"]
+    tap.true(score["score"] < 60 and score["grade"] == "F", f"a card that fills within a minute: {score}")
+    for content in ("[]", '{"events": []}', '[{"a": 1}]'):
+        open(path, "w").write(content)
+        printed = gpumemprof("analyze", path, "--output", out).stdout
+        tap.true("Score" not in printed and "healthy" not in printed, f"{content}: {printed}")
+        tap.true("optimization_score" not in json.load(open(out)), f"{content}: no score in the file")
+
+
+@tap.test("analyze: records that begin with a long text are telemetry all the same")
+def _(folder):
+    path = os.path.join(folder, "in.json")
+    records = [{"metadata": {"note": "y" * 9000}, **{k: v for k, v in r.items() if k != "metadata"}} for r in growing()]
+    json.dump(records, open(path, "w"))
+    tap.contains(gpumemprof("analyze", path).stdout, "Verdict: leak")
+
+
+@tap.test("analyze: a cache with nothing in it is not fragmentation")
+def _(folder):
+    path = os.path.join(folder, "in.json")
+    json.dump(growing(allocator_allocated_bytes=0, allocator_reserved_bytes=12 << 30, device_used_bytes=13 << 30), open(path, "w"))
+    printed = gpumemprof("analyze", path).stdout
+    tap.true("fragmentation" not in printed, printed)
+
+
+@tap.test("analyze: what runs out of memory on the host is not told about a card")
+def _(folder):
+    path, out = os.path.join(folder, "in.json"), os.path.join(folder, "out.json")
+    records = growing(12, device_id=-1, allocator_allocated_bytes=1 << 30, device_used_bytes=1 << 30)
+    records[-1].update(event_type="error", context="out of memory", metadata={"oom_reason": "python.MemoryError"})
+    json.dump(records, open(path, "w"))
+    tap.contains(gpumemprof("analyze", path, "--output", out).stdout, "Verdict: oom")
+    advice = json.load(open(out))["recommendations"][0]["suggestions"][0]
+    tap.contains(advice, "a machine with more memory")
+    tap.true("card" not in advice and "CUDA" not in advice, advice)
+
+
+@tap.test("analyze --visualization draws: memory over time, by rank where there are several")
+def _(folder):
+    path, plots = os.path.join(folder, "in.json"), os.path.join(folder, "a", "plots")
+    for ranks, name in ((1, "memory_timeline.png"), (3, "cross_rank_timeline.png")):
+        records = [record for rank in range(ranks) for record in growing(12, rank=rank, local_rank=rank, world_size=ranks)]
+        json.dump(records, open(path, "w"))
+        printed = gpumemprof("analyze", path, "--visualization", "--plot-dir", plots).stdout
+        if "without cairo" in printed:
+            tap.skip("this build has no cairo")
+        tap.contains(printed, f"Visualization saved to: {plots}/{name}")
+        tap.equal(open(os.path.join(plots, name), "rb").read(4), b"\x89PNG", name)
+    tap.contains(gpumemprof("analyze", path, "--visualization", "--plot-dir", path).stdout, "Visualization skipped: ")
+    open(path, "w").write(json.dumps({"memory_usage": [1, 2, 3], "timestamps": [0, 1, 2]}))
+    printed = tfmemprof("analyze", "--input", path, "--visualize", cwd=folder).stdout
+    tap.contains(printed, "Visualization saved to: memory_timeline.png")
+    tap.equal(open(os.path.join(folder, "memory_timeline.png"), "rb").read(4), b"\x89PNG", "tfmemprof")
+
+
 @tap.test("analyze --format txt writes what is printed")
 def _(folder):
     out = os.path.join(folder, "report.txt")
@@ -100,7 +195,8 @@ INPUTS = {
     "a record that is none": ('[{"timestamp": "x"}]', 1, "Error parsing telemetry events: "),
     "another object": ('{"b": 1, "a": [1]}', 0, "JSON payload does not contain telemetry events"),
     "a scalar": ("3", 0, "JSON payload does not contain telemetry events"),
-    "no events": ("[]", 0, "Gap findings: 0"),
+    "no events": ("[]", 0, "JSON payload does not contain telemetry events"),
+    "an array of something else": ('[{"a": 1}, {"b": 2}]', 0, "JSON payload does not contain telemetry events"),
 }
 
 for _name, (_content, _code, _out) in INPUTS.items():

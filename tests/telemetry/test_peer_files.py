@@ -75,7 +75,7 @@ def _():
     tap.equal(got["oom"]["allocated_bytes"], 2952790016, "allocated")
     tap.equal(got["oom"]["reserved_bytes"], 2952790016, "reserved")
     tap.equal(got["oom"]["cause"], "leak", "cause")
-    tap.contains(got["oom"]["explanation"], "2.80 GiB only")
+    tap.contains(got["oom"]["explanation"], "only 2.80 GiB")
 
 
 @tap.test("the OOM bundle: used and active bytes are read under the bundle's own names")

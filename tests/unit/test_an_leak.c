@@ -198,6 +198,29 @@ static void test_list_that_is_a_leak(void **state) {
     }
 }
 
+/* Ten tensors are no proof: a warning. Sixty at the same line are critical. */
+static void test_few_tensors_are_not_critical(void **state) {
+    (void)state;
+    static const struct {
+        size_t steps;
+        sl_severity wanted;
+    } rows[] = {{10, SL_SEV_WARNING}, {60, SL_SEV_CRITICAL}};
+    for (size_t row = 0; row < 2; row++) {
+        sl_trace *trace = synth_run(SYNTH_LIST, rows[row].steps, 1, true);
+        const sl_events *events = &trace->devices.at[0]->events;
+        for (size_t i = 0; i < events->cnt; i++) {
+            sl_mark mark = {events->time_us[i], 0, -1, i, SL_MARK_STEP};
+            assert_true(sl_vec_push(&trace->marks, mark));
+        }
+        sl_report *report = report_of(trace, NULL);
+        const sl_finding *leak = find_leak(report);
+        assert_non_null(leak);
+        assert_int_equal(leak->severity, rows[row].wanted);
+        sl_report_free(report);
+        sl_trace_free(trace);
+    }
+}
+
 /* Loading takes most of the events: the steps are those of the training that follows. */
 static void test_steps_after_loading(void **state) {
     (void)state;
@@ -393,6 +416,7 @@ int main(void) {
         cmocka_unit_test(test_marked_steps),
         cmocka_unit_test(test_list_is_a_remark),
         cmocka_unit_test(test_list_that_is_a_leak),
+        cmocka_unit_test(test_few_tensors_are_not_critical),
         cmocka_unit_test(test_steps_after_loading),
         cmocka_unit_test(test_loop_without_layers),
         cmocka_unit_test(test_filter_hides_other_sites),

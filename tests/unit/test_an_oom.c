@@ -131,11 +131,77 @@ static void test_text_alone(void **state) {
     sl_trace_free(trace);
 }
 
+/* The host has no card, and a request that no machine could serve is no multiple of anything. */
+static void test_host(void **state) {
+    (void)state;
+    sl_trace *trace = synth_run(SYNTH_PLAIN, 80, 1, true);
+    trace->devices.at[0]->device = SL_DEVICE_HOST;
+    trace->devices.at[0]->capacity_bytes = sl_known_u64((uint64_t)47 << 29);
+    fail_request(trace, (uint64_t)1 << 42, 0);
+    sl_report *report = report_of(trace, NULL);
+    assert_string_equal(sl_oom_cause_name(report->oom.cause), "capacity");
+    assert_non_null(strstr(report->oom.explanation, "larger than this machine's 23.5 GiB"));
+    assert_null(strstr(report->oom.explanation, "times"));
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        assert_null(strstr(report->findings.at[i].advice, "card"));
+    sl_report_free(report);
+    sl_trace_free(trace);
+}
+
+/* A trace whose stacks pass through torch_npu is of an NPU, which has settings of its own. */
+static void test_npu(void **state) {
+    (void)state;
+    fake_alloc *fake = fake_new(1);
+    static uint64_t addr[200];
+    for (int i = 0; i < 200; i++)
+        addr[i] = fake_malloc(fake, 5 * FAKE_MIB, 0);
+    for (int i = 0; i < 200; i += 2)
+        fake_free(fake, addr[i]);
+    fake_event(fake, SL_EV_OOM, 1 << 20, 200 * FAKE_MIB, 0);
+    fake_finish(fake);
+    static const char file[] = "/venv/torch_npu/npu/memory.py";
+    assert_true(sl_strtab_intern(&fake->trace->strings, file, sizeof file - 1) != SL_STR_NONE);
+    sl_report *report = report_of(fake->trace, NULL);
+    assert_true(report->findings.cnt > 0);
+    assert_non_null(strstr(report->findings.at[0].advice, "PYTORCH_NPU_ALLOC_CONF"));
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        assert_null(strstr(report->findings.at[i].advice, "CUDA"));
+    sl_report_free(report);
+    fake_free_all(fake);
+}
+
+static const sl_finding *find_kind(const sl_report *report, sl_finding_kind kind) {
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        if (report->findings.at[i].kind == kind)
+            return &report->findings.at[i];
+    return NULL;
+}
+
+/* Everything freed leaves whole segments, which is a cache; every other block freed leaves pieces. */
+static void test_empty_cache(void **state) {
+    (void)state;
+    for (int step = 1; step <= 2; step++) {
+        fake_alloc *fake = fake_new(1);
+        static uint64_t addr[200];
+        for (int i = 0; i < 200; i++)
+            addr[i] = fake_malloc(fake, 5 * FAKE_MIB, 0);
+        for (int i = 0; i < 200; i += step)
+            fake_free(fake, addr[i]);
+        fake_finish(fake);
+        sl_report *report = report_of(fake->trace, NULL);
+        const sl_finding *found = find_kind(report, SL_FINDING_FRAGMENTATION);
+        assert_int_equal(found != NULL, step == 2);
+        sl_report_free(report);
+        fake_free_all(fake);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_causes),     cmocka_unit_test(test_fragmentation),
         cmocka_unit_test(test_limit),      cmocka_unit_test(test_other_process),
-        cmocka_unit_test(test_text_alone),
+        cmocka_unit_test(test_text_alone), cmocka_unit_test(test_host),
+        cmocka_unit_test(test_npu),        cmocka_unit_test(test_empty_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

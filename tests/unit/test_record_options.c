@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/run_folder.h"
 #include "base/core/opt_value.h"
-#include "cli/run/run_folder.h"
 #include "record/core/record_options.h"
 #include "sltest.h"
 

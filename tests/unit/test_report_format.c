@@ -162,6 +162,20 @@ static void json_says_null_for_unknown(void **state) {
     free(text);
 }
 
+/* Twenty lines of equal size: three rows would hide 85 %. Without --top the list grows until at most a
+ * quarter is left. */
+static void lists_name_most_of_the_bytes(void **state) {
+    (void)state;
+    sl_holding rows[20];
+    for (size_t i = 0; i < 20; i++)
+        rows[i] = (sl_holding){.bytes = 100, .blocks = 1};
+    sl_holdings list = {.at = rows, .cnt = 20};
+    assert_int_equal(sl_report_rows(&(sl_report_wishes){.top = 3, .fills_lists = true}, &list), 15);
+    assert_int_equal(sl_report_rows(&(sl_report_wishes){.top = 3}, &list), 3);
+    rows[0].bytes = 1 << 20;
+    assert_int_equal(sl_report_rows(&(sl_report_wishes){.top = 3, .fills_lists = true}, &list), 3);
+}
+
 static void lists_keep_to_the_wish(void **state) {
     char *text = print(*state, "txt", &(sl_report_wishes){.top = 1});
     /* What is not listed is summed, so that the shares still add up. */
@@ -212,6 +226,7 @@ int main(void) {
         WITH_REPORT(colour_is_only_added),
         WITH_REPORT(json_says_null_for_unknown),
         WITH_REPORT(lists_keep_to_the_wish),
+        cmocka_unit_test(lists_name_most_of_the_bytes),
         WITH_REPORT(markdown_and_xml_stay_themselves),
         WITH_REPORT(failing_follows_the_mask_and_the_severity),
         cmocka_unit_test(an_empty_report_prints),

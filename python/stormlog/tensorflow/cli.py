@@ -5,16 +5,18 @@ from __future__ import annotations
 
 from typing import List, Optional
 
-from ..cli import _replace, run
+from ..cli import replace, run_or_exit
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    """With arguments it runs as a child, without it replaces this process."""
-    if argv is not None:
-        return run("tfmemprof", argv)
-    _replace("tfmemprof")
-    return 0
+    """With arguments: the exit code. Without: those of this process, and SystemExit for a failure."""
+    return run_or_exit("tfmemprof", argv)
+
+
+def tfmemprof_program() -> None:
+    """The console script tfmemprof."""
+    replace("tfmemprof")
 
 
 if __name__ == "__main__":
-    main()
+    replace("tfmemprof")

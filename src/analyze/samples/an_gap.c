@@ -66,7 +66,8 @@ typedef struct series {
 } series;
 
 static void add_ratio(series *s, const sl_tm_record *r) {
-    if (r->reserved_bytes <= 0)
+    /* Reserved and nothing allocated is an empty cache, which empty_cache() gives back whole. */
+    if (r->reserved_bytes <= 0 || r->allocated_bytes == 0)
         return;
     double ratio = (double)(r->reserved_bytes - r->allocated_bytes) / (double)r->reserved_bytes;
     s->ratio_max = s->reserved_cnt ? fmax(s->ratio_max, ratio) : ratio;

@@ -10,6 +10,7 @@
 #include "analyze/samples/an_telemetry.h"
 #include "analyze/thresholds.h"
 #include "base/text/human.h"
+#include "report/device_words.h"
 
 static const char *text(const sl_tm_group *g, const char *fmt, ...) SL_PRINTF(2, 3);
 
@@ -34,6 +35,10 @@ static const char *place(const sl_tm_group *g) {
     const sl_tm_record *r = &g->records[0];
     const char *name = r->device_id < 0 ? "the host" : text(g, "device %d", r->device_id);
     return g->rank.known ? text(g, "%s of rank %d", name, r->rank) : name;
+}
+
+static const sl_device_words *words_of(const sl_tm_group *g) {
+    return sl_device_words_of(g->trace, g->records[0].device_id);
 }
 
 static void reason(const sl_tm_group *g, const char *line) {
@@ -234,8 +239,8 @@ static const char *explain_cause(const sl_tm_group *g, const failure *f) {
                     "the one that came last.",
                     bytes(g, g->growth.bytes_per_second));
     case SL_CAUSE_OTHER_PROCESS:
-        return text(g, "Other processes hold %s of the card.",
-                    bytes(g, (double)f->text.other_processes_bytes.value));
+        return text(g, "Other processes hold %s of %s's memory.",
+                    bytes(g, (double)f->text.other_processes_bytes.value), words_of(g)->name);
     case SL_CAUSE_FRAGMENTATION:
         return "More than the request was reserved but unused, in pieces too small to serve it.";
     default:
@@ -247,22 +252,31 @@ static const char *explain_limit(const sl_tm_group *g, const failure *f) {
     if (!f->has_text || !f->text.allowed_bytes.known)
         return "";
     return text(g,
-                " The process may use %s only (set_per_process_memory_fraction); the card itself "
+                " The process may use only %s (set_per_process_memory_fraction); %s itself "
                 "was not full.",
-                bytes(g, (double)f->text.allowed_bytes.value));
+                bytes(g, (double)f->text.allowed_bytes.value), words_of(g)->name);
 }
 
-static const char *cause_advice(sl_oom_cause cause) {
-    static const char *const rows[] = {
-        [SL_CAUSE_LEAK] = "Find what grows: record the run with 'stormlog run -- CMD' or take a "
-                          "PyTorch memory snapshot. A smaller batch only delays the failure.",
-        [SL_CAUSE_SPIKE] = "Bound or split the unusual input.",
-        [SL_CAUSE_FRAGMENTATION] = "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
-        [SL_CAUSE_OTHER_PROCESS] = "Give this process a card of its own, or end the others.",
-        [SL_CAUSE_CAPACITY] = "Use less: a smaller batch or model, mixed precision, activation "
-                              "checkpointing; or a larger card.",
-    };
-    return rows[cause];
+static const char *cause_advice(const sl_tm_group *g, sl_oom_cause cause) {
+    const sl_device_words *words = words_of(g);
+    switch (cause) {
+    case SL_CAUSE_LEAK:
+        return "Find what grows: record the run with 'stormlog run -- CMD' or take a PyTorch "
+               "memory "
+               "snapshot. A smaller batch only delays the failure.";
+    case SL_CAUSE_SPIKE: return "Bound or split the unusual input.";
+    case SL_CAUSE_FRAGMENTATION:
+        return words->conf ? text(g, "Set %s.", words->conf) : "Pad varying sizes to a few.";
+    case SL_CAUSE_OTHER_PROCESS:
+        return text(g, "Find the others with %s and end them, or use %s.", words->list_users,
+                    words->larger);
+    default:
+        return text(
+            g,
+            "Use less: a smaller batch or model, mixed precision, activation checkpointing; "
+            "or use %s.",
+            words->larger);
+    }
 }
 
 static sl_maybe_u64 from_record(int64_t value) {
@@ -288,7 +302,7 @@ static bool report_failure(const sl_tm_group *g, failure *f, uint64_t cnt) {
                      bytes(g, (double)tried), sl_oom_cause_name(f->cause))
               : text(g, "out of memory on %s, cause: %s", place(g), sl_oom_cause_name(f->cause));
     found.explanation = explanation;
-    found.advice = cause_advice(f->cause);
+    found.advice = cause_advice(g, f->cause);
     *latest_oom(g) = (sl_oom_report){
         .present = true,
         .device = r->device_id,

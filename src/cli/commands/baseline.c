@@ -3,9 +3,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "analyze/analysis.h"
 #include "base/core/str.h"
 #include "base/text/json_in.h"
+#include "cli/core/inputs.h"
+#include "read/core/source.h"
 
 /* What is gathered while the file goes by. */
 typedef struct gathering {
@@ -132,25 +136,82 @@ static sl_status gather(gathering *all, sl_error *err) {
         SL_TRY(sl_json_skip(&all->json, &token, err));
     SL_TRY(sl_json_next(&all->json, &token, err));
     if (!all->is_report)
-        return sl_fail(err, SL_E_FOREIGN,
-                       "it is JSON, but not a report of schema '%s'; make one with "
-                       "'stormlog analyze PATH --format json'",
-                       SL_REPORT_SCHEMA);
+        return sl_fail(err, SL_E_FOREIGN, "it is not a report of schema '%s'", SL_REPORT_SCHEMA);
     return SL_OK;
 }
 
-sl_status sl_baseline_load(const char *path, sl_baseline *baseline, sl_error *err) {
+/* ---- a recording or a snapshot ---- */
+
+static void keep_more(sl_maybe_u64 *largest, sl_maybe_u64 value) {
+    if (value.known && (!largest->known || value.value > largest->value))
+        *largest = value;
+}
+
+static sl_baseline take_report(const sl_report *report) {
+    sl_baseline found = {.leaks = sl_known_u64(0), .slope_bytes_per_step = sl_known_f64(0)};
+    for (size_t i = 0; i < report->devices.cnt; i++) {
+        const sl_device_report *device = &report->devices.at[i];
+        keep_more(&found.peak_bytes, sl_known_u64(device->peak_requested_bytes));
+        keep_more(&found.live_bytes, sl_known_u64(device->live_requested_bytes));
+        keep_more(&found.reserved_bytes, device->peak_reserved_bytes);
+    }
+    for (size_t i = 0; i < report->findings.cnt; i++) {
+        const sl_finding *finding = &report->findings.at[i];
+        if (finding->kind != SL_FINDING_LEAK)
+            continue;
+        sl_maybe_f64 *slope = &found.slope_bytes_per_step;
+        found.leaks.value++;
+        slope->known = slope->known && finding->bytes_per_step.known;
+        slope->value += finding->bytes_per_step.value;
+    }
+    return found;
+}
+
+/* False when the path is no input either, or cannot be judged. */
+static bool measure(const char *path, sl_baseline *baseline) {
+    sl_inputs inputs;
+    sl_report *report;
+    if (sl_inputs_load(&inputs, &path, 1, NULL) < 0)
+        return false;
+    bool is_judged = sl_analyze(inputs.run, NULL, &report, NULL) == SL_OK;
+    if (is_judged) {
+        *baseline = take_report(report);
+        sl_report_free(report);
+    }
+    sl_inputs_fini(&inputs);
+    return is_judged;
+}
+
+/* ---- either ---- */
+
+static sl_status read_report(const char *path, gathering *all, sl_error *err) {
     sl_byte_stream in;
-    gathering all = {0};
     sl_status status = sl_bytes_open(&in, path, NULL, err);
     if (status == SL_OK) {
-        sl_json_in_init(&all.json, &in);
-        status = gather(&all, err);
-        sl_json_in_fini(&all.json);
+        sl_json_in_init(&all->json, &in);
+        status = gather(all, err);
+        sl_json_in_fini(&all->json);
     }
     sl_bytes_close(&in);
-    if (status < 0)
+    return status;
+}
+
+sl_status sl_baseline_load(const char *path, sl_baseline *baseline, sl_error *err) {
+    gathering all = {0};
+    struct stat info;
+    bool is_there = stat(path, &info) == 0;
+    sl_status status = read_report(path, &all, err);
+    if (status == SL_OK) {
+        *baseline = all.baseline;
+        return SL_OK;
+    }
+    if (all.is_report || !is_there)
         return sl_error_prefix(err, "cannot read the baseline '%s'", path);
-    *baseline = all.baseline;
-    return SL_OK;
+    if ((S_ISDIR(info.st_mode) || sl_trace_is_known(path)) && measure(path, baseline))
+        return SL_OK;
+    *err = (sl_error)SL_ERROR_INIT;
+    return sl_fail(err, SL_E_FOREIGN,
+                   "cannot use '%s' as a baseline: expected a recording, a snapshot or a report of "
+                   "an earlier run ('stormlog analyze PATH --format json')",
+                   path);
 }

@@ -43,6 +43,7 @@ static int print_report(const sl_opts *opts, const sl_report *report, sl_error *
         .explains = sl_opts_flag(opts, "explain"),
         .scope = sl_cli_scope(opts),
         .top = list_length(opts, report, format->write == sl_report_write_json),
+        .fills_lists = !sl_opts_is_given(opts, "top"),
         .fail_mask = fail_mask(opts),
     };
     sl_file_out out;

@@ -6,26 +6,44 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core/str.h"
+#include "cli/commands/ask_python.h"
 #include "counters/counters.h"
 
 #define PATH_CAP 1024
 
-/* "python3" on PATH, as found (a virtual environment's) and resolved; false when there is none. */
-static bool find_python(char found[PATH_CAP], char real[PATH_CAP]) {
+/* The program of a process, when it is a Python. */
+static bool find_running(int pid, char found[PATH_CAP]) {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/%d/exe", pid);
+    ssize_t len = readlink(link, found, PATH_CAP - 1);
+    found[len > 0 ? len : 0] = '\0';
+    return strstr(sl_base_name(found), "python") != NULL;
+}
+
+static bool find_on_path(const char *name, char found[PATH_CAP]) {
     const char *path = getenv("PATH");
     while (path && *path) {
-        char candidate[PATH_CAP], *resolved;
         size_t len = strcspn(path, ":");
-        snprintf(candidate, sizeof candidate, "%.*s/python3", (int)len, path);
-        if (access(candidate, X_OK) == 0 && (resolved = realpath(candidate, NULL)) != NULL) {
-            snprintf(found, PATH_CAP, "%s", candidate);
-            snprintf(real, PATH_CAP, "%s", resolved);
-            free(resolved);
+        snprintf(found, PATH_CAP, "%.*s/%s", (int)len, path, name);
+        if (access(found, X_OK) == 0)
             return true;
-        }
         path += len + (path[len] == ':');
     }
     return false;
+}
+
+/* The interpreter the user means: that of the process asked about, the one that called us, the first on
+ * PATH (a virtual environment puts its own there). */
+static bool find_python(int pid, char found[PATH_CAP]) {
+    const char *caller = getenv(SL_PYTHON_ENV);
+    if (pid > 0 && find_running(pid, found))
+        return true;
+    if (caller && *caller) {
+        snprintf(found, PATH_CAP, "%s", caller);
+        return true;
+    }
+    return find_on_path("python3", found) || find_on_path("python", found);
 }
 
 /* __version__ = '2.11.0': the text between the first pair of quotes. */
@@ -42,62 +60,19 @@ static void read_version(const char *file, char out[48]) {
         fclose(in);
 }
 
-/* Looks where Debian, pip and virtual environments put packages. */
-static void find_torch(sl_system_info *info, const char *python) {
-    static const char *const places[] = {"lib/python%s/site-packages", "lib/python%s/dist-packages",
-                                         "local/lib/python%s/dist-packages",
-                                         "lib/python3/dist-packages"};
-    char prefix[PATH_CAP], *cut;
-    snprintf(prefix, sizeof prefix, "%s", python);
-    for (int i = 0; i < 2; i++)
-        if ((cut = strrchr(prefix, '/')) != NULL)
-            *cut = '\0';
-    for (size_t i = 0; i < SL_COUNT_OF(places) && !info->has_torch; i++) {
-        char folder[64], file[PATH_CAP + 96];
-        const char *version = strstr(places[i], "%s");
-        if (version)
-            snprintf(folder, sizeof folder, "%.*s%s%s", (int)(version - places[i]), places[i],
-                     info->python_version, version + 2);
-        else
-            snprintf(folder, sizeof folder, "%s", places[i]);
-        snprintf(file, sizeof file, "%s/%s/torch/version.py", prefix, folder);
-        info->has_torch = access(file, R_OK) == 0;
-        if (info->has_torch)
-            read_version(file, info->torch_version);
-    }
-}
-
-/* An interpreter that is called "python3" alone: its library folder has the number. */
-static void find_minor(sl_system_info *info, const char *python) {
-    char folder[PATH_CAP], *cut;
-    snprintf(folder, sizeof folder, "%s", python);
-    for (int i = 0; i < 2; i++)
-        if ((cut = strrchr(folder, '/')) != NULL)
-            *cut = '\0';
-    snprintf(folder + strlen(folder), sizeof folder - strlen(folder), "/lib");
-    DIR *dir = opendir(folder);
-    int best = -1;
-    for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;)
-        if (strncmp(entry->d_name, "python3.", 8) == 0 && atoi(entry->d_name + 8) > best)
-            best = atoi(entry->d_name + 8);
-    if (dir)
-        closedir(dir);
-    if (best >= 0)
-        snprintf(info->python_version, sizeof info->python_version, "3.%d", best);
-}
-
-static void read_python(sl_system_info *info) {
-    char found[PATH_CAP], python[PATH_CAP];
-    if (!find_python(found, python))
+static void read_python(sl_system_info *info, int pid) {
+    char found[PATH_CAP], file[PATH_CAP + 32];
+    sl_python_answer answer;
+    if (!find_python(pid, found) || !sl_ask_python(found, &answer))
         return;
-    const char *name = strstr(strrchr(python, '/'), "python");
-    snprintf(info->python_version, sizeof info->python_version, "%.15s",
-             name ? name + strlen("python") : "");
-    if (!strchr(info->python_version, '.'))
-        find_minor(info, python);
-    find_torch(info, found);
+    snprintf(info->python_version, sizeof info->python_version, "%s", answer.version);
+    info->has_torch = answer.torch[0] != '\0';
     if (!info->has_torch)
-        find_torch(info, python);
+        return;
+    char *slash = strrchr(answer.torch, '/');
+    snprintf(file, sizeof file, "%.*s/version.py", slash ? (int)(slash - answer.torch) : 0,
+             answer.torch);
+    read_version(file, info->torch_version);
 }
 
 static void read_cards(sl_system_info *info) {
@@ -129,11 +104,11 @@ static long count_cores(long logical) {
     return cores > 0 ? cores : logical;
 }
 
-void sl_system_info_read(sl_system_info *info) {
+void sl_system_info_read(sl_system_info *info, int pid) {
     sl_host_sample host;
     *info = (sl_system_info){0};
     sl_machine_read(&info->machine);
-    read_python(info);
+    read_python(info, pid);
     read_cards(info);
     info->cpus_logical = sysconf(_SC_NPROCESSORS_ONLN);
     info->cpus_physical = count_cores(info->cpus_logical);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The facts of the machine under the Python tool's keys, found without Python: from files, and from
- * the driver where there is one. What is not known is null. */
+/* The facts of the machine under the Python tool's keys: from files, from the driver where there is one,
+ * and from the user's interpreter. What is not known is null. */
 #ifndef SL_SYSTEM_INFO_H
 #define SL_SYSTEM_INFO_H
 
@@ -9,7 +9,7 @@
 
 typedef struct sl_system_info {
     sl_machine machine;
-    char python_version[16]; /* "3.11" of the python3 on PATH; "" = none */
+    char python_version[16]; /* "3.11.7"; "" = there is none */
     bool has_torch;          /* beside that Python */
     char torch_version[48];  /* "" = not known */
     bool has_cuda;           /* a card answers */
@@ -18,7 +18,11 @@ typedef struct sl_system_info {
     sl_maybe_u64 memory_available;
 } sl_system_info;
 
-void sl_system_info_read(sl_system_info *info);
+/* Names the interpreter that called this program, for the one it asks; stormlog.cli sets it. */
+#define SL_PYTHON_ENV "STORMLOG_PYTHON"
+
+/* pid: the process asked about, or 0. Its interpreter is asked; else that of SL_PYTHON_ENV, else the first on PATH. */
+void sl_system_info_read(sl_system_info *info, int pid);
 
 /* As one JSON object. */
 void sl_system_info_json(sl_json_out *json, const sl_system_info *info);

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/run_folder.h"
 #include "cli/core/cli.h"
-#include "cli/run/run_folder.h"
 
 #define LATEST SL_RUNS_FOLDER "/latest"
 

@@ -1,73 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/core/recordings.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 
-#include "base/core/order.h"
 #include "cli/core/cli.h"
-#include "read/core/source_bundle.h"
 
-/* Bytes of the name before this ending; 0 when it has another one. */
-static size_t stem_len(const char *name, const char *end) {
-    size_t len = strlen(name), end_len = strlen(end);
-    return len > end_len && strcmp(name + len - end_len, end) == 0 ? len - end_len : 0;
-}
-
-#define PLAIN_END ".slog"
-static const char *const packed_ends[] = {".slog.zst", ".slog.xz", ".slog.gz"};
-
-/* Bytes of "run" in "run.slog.zst"; 0 for other names. */
-static size_t packed_stem_len(const char *name) {
-    size_t len = 0;
-    for (size_t i = 0; i < SL_COUNT_OF(packed_ends) && !len; i++)
-        len = stem_len(name, packed_ends[i]);
-    return len;
-}
-
-bool sl_recordings_is_name(const char *name) {
-    return stem_len(name, PLAIN_END) > 0 || packed_stem_len(name) > 0;
-}
-
-/* A pipe, a device or a folder may have such a name, too; opening a pipe would wait for a writer. */
-bool sl_recordings_is_file(int folder_fd, const char *name) {
-    struct stat info;
-    return sl_recordings_is_name(name) && fstatat(folder_fd, name, &info, 0) == 0 &&
-           S_ISREG(info.st_mode);
-}
-
-/* Beside its plain form a compressed one is a copy, as `zstd run.slog` leaves it. */
-static bool is_copy(const char *path) {
-    struct stat info;
-    size_t len = packed_stem_len(path);
-    char *plain = NULL;
-    bool is_there = len > 0 && asprintf(&plain, "%.*s" PLAIN_END, (int)len, path) > 0 &&
-                    stat(plain, &info) == 0;
-    free(plain);
-    return is_there;
-}
-
-static bool is_recording(const char *path) {
-    return sl_recordings_is_file(AT_FDCWD, path) && !is_copy(path);
-}
-
-static sl_status add_owned(sl_recordings *list, char *path, sl_error *err) {
-    if (path && sl_vec_push(&list->paths, path))
-        return SL_OK;
-    free(path);
-    return sl_fail_no_memory(err, "a path");
-}
-
-void sl_left_out_add(sl_left_out *names, const char *name) {
-    size_t room = sizeof names->text - names->used, need = strlen(name) + 3;
-    if (names->more_cnt || need > room)
-        names->more_cnt++;
-    else
-        names->used += (size_t)snprintf(names->text + names->used, room, "%s%s",
-                                        names->used ? ", " : "", name);
+sl_status sl_recordings_find(sl_recordings *list, const char *path, sl_find_what what,
+                             sl_error *err) {
+    sl_status status = sl_recordings_list(list, path, what, err);
+    for (size_t i = 0; i < list->irregular.cnt; i++)
+        sl_cli_complain("'%s' is not a regular file; skipped", list->irregular.at[i]);
+    if (status < 0)
+        sl_recordings_fini(list);
+    return status;
 }
 
 void sl_left_out_say(const sl_left_out *names, const char *folder) {
@@ -78,91 +23,4 @@ void sl_left_out_say(const sl_left_out *names, const char *folder) {
         sl_cli_complain("'%s': left out what is not a recording, snapshot, telemetry file or "
                         "bundle: %s%s",
                         folder, names->text, more);
-}
-
-/* Those entries of the folder that the test takes. */
-static sl_status add_entries(sl_recordings *list, const char *folder, DIR *dir,
-                             bool (*takes)(const char *path), sl_error *err) {
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        char *path = NULL;
-        if (entry->d_name[0] == '.') /* also bundles that are being written */
-            continue;
-        if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
-            return sl_fail_no_memory(err, "a path");
-        if (!takes(path)) {
-            if (takes == is_recording && sl_recordings_is_name(path) && !is_copy(path))
-                sl_cli_complain("'%s' is not a regular file; skipped", path);
-            if (takes != is_recording && !sl_bundle_is_diagnose_file(folder, entry->d_name))
-                sl_left_out_add(&list->left_out, entry->d_name);
-            free(path);
-        } else
-            SL_TRY(add_owned(list, path, err));
-    }
-    return SL_OK;
-}
-
-/* A pipe would wait for a writer. */
-static bool is_input(const char *path) {
-    struct stat info;
-    if (stat(path, &info) != 0)
-        return false;
-    return S_ISDIR(info.st_mode) ? sl_bundle_is(path)
-                                 : S_ISREG(info.st_mode) && sl_trace_is_known(path);
-}
-
-static sl_status list_folder(sl_recordings *list, const char *folder, sl_find_what what,
-                             sl_error *err) {
-    DIR *dir = opendir(folder);
-    if (!dir)
-        return sl_fail_errno(err, SL_E_READ, "cannot read the folder '%s'", folder);
-    sl_status status = add_entries(list, folder, dir, is_recording, err);
-    if (status == SL_OK && list->paths.cnt == 0 && what == SL_FIND_INPUTS) {
-        rewinddir(dir);
-        status = add_entries(list, folder, dir, is_input, err);
-    }
-    closedir(dir);
-    if (status == SL_OK && list->paths.cnt == 0 && what == SL_FIND_INPUTS)
-        return sl_fail(err, SL_E_OPEN,
-                       "cannot read '%s': it is a folder without a recording (*.slog), snapshot, "
-                       "telemetry file or bundle",
-                       folder);
-    if (status == SL_OK && list->paths.cnt == 0)
-        return sl_fail(err, SL_E_OPEN,
-                       "cannot read '%s': it is a folder without recordings (*.slog); name a file",
-                       folder);
-    if (list->paths.cnt > 1)
-        qsort(list->paths.at, list->paths.cnt, sizeof *list->paths.at, sl_order_texts);
-    return status;
-}
-
-sl_status sl_recordings_find(sl_recordings *list, const char *path, sl_find_what what,
-                             sl_error *err) {
-    struct stat info;
-    *list = (sl_recordings){.is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
-                                         !sl_bundle_is(path)};
-    sl_status status =
-        list->is_folder ? list_folder(list, path, what, err) : add_owned(list, strdup(path), err);
-    if (status < 0)
-        sl_recordings_fini(list);
-    return status;
-}
-
-void sl_recordings_fini(sl_recordings *list) {
-    for (size_t i = 0; i < list->paths.cnt; i++)
-        free(list->paths.at[i]);
-    sl_vec_free(&list->paths);
-}
-
-sl_status sl_recordings_one(const sl_recordings *list, const char *path, const char **one,
-                            sl_error *err) {
-    char names[200] = "";
-    size_t used = 0;
-    *one = list->paths.at[0];
-    if (list->paths.cnt == 1)
-        return SL_OK;
-    for (size_t i = 0; i < list->paths.cnt && used < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
-                                 strrchr(list->paths.at[i], '/') + 1);
-    return sl_fail(err, SL_E_USAGE, "'%s' holds %zu recordings; name one of them: %s%s", path,
-                   list->paths.cnt, names, used < sizeof names ? "" : "...");
 }

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "api/run_folder.h"
 #include "base/core/vec.h"
 #include "base/files/file_rights.h"
 #include "base/text/shell_word.h"
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
 #include "cli/run/run_compact.h"
-#include "cli/run/run_folder.h"
 #include "cli/run/run_preload.h"
 #include "cli/run/run_process.h"
 #include "cli/run/run_settings.h"
@@ -46,7 +46,11 @@ static bool has_file_limit(void) {
 
 static void say_nothing_recorded(const sl_run_folder *folder) {
     sl_error err = SL_ERROR_INIT;
-    if (has_file_limit())
+    const char *disable = sl_settings[SL_SETTING_ID_DISABLE].env;
+    const char *is_disabled = getenv(disable);
+    if (is_disabled && *is_disabled && strcmp(is_disabled, "0") != 0)
+        sl_cli_complain("recording is disabled: %s is set", disable);
+    else if (has_file_limit())
         sl_cli_complain("nothing was recorded");
     else if (sl_run_folder_try(folder, &err) < 0)
         sl_cli_complain("nothing was recorded: %s", err.text);

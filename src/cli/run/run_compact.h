@@ -3,7 +3,7 @@
 #ifndef SL_RUN_COMPACT_H
 #define SL_RUN_COMPACT_H
 
-#include "cli/run/run_folder.h"
+#include "api/run_folder.h"
 
 /* Recordings that are still being written stay as they are; so does one that cannot be compacted,
  * with a line unless is_quiet. A signal ends this early and is otherwise ignored: the command's own

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/run/run_folder.h"
+#include "api/run_folder.h"
 
 #define VALUE_CAP 32
 

@@ -3,10 +3,8 @@
 #ifndef SL_RUN_TARGET_H
 #define SL_RUN_TARGET_H
 
+#include "api/run_folder.h"
 #include "base/core/status.h"
-
-/* Longer paths are refused; the recorder keeps as much. */
-#define SL_RUN_PATH_CAP 3072
 
 typedef enum sl_target_fit {
     SL_TARGET_OK,

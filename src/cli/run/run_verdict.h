@@ -3,7 +3,7 @@
 #ifndef SL_RUN_VERDICT_H
 #define SL_RUN_VERDICT_H
 
-#include "cli/run/run_folder.h"
+#include "api/run_folder.h"
 #include "export/report/report_words.h"
 
 typedef struct sl_run_verdict {

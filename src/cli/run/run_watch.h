@@ -6,7 +6,7 @@
 #ifndef SL_RUN_WATCH_H
 #define SL_RUN_WATCH_H
 
-#include "cli/run/run_folder.h"
+#include "api/run_folder.h"
 
 typedef struct sl_run_watch sl_run_watch;
 

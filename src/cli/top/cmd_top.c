@@ -16,36 +16,24 @@
 #include "cli/core/latest_run.h"
 #include "cli/core/recordings.h"
 #include "cli/core/shared_options.h"
-#include "cli/run/run_folder.h"
+#include "cli/top/top_find.h"
 #include "cli/top/top_frame.h"
 #include "cli/top/top_json.h"
-#include "record/core/record_setting.h"
 
-typedef SL_VEC(char *) path_list; /* owned texts */
-
-static void free_paths(path_list *list) {
-    for (size_t i = 0; i < list->cnt; i++)
-        free(list->at[i]);
-    sl_vec_free(list);
-}
-
-static sl_status add_path(path_list *list, const char *folder, const char *name, sl_error *err) {
+static sl_status add_path(sl_top_paths *list, const char *folder, const char *name, sl_error *err) {
     char *path = NULL;
     if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0 || !sl_vec_push(list, path))
         return sl_fail_no_memory(err, "a path");
     return SL_OK;
 }
 
-/* The recordings of a folder; of one process when pid_part ("-4711.") is given. */
-static sl_status list_folder(path_list *list, const char *folder, const char *pid_part,
-                             sl_error *err) {
+static sl_status list_folder(sl_top_paths *list, const char *folder, sl_error *err) {
     DIR *dir = opendir(folder);
     sl_status status = SL_OK;
     if (!dir)
         return sl_fail_errno(err, SL_E_OPEN, "cannot open '%s'", folder);
     for (struct dirent *entry; status == SL_OK && (entry = readdir(dir));)
-        if (sl_recordings_is_file(dirfd(dir), entry->d_name) &&
-            (!pid_part || strstr(entry->d_name, pid_part)))
+        if (sl_recordings_is_file(dirfd(dir), entry->d_name))
             status = add_path(list, folder, entry->d_name, err);
     closedir(dir);
     if (status == SL_OK && list->cnt == 0)
@@ -55,41 +43,12 @@ static sl_status list_folder(path_list *list, const char *folder, const char *pi
     return status;
 }
 
-/* The folder of recordings of a running process, as its environment was when it began. */
-static sl_status find_process_folder(const char *pid, char folder[SL_RUN_PATH_CAP], sl_error *err) {
-    const char *name = sl_settings[SL_SETTING_ID_DIR].env;
-    size_t len = strlen(name);
-    char path[64], *line = NULL;
-    size_t cap = 0;
-    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return sl_fail_errno(err, SL_E_OPEN, "no process %s", pid);
-    folder[0] = '\0';
-    while (getdelim(&line, &cap, '\0', file) > 0)
-        if (strncmp(line, name, len) == 0 && line[len] == '=')
-            snprintf(folder, SL_RUN_PATH_CAP, "%s", line + len + 1);
-    free(line);
-    fclose(file);
-    if (!folder[0])
-        return sl_fail(err, SL_E_OPEN, "process %s was not started by 'stormlog run'", pid);
-    return SL_OK;
-}
-
-static sl_status list_process(path_list *list, const char *pid, sl_error *err) {
-    char folder[SL_RUN_PATH_CAP], part[32];
-    SL_TRY(find_process_folder(pid, folder, err));
-    snprintf(part, sizeof part, "-%.20s.", pid);
-    return list_folder(list, folder, part, err);
-}
-
-static sl_status list_recordings(path_list *list, const char *what, sl_error *err) {
+static sl_status list_recordings(sl_top_paths *list, const char *what, sl_error *err) {
     struct stat info;
     if (stat(what, &info) == 0)
-        return S_ISDIR(info.st_mode) ? list_folder(list, what, NULL, err)
-                                     : add_path(list, "", what, err);
+        return S_ISDIR(info.st_mode) ? list_folder(list, what, err) : add_path(list, "", what, err);
     if (*what && strspn(what, "0123456789") == strlen(what))
-        return list_process(list, what, err);
+        return sl_top_find_process(list, what, err);
     return sl_fail_errno(err, SL_E_OPEN, "cannot open '%s'", what);
 }
 
@@ -113,7 +72,7 @@ static sl_status print_processes(const sl_top_process *processes, size_t cnt,
     return SL_OK;
 }
 
-static sl_status print_all(const path_list *list, const sl_top_options *options, bool *is_live,
+static sl_status print_all(const sl_top_paths *list, const sl_top_options *options, bool *is_live,
                            sl_error *err) {
     sl_top_process *processes;
     SL_TRY(sl_top_processes_find(list->at, list->cnt, &processes, err));
@@ -141,7 +100,7 @@ static sl_status write_processes(const sl_top_process *processes, size_t cnt, sl
     return sl_json_finish(&json, err);
 }
 
-static sl_status print_json(const path_list *list, sl_error *err) {
+static sl_status print_json(const sl_top_paths *list, sl_error *err) {
     sl_top_process *processes;
     SL_TRY(sl_top_processes_find(list->at, list->cnt, &processes, err));
     sl_status status = write_processes(processes, list->cnt, err);
@@ -149,8 +108,8 @@ static sl_status print_json(const path_list *list, sl_error *err) {
     return status;
 }
 
-static sl_status follow(const path_list *list, const sl_top_options *options, int64_t interval_us,
-                        sl_error *err) {
+static sl_status follow(const sl_top_paths *list, const sl_top_options *options,
+                        int64_t interval_us, sl_error *err) {
     struct timespec pause = {interval_us / 1000000, interval_us % 1000000 * 1000};
     for (bool is_live = true; is_live;) {
         fputs("\033[H\033[J", stdout);
@@ -166,7 +125,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_path_span paths;
     sl_top_options options = {.line_cnt = (size_t)sl_opts_number(opts, "top"),
                               .has_color = sl_term_has_color(stdout)};
-    path_list list = {0};
+    sl_top_paths list = {0};
     bool is_live;
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
     sl_status status = list_recordings(&list, paths.at[0], err);
@@ -176,7 +135,7 @@ static int run(const sl_opts *opts, sl_error *err) {
         status = print_all(&list, &options, &is_live, err);
     else if (status == SL_OK)
         status = follow(&list, &options, sl_opts_number(opts, "interval"), err);
-    free_paths(&list);
+    sl_top_paths_free(&list);
     return status;
 }
 

@@ -15,6 +15,7 @@ typedef struct sl_report_wishes {
     bool explains;        /* evidence and reasons too */
     sl_words_scope scope; /* what the lists of holders are grouped by */
     size_t top;           /* holders listed per device */
+    bool fills_lists;     /* more of them, until the rest is no large part */
     uint64_t fail_mask;   /* kinds (1 << sl_finding_kind) that the caller treats as a failure */
 } sl_report_wishes;
 
@@ -24,6 +25,9 @@ typedef struct sl_report_format {
     sl_status (*write)(const sl_report *report, const sl_report_wishes *wishes, FILE *to,
                        sl_error *err);
 } sl_report_format;
+
+/* How many rows of a list are written. */
+size_t sl_report_rows(const sl_report_wishes *wishes, const sl_holdings *holdings);
 
 extern const sl_report_format sl_report_formats[];
 extern const size_t sl_report_format_cnt;

@@ -69,12 +69,14 @@ static void put_finding(FILE *to, const sl_report *report, const sl_finding *fin
     put_paragraph(to, "**Do:** ", finding->advice);
 }
 
-static void put_holdings(FILE *to, const char *title, const sl_holdings *holdings, size_t top) {
+static void put_holdings(FILE *to, const char *title, const sl_holdings *holdings,
+                         const sl_report_wishes *wishes) {
+    size_t rows = sl_report_rows(wishes, holdings);
     char bytes[SL_HUMAN_CAP], blocks[SL_HUMAN_CAP], place[SL_WORDS_CAP];
     if (holdings->cnt == 0)
         return;
     fprintf(to, "\n%s\n\n| bytes | blocks | line |\n| ---: | ---: | --- |\n", title);
-    for (size_t i = 0; i < holdings->cnt && i < top; i++) {
+    for (size_t i = 0; i < rows; i++) {
         sl_words_site(place, holdings->at[i].site, 0);
         fprintf(to, "| %s | %s | ", sl_human_bytes(bytes, holdings->at[i].bytes),
                 sl_human_count(blocks, holdings->at[i].blocks));
@@ -91,7 +93,7 @@ static void put_tags(FILE *to, const char *name, const sl_split *by_tag) {
 }
 
 static void put_device(FILE *to, const sl_report *report, const sl_device_report *device,
-                       size_t top) {
+                       const sl_report_wishes *wishes) {
     char human[SL_WORDS_CAP] = "", number[SL_HUMAN_CAP];
     if (device->device == SL_DEVICE_HOST)
         sl_words_append(human, "the host");
@@ -115,11 +117,12 @@ static void put_device(FILE *to, const sl_report *report, const sl_device_report
         put_row(to, "the card at the end", human);
     put_tags(to, "by tag at the end", &device->live_by_tag);
     put_tags(to, "by tag at the peak", &device->peak_by_tag);
-    put_holdings(to, "Held at the end:", &device->top_live, top);
-    put_holdings(to, "Held at the peak:", &device->top_peak, top);
+    put_holdings(to, "Held at the end:", &device->top_live, wishes);
+    put_holdings(to, "Held at the peak:", &device->top_peak, wishes);
 }
 
-static void put_oom(FILE *to, const sl_report *report, const sl_report_input *input, size_t top) {
+static void put_oom(FILE *to, const sl_report *report, const sl_report_input *input,
+                    const sl_report_wishes *wishes) {
     const sl_oom_report *oom = &input->oom;
     char human[SL_WORDS_CAP], number[SL_HUMAN_CAP];
     if (!oom->present)
@@ -135,7 +138,7 @@ static void put_oom(FILE *to, const sl_report *report, const sl_report_input *in
     put_row(to, "reserved", human);
     put_row(to, "cause", sl_oom_cause_name(oom->cause));
     put_paragraph(to, "", oom->explanation);
-    put_holdings(to, "Held at that moment:", &oom->holders, top);
+    put_holdings(to, "Held at that moment:", &oom->holders, wishes);
 }
 
 /* A list whose heading comes with its first row. */
@@ -199,11 +202,11 @@ sl_status sl_report_write_markdown(const sl_report *report, const sl_report_wish
     sl_process_rows_each(report, put_process, &(list_pen){to, false});
     put_verdicts(to, report);
     for (size_t i = 0; i < report->inputs.cnt; i++)
-        put_oom(to, report, &report->inputs.at[i], wishes->top);
+        put_oom(to, report, &report->inputs.at[i], wishes);
     for (size_t i = 0; i < report->findings.cnt; i++)
         put_finding(to, report, &report->findings.at[i], wishes->explains);
     for (size_t i = 0; i < report->devices.cnt; i++)
-        put_device(to, report, &report->devices.at[i], wishes->top);
+        put_device(to, report, &report->devices.at[i], wishes);
     put_notes(to, report, wishes->explains);
     return ferror(to) ? sl_fail_errno(err, SL_E_WRITE, "cannot write the report") : SL_OK;
 }

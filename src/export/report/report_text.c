@@ -3,6 +3,7 @@
  * line, its numbers and what to do; then the facts of each device. Nothing is wider than 80
  * columns, whatever the input holds. */
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/text/human.h"
@@ -12,6 +13,7 @@
 #include "export/report/report_format.h"
 #include "export/report/report_words.h"
 #include "export/report/split_out.h"
+#include "run/lines/sites.h"
 
 #define LABEL_COLUMNS 14 /* "  called from " */
 #define TEXT_COLUMNS  (SL_TERM_COLUMNS - LABEL_COLUMNS)
@@ -206,9 +208,20 @@ static const char *const scope_names[] = {
     [SL_SCOPE_STACK] = "line < innermost frame of the stack",
 };
 
-static void put_holdings(const text_pen *pen, const char *title, const sl_holdings *holdings,
-                         size_t top) {
+/* The last row: the lines that are not listed, which must not look like one of them. */
+static void put_rest(const text_pen *pen, const char *head, bool is_large, uint64_t lines,
+                     uint64_t largest_bytes) {
+    char human[SL_HUMAN_CAP];
+    if (is_large && lines > 1)
+        fprintf(pen->to, "%s%" PRIu64 " more, the largest %s\n", head, lines,
+                sl_human_bytes(human, largest_bytes));
+    else
+        fprintf(pen->to, "%severything else\n", head);
+}
+
+static void put_holdings(const text_pen *pen, const char *title, const sl_holdings *holdings) {
     char head[64];
+    size_t top = sl_report_rows(pen->wishes, holdings);
     uint64_t total = 0, rest_bytes = holdings->other_bytes, rest_blocks = holdings->other_blocks;
     for (size_t i = 0; i < holdings->cnt; i++) {
         total += holdings->at[i].bytes;
@@ -225,7 +238,10 @@ static void put_holdings(const text_pen *pen, const char *title, const sl_holdin
     if (rest_bytes == 0)
         return;
     say_amount(head, rest_bytes, rest_blocks, total);
-    fprintf(pen->to, "%severything else\n", head);
+    bool is_cut = top < holdings->cnt;
+    put_rest(pen, head, sl_sites_rest_is_large(rest_bytes, total),
+             holdings->other_sites + (is_cut ? holdings->cnt - top : 0),
+             is_cut ? holdings->at[top].bytes : holdings->other_largest_bytes);
 }
 
 /* What was asked and what there was. */
@@ -298,7 +314,7 @@ static void put_finding(const text_pen *pen, size_t i) {
     if (pen->wishes->explains)
         put_evidence(pen, finding);
     if (oom)
-        put_holdings(pen, "Who held it at that moment", &oom->holders, pen->wishes->top);
+        put_holdings(pen, "Who held it at that moment", &oom->holders);
 }
 
 /* One line of the table of totals; "-" for what is not known. */
@@ -435,9 +451,9 @@ static void put_device(const text_pen *pen, const sl_device_report *device) {
     put_fragmentation(pen, device);
     put_counts(pen, device);
     put_identity(pen, device);
-    put_holdings(pen, "Who holds it at the end", &device->top_live, pen->wishes->top);
+    put_holdings(pen, "Who holds it at the end", &device->top_live);
     if (is_peak_worth_a_list(device) || pen->wishes->explains)
-        put_holdings(pen, "Who held it at the peak", &device->top_peak, pen->wishes->top);
+        put_holdings(pen, "Who held it at the peak", &device->top_peak);
 }
 
 static void put_bullets(const text_pen *pen, const char *text) {

@@ -311,6 +311,13 @@ static const char *const cause_phrases[] = {
     [SL_CAUSE_CAPACITY] = "because the program needs more than the device has",
 };
 
+static const char *cause_phrase(const sl_oom_report *oom) {
+    bool is_host = oom->device == SL_DEVICE_HOST;
+    if (is_host && oom->cause == SL_CAUSE_CAPACITY)
+        return "because the program needs more than this machine has";
+    return cause_phrases[oom->cause];
+}
+
 static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report, const sl_report_input *input) {
     char place[SL_WORDS_CAP], human[SL_HUMAN_CAP];
     const sl_oom_report *oom = &input->oom;
@@ -326,7 +333,7 @@ static void say_oom(char buf[SL_WORDS_CAP], const sl_report *report, const sl_re
         sl_words_site(place, oom->site, 48);
         sl_words_append(buf, " at %s", place);
     }
-    sl_words_append(buf, ", %s", cause_phrases[oom->cause]);
+    sl_words_append(buf, ", %s", cause_phrase(oom));
     const sl_finding *leak = find_kind(report, input->trace, SL_FINDING_LEAK, &oom->device);
     if (oom->cause != SL_CAUSE_LEAK || !leak || !is_place_known(leak->site))
         return;

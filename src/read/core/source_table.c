@@ -16,17 +16,36 @@ const sl_source_ops *const sl_sources[] = {
     NULL,
 };
 
-static const sl_source_ops *find_source(const unsigned char *head, size_t len, const char *path) {
+/* Any JSON may be a snapshot (1): what only is that is asked to be more. */
+#define KNOWN_SCORE     2
+/* How far is read into a JSON file whose first SL_PROBE_BYTES do not show what it is: a record may begin
+ * with a long text. */
+#define FAR_PROBE_BYTES (1u << 20)
+
+static const sl_source_ops *find_best(const unsigned char *head, size_t len, const char *path,
+                                      int *best_score) {
     const sl_source_ops *best = NULL;
-    int best_score = 0;
+    *best_score = 0;
     for (size_t i = 0; sl_sources[i]; i++) {
         int score = sl_sources[i]->probe(head, len, path);
-        if (score > best_score) {
-            best_score = score;
+        if (score > *best_score) {
+            *best_score = score;
             best = sl_sources[i];
         }
     }
     return best;
+}
+
+static const sl_source_ops *find_source(sl_byte_stream *in, const char *path) {
+    int score;
+    size_t len = (size_t)(in->end - in->at);
+    const sl_source_ops *best =
+        find_best(in->at, len < SL_PROBE_BYTES ? len : SL_PROBE_BYTES, path, &score);
+    if (!best || score >= KNOWN_SCORE)
+        return best;
+    (void)sl_bytes_need(in, FAR_PROBE_BYTES);
+    len = (size_t)(in->end - in->at);
+    return find_best(in->at, len < FAR_PROBE_BYTES ? len : FAR_PROBE_BYTES, path, &score);
 }
 
 /* "80 04 95 'abc'": the bytes as numbers, then as text where they are printable. */
@@ -72,13 +91,9 @@ static sl_status load_stream(const sl_source_input *input, sl_trace **out, sl_er
     size_t len = (size_t)(in->end - in->at);
     if (len == 0)
         return sl_fail_at(err, SL_E_TRUNCATED, 0, "it is empty (0 bytes)");
-    size_t seen = len < SL_PROBE_BYTES ? len : SL_PROBE_BYTES;
-    const sl_source_ops *source = find_source(in->at, seen, input->path);
+    const sl_source_ops *source = find_source(in, input->path);
     return source ? load_source(source, input, out, err) : fail_foreign(in->at, len, err);
 }
-
-/* Any JSON may be a snapshot (1): what only is that is asked to be more. */
-#define KNOWN_SCORE 2
 
 bool sl_trace_is_known(const char *path) {
     sl_byte_stream in;

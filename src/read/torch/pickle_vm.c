@@ -169,7 +169,7 @@ static sl_status stop(sl_pickle_vm *vm, unsigned op, const operand *arg) {
     sl_torch_role role = (sl_torch_role)vm->stack.at[0].role;
     if (role != SL_ROLE_ROOT && role != SL_ROLE_SEGMENTS)
         return sl_fail(vm->err, SL_E_FOREIGN,
-                       "it is no torch memory snapshot: the pickle holds %s, expected a dict",
+                       "it is not a torch memory snapshot: the pickle holds %s, expected a dict",
                        sl_torch_kind_text(&vm->stack.at[0]));
     vm->is_stopped = true;
     return sl_pickle_settle(vm, 0);

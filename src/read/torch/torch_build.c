@@ -292,6 +292,14 @@ static sl_segment make_segment(sl_torch_build *build) {
 }
 
 static sl_status end_segment(sl_torch_build *build, sl_error *err) {
+    /* Every torch writes both. Any array of objects would be a snapshot otherwise, and a healthy one. */
+    if (!has(build, SL_ROLE_SEGMENT, SL_WORD_ADDRESS) &&
+        !has(build, SL_ROLE_SEGMENT, SL_WORD_TOTAL_SIZE))
+        return sl_fail_at(
+            err, SL_E_FOREIGN, build->at_byte,
+            "it is not a torch memory snapshot: the object that ends at byte %llu has "
+            "neither 'address' nor 'total_size'",
+            (unsigned long long)build->at_byte);
     int64_t index = build->draft.segment.device;
     if (index < SL_DEVICE_HOST || index >= SL_DEVICE_LIMIT)
         return sl_fail_at(err, SL_E_FORMAT, build->at_byte,
@@ -366,9 +374,10 @@ static sl_status end_root(const sl_torch_build *build, sl_error *err) {
     if (has(build, SL_ROLE_ROOT, SL_WORD_SEGMENTS) ||
         has(build, SL_ROLE_ROOT, SL_WORD_DEVICE_TRACES))
         return SL_OK;
-    return sl_fail(err, SL_E_FOREIGN,
-                   "it is no torch memory snapshot: its outermost dict has neither 'segments' nor "
-                   "'device_traces'");
+    return sl_fail(
+        err, SL_E_FOREIGN,
+        "it is not a torch memory snapshot: its outermost dict has neither 'segments' nor "
+        "'device_traces'");
 }
 
 sl_status sl_torch_end(sl_torch_build *build, sl_torch_role role, uint32_t *id, sl_error *err) {

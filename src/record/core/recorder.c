@@ -106,8 +106,8 @@ static sl_status create_log(sl_error *err) {
         .starts_small = rec.is_child,
         .is_shared = rec.settings.is_shared,
     };
-    mkdir(rec.settings.dir,
-          rec.settings.is_shared ? 0755 : 0700); /* a failure shows in the next call */
+    /* Told only if the file cannot be made either: the folder may be there on a read-only disk. */
+    int no_folder = mkdir(rec.settings.dir, rec.settings.is_shared ? 0755 : 0700) == 0 ? 0 : errno;
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
         make_path(path, &who, attempt);
         if (access(path, F_OK) == 0)
@@ -119,6 +119,10 @@ static sl_status create_log(sl_error *err) {
             atomic_store(&rec.path, path);
         } else if (access(path, F_OK) == 0)
             continue; /* a process of another machine, with the same number, was faster */
+        else if (no_folder && no_folder != EEXIST && access(rec.settings.dir, F_OK) != 0) {
+            errno = no_folder;
+            return sl_fail_errno(err, SL_E_OPEN, "cannot make the folder '%s'", rec.settings.dir);
+        }
         return status;
     }
     return sl_fail(err, SL_E_OPEN, "'%s' and 999 more exist", path);

@@ -24,6 +24,7 @@ static const field_row host_fields[] = {
     {SL_COUNTER_HOST_RSS, offsetof(sl_host_sample, rss_bytes), NULL},
     {SL_COUNTER_HOST_AVAILABLE, offsetof(sl_host_sample, available_bytes), NULL},
     {SL_COUNTER_HOST_CGROUP, offsetof(sl_host_sample, cgroup_bytes), NULL},
+    {SL_COUNTER_DEVICE_TOTAL, offsetof(sl_host_sample, total_bytes), NULL},
 };
 
 static const field_row device_fields[] = {

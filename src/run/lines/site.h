@@ -39,6 +39,8 @@ typedef struct sl_holdings {
     size_t cnt;
     uint64_t other_bytes; /* held by sites that are not listed */
     uint64_t other_blocks;
+    uint64_t other_sites,
+        other_largest_bytes; /* how many they are, and the most one of them holds */
 } sl_holdings;
 
 /* How allocations are put together into sites. */

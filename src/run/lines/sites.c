@@ -206,6 +206,19 @@ static void fold(const sl_sites *sites, const stack_sum *sums, site_sum *by_site
     }
 }
 
+/* Rows of SL_SITES_MOST; sums are sorted. */
+static size_t count_most(const site_sum *sums, size_t used) {
+    uint64_t total = 0, rest;
+    size_t cnt = 0;
+    for (size_t i = 0; i < used; i++)
+        total += sums[i].bytes;
+    for (rest = total; cnt < used && cnt < SL_SITES_MOST_MAX &&
+                       (cnt < SL_SITES_MOST_MIN || sl_sites_rest_is_large(rest, total));
+         cnt++)
+        rest -= sums[cnt].bytes;
+    return cnt;
+}
+
 static bool list_sums(const sl_sites *sites, site_sum *by_site, size_t top, sl_arena *arena,
                       sl_holdings *out) {
     size_t site_cnt = sites->sites.cnt;
@@ -216,6 +229,7 @@ static bool list_sums(const sl_sites *sites, site_sum *by_site, size_t top, sl_a
     size_t used = 0;
     while (used < site_cnt && by_site[used].blocks)
         used++;
+    top = top == SL_SITES_MOST ? count_most(by_site, used) : top;
     *out = (sl_holdings){.cnt = used < top ? used : top};
     out->at = sl_arena_alloc(arena, (out->cnt + 1) * sizeof *out->at);
     if (!out->at)
@@ -227,6 +241,8 @@ static bool list_sums(const sl_sites *sites, site_sum *by_site, size_t top, sl_a
                                       sum->bytes, sum->blocks};
             continue;
         }
+        if (!out->other_sites++)
+            out->other_largest_bytes = sum->bytes;
         out->other_bytes += sum->bytes;
         out->other_blocks += sum->blocks;
     }

@@ -42,6 +42,17 @@ static inline sl_site sl_sites_of_stack(const sl_sites *sites, uint32_t stack_id
     return sl_sites_show(sites, sites->site_of_stack[stack_id], stack_id);
 }
 
+/* As many rows as it takes to name three quarters of the bytes, 10 to 40: a list whose last row is
+ * "everything else, 60 %" explains nothing. */
+#define SL_SITES_MOST     (SIZE_MAX - 1)
+#define SL_SITES_MOST_MIN 10u
+#define SL_SITES_MOST_MAX 40u
+
+/* Whether the rest of a list hides too much of what the whole list holds. */
+static inline bool sl_sites_rest_is_large(uint64_t rest_bytes, uint64_t total_bytes) {
+    return rest_bytes > total_bytes / 4;
+}
+
 /* Who holds what after the event, largest first, at most `top` rows (the rest is summed up), only
  * sites that pass the filter; memory from the arena. False when memory ran out. */
 bool sl_sites_holdings(const sl_sites *sites, const sl_replay *replay, uint32_t event, size_t top,

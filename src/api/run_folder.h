@@ -7,15 +7,16 @@
 #include <time.h>
 
 #include "base/core/status.h"
-#include "cli/run/run_target.h"
 
-#define SL_RUNS_FOLDER "stormlog-runs"
+#define SL_RUNS_FOLDER  "stormlog-runs"
+/* Longer paths are refused; the recorder keeps as much. */
+#define SL_RUN_PATH_CAP 3072
 
 typedef struct sl_run_folder {
     char path[SL_RUN_PATH_CAP];          /* as shown to the user */
     char full_path[SL_RUN_PATH_CAP];     /* absolute, for processes that change their folder */
     char latest_before[SL_RUN_PATH_CAP]; /* what `latest` pointed to; "" = it was not there */
-    bool is_default;                     /* in SL_RUNS_FOLDER; has a `latest` */
+    bool is_default;                     /* directly in SL_RUNS_FOLDER; has a `latest` */
     bool is_made;                        /* did not exist before */
     size_t recording_cnt_before;
     time_t started;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/run/run_folder.h"
+#include "api/run_folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/recording_names.h"
 #include "base/core/str.h"
 #include "base/files/file_rights.h"
-#include "cli/core/recordings.h"
 
 #define LATEST SL_RUNS_FOLDER "/latest"
 
@@ -121,9 +121,17 @@ static sl_status resolve(sl_run_folder *folder, sl_error *err) {
                 : sl_fail(err, SL_E_USAGE, "the full name of '%s' is too long", folder->path);
 }
 
+/* "stormlog-runs/name": `latest` points to it, whoever chose the name. */
+static bool is_below_runs(const char *wanted) {
+    size_t len = strlen(SL_RUNS_FOLDER "/");
+    return strncmp(wanted, SL_RUNS_FOLDER "/", len) == 0 && wanted[len] &&
+           !strchr(wanted + len, '/');
+}
+
 sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
                              sl_error *err) {
-    *folder = (sl_run_folder){.is_default = !wanted, .started = time(NULL)};
+    *folder =
+        (sl_run_folder){.is_default = !wanted || is_below_runs(wanted), .started = time(NULL)};
     SL_TRY(sl_place_check(wanted ? wanted : SL_RUNS_FOLDER, err));
     if (!wanted)
         SL_TRY(make_default(folder, name, err));
