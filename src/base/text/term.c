@@ -4,9 +4,38 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/text/utf8.h"
+
+static size_t followed_columns = SL_TERM_COLUMNS;
+
+static size_t clamp_columns(unsigned long columns) {
+    if (columns < SL_TERM_COLUMNS_MIN)
+        return SL_TERM_COLUMNS_MIN;
+    return columns > SL_TERM_COLUMNS_MAX ? SL_TERM_COLUMNS_MAX : columns;
+}
+
+size_t sl_term_columns_of(FILE *to) {
+    const char *text = getenv("COLUMNS");
+    char *end = NULL;
+    unsigned long columns = text && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+    struct winsize size;
+    if (columns && !*end)
+        return clamp_columns(columns);
+    if (isatty(fileno(to)) && ioctl(fileno(to), TIOCGWINSZ, &size) == 0 && size.ws_col)
+        return clamp_columns(size.ws_col);
+    return SL_TERM_COLUMNS;
+}
+
+void sl_term_follow(FILE *to) {
+    followed_columns = sl_term_columns_of(to);
+}
+
+size_t sl_term_columns(void) {
+    return followed_columns;
+}
 
 bool sl_term_has_color(FILE *to) {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -153,7 +182,7 @@ static void put_word(line *out, const char *word, size_t len) {
 }
 
 void sl_term_wrap(FILE *to, const sl_wrap *how, const char *text) {
-    line out = {.to = to, .how = how, .columns = how->columns ? how->columns : SL_TERM_COLUMNS};
+    line out = {.to = to, .how = how, .columns = how->columns ? how->columns : sl_term_columns()};
     begin_line(&out, how->first);
     while (*text) {
         size_t len = strcspn(text, " \n");

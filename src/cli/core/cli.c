@@ -7,6 +7,7 @@
 
 #include "base/core/nearest.h"
 #include "base/text/term.h"
+#include "cli/core/progress.h"
 #include "cli/manual/help.h"
 #include "memprof/compat_cli.h"
 #include "stormlog/version.h"
@@ -24,7 +25,9 @@ void sl_cli_complain(const char *fmt, ...) {
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     sl_term_clean(text);
+    sl_progress_hide();
     fprintf(stderr, "%s: %s\n", running->name, text);
+    sl_progress_show();
 }
 
 static bool output_failed; /* and was told */

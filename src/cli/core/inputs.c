@@ -12,7 +12,7 @@
 
 static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
     sl_progress progress;
-    sl_progress_begin(&progress, path);
+    sl_progress_begin(&progress, SL_PROGRESS_BYTES, "reading", path);
     sl_load_options options = {.progress = sl_progress_update,
                                .progress_ctx = &progress,
                                .skips_bad = inputs->wishes & SL_INPUTS_SKIP_BAD};
