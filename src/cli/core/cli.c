@@ -173,5 +173,6 @@ static int check_output(int code) {
 
 int sl_cli_run(const sl_program *program, int argc, char **argv) {
     running = program;
+    sl_term_follow(stdout);
     return check_output(dispatch(argc, argv));
 }
