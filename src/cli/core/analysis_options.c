@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/core/analysis_options.h"
 
+#include "cli/core/config.h"
 #include "cli/core/progress.h"
 #include "cli/core/shared_options.h"
 
@@ -79,6 +80,7 @@ sl_status sl_cli_analyze(const sl_run *run, const sl_analysis_options *options, 
                          sl_error *err) {
     sl_analysis_options told = *options;
     sl_progress progress;
+    told.thresholds = &sl_config_get()->thresholds;
     told.progress = sl_progress_update, told.progress_ctx = &progress;
     sl_progress_begin(&progress, SL_PROGRESS_COUNT, "analysing", "events");
     sl_status status = sl_analyze(run, &told, out, err);

@@ -28,6 +28,7 @@ static const sl_cmd *const stormlog_cmds[] = {
     &sl_cmd_help,
     &sl_cmd_man,
     &sl_cmd_doc,
+    &sl_cmd_settings,
 };
 /* clang-format on */
 

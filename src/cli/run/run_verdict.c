@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/analysis.h"
+#include "cli/core/analysis_options.h"
 #include "cli/core/inputs.h"
 #include "cli/core/recordings.h"
 
@@ -34,7 +34,7 @@ static bool judge(const char *path, sl_run_verdict *verdict, weight *heaviest) {
     sl_report *report;
     if (sl_inputs_load(&inputs, &path, 1, NULL) < 0)
         return false;
-    bool is_judged = sl_analyze(inputs.run, NULL, &report, NULL) == SL_OK;
+    bool is_judged = sl_cli_analyze(inputs.run, &(sl_analysis_options){0}, &report, NULL) == SL_OK;
     if (is_judged) {
         weight found = weigh(report);
         if (!verdict->path[0] || is_heavier(found, *heaviest)) {

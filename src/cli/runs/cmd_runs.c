@@ -249,7 +249,7 @@ static sl_status check_options(const sl_opts *opts, bool is_prune, sl_error *err
     } rows[] = {{"keep", true},  {"older-than", true},  {"max-size", true}, {"dry-run", true},
                 {"last", false}, {"no-verdict", false}, {"format", false}};
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
-        if (rows[i].is_prune != is_prune && sl_opts_is_given(opts, rows[i].name))
+        if (rows[i].is_prune != is_prune && sl_opts_is_typed(opts, rows[i].name))
             return sl_fail(err, SL_E_USAGE, "'--%s' is an option of 'runs %s'", rows[i].name,
                            rows[i].is_prune ? "prune" : "list");
     return SL_OK;
@@ -296,12 +296,15 @@ static const sl_opt options[] = {
     {.name = "keep",
      .type = SL_OPT_INT,
      .max = 1000000,
+     .setter = SL_SET_BY_USER,
      .help = "prune: never one of the newest N runs"},
     {.name = "older-than",
      .type = SL_OPT_DURATION,
+     .setter = SL_SET_BY_USER,
      .help = "prune: only runs that began longer ago, as in 30d"},
     {.name = "max-size",
      .type = SL_OPT_SIZE,
+     .setter = SL_SET_BY_USER,
      .help = "prune: only the oldest runs, until the others take up at most this much"},
     {.name = "dry-run", .type = SL_OPT_FLAG, .help = "prune: print what would be removed"},
 };
