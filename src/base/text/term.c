@@ -44,6 +44,33 @@ bool sl_term_has_color(FILE *to) {
     return isatty(fileno(to)) && term && *term && strcmp(term, "dumb") != 0;
 }
 
+bool sl_term_has_links(FILE *to) {
+    return sl_term_has_color(to);
+}
+
+const char *sl_term_file_url(char buf[SL_TERM_URL_CAP], const char *path, uint32_t line) {
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+    char host[256] = "";
+    buf[0] = '\0';
+    if (path[0] != '/' || gethostname(host, sizeof host - 1) != 0 ||
+        host[strspn(host, plain)] != '\0')
+        return buf;
+    size_t used = (size_t)snprintf(buf, SL_TERM_URL_CAP, "file://%s", host);
+    for (; *path && used + 16 < SL_TERM_URL_CAP; path++)
+        used += (size_t)snprintf(buf + used, SL_TERM_URL_CAP - used,
+                                 strchr(plain, *path) ? "%c" : "%%%02X", (unsigned char)*path);
+    if (*path)
+        buf[0] = '\0';
+    else if (line)
+        snprintf(buf + used, SL_TERM_URL_CAP - used, "#%u", line);
+    return buf;
+}
+
+void sl_term_put_link(FILE *to, const char *url) {
+    fprintf(to, "\x1b]8;;%s\x1b\\", url);
+}
+
 const char *sl_term_sgr(bool has_color, sl_term_style style) {
     static const char *const codes[] = {
 #define TERM_CODE(name, sgr) "\x1b[" sgr "m",
@@ -146,11 +173,15 @@ typedef struct line {
 static void begin_line(line *out, const char *lead) {
     lead = lead ? lead : "";
     fprintf(out->to, "%s%s", lead, sl_term_sgr(out->how->has_color, out->how->style));
+    if (out->how->link && *out->how->link)
+        sl_term_put_link(out->to, out->how->link);
     out->used = sl_term_width(lead, strlen(lead));
     out->has_word = false;
 }
 
 static void end_line(line *out) {
+    if (out->how->link && *out->how->link)
+        sl_term_put_link(out->to, "");
     fprintf(out->to, "%s\n", sl_term_sgr(out->how->has_color, SL_STYLE_PLAIN));
 }
 

@@ -12,7 +12,7 @@
 #include "run/lines/user_line.h"
 
 #define LINE_CAP      512
-#define PLACE_COLUMNS (SL_TERM_COLUMNS - 25)
+#define PLACE_COLUMNS (sl_term_columns() - 25)
 
 /* A line of code and what is live through it. */
 typedef struct holder {
