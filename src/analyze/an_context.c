@@ -7,6 +7,12 @@
 
 #include "base/text/human.h"
 
+const sl_thresholds sl_thresholds_initial = {
+#define THRESHOLD_INITIAL(member, key, kind, initial, help) .member = (double)(initial),
+    SL_THRESHOLD_MAP(THRESHOLD_INITIAL)
+#undef THRESHOLD_INITIAL
+};
+
 #define TEXT_MAX 1600
 
 /* NULL when memory ran out. */

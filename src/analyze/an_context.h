@@ -59,6 +59,11 @@ static inline sl_report_input *sl_an_input(const sl_an *an) {
     return &an->report->inputs.at[an->report->inputs.cnt - 1];
 }
 
+/* Those that the caller may set; never NULL. */
+static inline const sl_thresholds *sl_an_t(const sl_an *an) {
+    return an->options->thresholds ? an->options->thresholds : &sl_thresholds_initial;
+}
+
 /* A line for --explain; printf. */
 void sl_an_reason(sl_an *an, const char *fmt, ...) SL_PRINTF(2, 3);
 

@@ -5,6 +5,8 @@
 #ifndef SL_ANALYSIS_H
 #define SL_ANALYSIS_H
 
+#include "analyze/thresholds.h"
+#include "base/core/progress_fn.h"
 #include "report/check.h"
 #include "report/diff.h"
 #include "report/report.h"
@@ -23,6 +25,9 @@ typedef struct sl_analysis_options {
     sl_group_by group_by;
     sl_maybe_u64 capacity_bytes; /* of the card, where the caller knows and the input does not */
     const char *oom_text;        /* the error's text, where the caller has it; NULL */
+    const sl_thresholds *thresholds; /* borrowed; NULL = sl_thresholds_initial */
+    sl_progress_fn progress;         /* in events; may be NULL */
+    void *progress_ctx;
 } sl_analysis_options;
 
 /* Everything that can be said about a run, as one report, which the caller frees before the traces; it

@@ -189,6 +189,36 @@ static sl_status find_steps(sl_an *an, sl_steps *own, sl_error *err) {
                : sl_fail_no_memory(err, "the steps");
 }
 
+/* ---- the order of things ---- */
+
+static uint64_t count_events(const sl_run_input *input) {
+    uint64_t cnt = 0;
+    if (sl_run_is_sampled(input))
+        return input->trace->telemetry->records.cnt;
+    for (size_t i = 0; i < input->device_cnt; i++)
+        cnt += input->devices[i].events->events.cnt;
+    return cnt;
+}
+
+/* The replay is one part, each analysis another. */
+#define DEVICE_PARTS (SL_COUNT_OF(analysis_rows) + 1)
+
+/* Says how far the run is, when this many parts of the device are done. */
+static void tell(const sl_an *an, size_t part) {
+    const sl_run_input *input = an->of->input;
+    uint64_t done = 0, total = 0;
+    if (!an->options->progress)
+        return;
+    for (size_t i = 0; i < input->run->input_cnt; i++) {
+        done += i < input->number ? count_events(&input->run->inputs[i]) : 0;
+        total += count_events(&input->run->inputs[i]);
+    }
+    for (const sl_run_device *d = input->devices; d < an->of; d++)
+        done += d->events->events.cnt;
+    done += an->of->events->events.cnt / DEVICE_PARTS * part;
+    an->options->progress(an->options->progress_ctx, done, total);
+}
+
 static sl_status run_analyses(sl_an *an, sl_error *err) {
     const sl_ledger *ledger;
     SL_TRY(sl_run_ledger(an->of, &ledger, err));
@@ -196,8 +226,10 @@ static sl_status run_analyses(sl_an *an, sl_error *err) {
     if (ok)
         explain_steps(an);
     ok = ok && sl_an_ledger(an, ledger);
-    for (size_t i = 0; ok && i < SL_COUNT_OF(analysis_rows); i++)
+    for (size_t i = 0; ok && i < SL_COUNT_OF(analysis_rows); i++) {
+        tell(an, i + 1);
         ok = analysis_rows[i].run(an);
+    }
     return ok ? SL_OK : sl_fail_no_memory(err, "the findings");
 }
 
@@ -209,6 +241,7 @@ static sl_status analyze_device(const sl_run_device *device, const sl_analysis_o
                 .options = options,
                 .report = report};
     sl_steps own = {0};
+    tell(&an, 0);
     SL_TRY(sl_run_sites(device->input, options->group_by, options->filter, &an.sites, err));
     SL_TRY(sl_run_replay(device, &an.replay, err));
     set_window(&an);
@@ -217,15 +250,6 @@ static sl_status analyze_device(const sl_run_device *device, const sl_analysis_o
         status = run_analyses(&an, err);
     sl_steps_fini(&own);
     return status;
-}
-
-static uint64_t count_events(const sl_run_input *input) {
-    uint64_t cnt = 0;
-    if (sl_run_is_sampled(input))
-        return input->trace->telemetry->records.cnt;
-    for (size_t i = 0; i < input->device_cnt; i++)
-        cnt += input->devices[i].events->events.cnt;
-    return cnt;
 }
 
 static sl_status analyze_input(const sl_run_input *input, const sl_analysis_options *options,

@@ -56,11 +56,11 @@ static const char *why_not_a_leak(const sl_stretch *stretch) {
 static bool report_row(sl_an *an, const sl_row *row, const site_row *site, uint32_t site_idx) {
     const sl_device_report *device = sl_an_device(an);
     double share = (double)site->live_bytes / (double)device->live_requested_bytes;
-    if (!(share >= SL_T_BUILD_UP_MIN_SHARE))
+    if (!(share >= sl_an_t(an)->build_up_share))
         return true;
     sl_stretch stretch = sl_stretch_count(an->replay, an->sites->classes, row->first, row->end);
     sl_evidence evidence[] = {
-        {"share of the live bytes", share, "1", SL_T_BUILD_UP_MIN_SHARE, ">="},
+        {"share of the live bytes", share, "1", sl_an_t(an)->build_up_share, ">="},
         {"blocks made in the row", (double)stretch.allocs, "blocks", 0, ">"},
         {"of them freed in it", (double)stretch.freed, "blocks", 0, NULL},
         {"of them made by layers or autograd", (double)stretch.computed, "blocks",

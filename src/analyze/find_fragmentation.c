@@ -99,7 +99,7 @@ static sl_severity judge(const sl_an *an, const sl_free_space *space, const forc
     uint64_t unused = space->inactive_bytes - space->private_bytes;
     bool is_creeping =
         (double)forced->late_bytes >= SL_T_FRAG_FORCED_SHARE * (double)d->peak_reserved_bytes.value;
-    bool is_much = unused >= SL_T_FRAG_VERDICT_BYTES ||
+    bool is_much = (double)unused >= sl_an_t(an)->fragmentation_verdict_bytes ||
                    (d->capacity_bytes.known && unused >= d->capacity_bytes.value / 10);
     return is_creeping && is_much ? SL_SEV_WARNING : SL_SEV_INFO;
 }
@@ -111,8 +111,9 @@ static bool report_fragmentation(sl_an *an, const sl_free_space *space,
     uint64_t largest = sl_max_u64(space->largest_large, space->largest_small);
     double reserved = (double)(d->reserved_bytes.value ? d->reserved_bytes.value : 1);
     sl_evidence evidence[] = {
-        {"unused over reserved", (double)unused / reserved, "1", SL_T_FRAG_REMARK_RATIO, ">="},
-        {"unused bytes", (double)unused, "bytes", (double)SL_T_FRAG_REMARK_BYTES, ">="},
+        {"unused over reserved", (double)unused / reserved, "1", sl_an_t(an)->fragmentation_ratio,
+         ">="},
+        {"unused bytes", (double)unused, "bytes", sl_an_t(an)->fragmentation_bytes, ">="},
         {"largest free block", (double)largest, "bytes", NAN, NULL},
         {"reserved although as much lay unused, second half", (double)forced->late_bytes, "bytes",
          SL_T_FRAG_FORCED_SHARE * (double)d->peak_reserved_bytes.value, ">="},
@@ -190,8 +191,9 @@ bool sl_find_fragmentation(sl_an *an) {
     uint64_t pieces = unused - sl_min_u64(unused, space.releasable_bytes);
     if (judge(an, &space, &forced) > SL_SEV_INFO)
         pieces = unused; /* the reserved total grew for it, whatever was freed at the end */
-    bool is_remarkable = pieces >= SL_T_FRAG_REMARK_BYTES &&
-                         (double)pieces >= SL_T_FRAG_REMARK_RATIO * (double)d->reserved_bytes.value;
+    bool is_remarkable =
+        (double)pieces >= sl_an_t(an)->fragmentation_bytes &&
+        (double)pieces >= sl_an_t(an)->fragmentation_ratio * (double)d->reserved_bytes.value;
     sl_an_reason(an,
                  "fragmentation: device %d: %" PRIu64
                  " bytes unused outside private pools (%" PRIu64

@@ -64,8 +64,8 @@ static bool report_late(sl_an *an, const late_free *late) {
     uint64_t peak = sl_an_device(an)->peak_requested_bytes;
     double share = (double)late->bytes / (double)(peak ? peak : 1);
     sl_evidence evidence[] = {
-        {"share of the peak", share, "1", SL_T_LATE_FREE_SHARE, ">="},
-        {"bytes", (double)late->bytes, "bytes", (double)SL_T_LATE_FREE_BYTES, ">="},
+        {"share of the peak", share, "1", sl_an_t(an)->late_free_share, ">="},
+        {"bytes", (double)late->bytes, "bytes", sl_an_t(an)->late_free_bytes, ">="},
     };
     sl_finding *f =
         sl_an_finding(an, SL_FINDING_INEFFICIENT, SL_SEV_INFO, evidence, SL_COUNT_OF(evidence));
@@ -100,8 +100,8 @@ bool sl_find_inefficient(sl_an *an) {
         return false;
     sl_an_reason(an, "inefficient: device %d: %" PRIu64 " bytes of the peak are late frees",
                  an->device->device, late.bytes);
-    bool is_much =
-        late.bytes >= SL_T_LATE_FREE_BYTES &&
-        (double)late.bytes >= SL_T_LATE_FREE_SHARE * (double)sl_an_device(an)->peak_requested_bytes;
+    bool is_much = (double)late.bytes >= sl_an_t(an)->late_free_bytes &&
+                   (double)late.bytes >= sl_an_t(an)->late_free_share *
+                                             (double)sl_an_device(an)->peak_requested_bytes;
     return !is_much || report_late(an, &late);
 }

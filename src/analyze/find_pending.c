@@ -53,8 +53,8 @@ static bool report_pending(sl_an *an, const pending_sum *sum) {
     double share = (double)sum->peak_bytes /
                    (double)(d->peak_allocated_bytes.value ? d->peak_allocated_bytes.value : 1);
     sl_evidence evidence[] = {
-        {"pending over the allocated peak", share, "1", SL_T_PENDING_SHARE, ">="},
-        {"pending bytes at worst", (double)sum->peak_bytes, "bytes", (double)SL_T_PENDING_BYTES,
+        {"pending over the allocated peak", share, "1", sl_an_t(an)->pending_share, ">="},
+        {"pending bytes at worst", (double)sum->peak_bytes, "bytes", sl_an_t(an)->pending_bytes,
          ">="},
         {"bytes times seconds", sum->byte_seconds, "bytes*s", 0, ">"},
     };
@@ -88,8 +88,8 @@ bool sl_find_pending(sl_an *an) {
     sl_an_reason(an,
                  "pending-free: device %d: %" PRIu64 " blocks waited, %" PRIu64 " bytes at worst",
                  an->device->device, sum.blocks, sum.peak_bytes);
-    if (sum.peak_bytes < SL_T_PENDING_BYTES ||
-        (double)sum.peak_bytes < SL_T_PENDING_SHARE * (double)d->peak_allocated_bytes.value)
+    if ((double)sum.peak_bytes < sl_an_t(an)->pending_bytes ||
+        (double)sum.peak_bytes < sl_an_t(an)->pending_share * (double)d->peak_allocated_bytes.value)
         return true;
     return report_pending(an, &sum);
 }

@@ -47,9 +47,10 @@ bool sl_find_retry(sl_an *an) {
                  an->device->device, retries.cnt);
     if (!retries.cnt)
         return true;
-    sl_severity severity = retries.cnt >= SL_T_RETRY_WARNING ? SL_SEV_WARNING : SL_SEV_INFO;
+    sl_severity severity =
+        (double)retries.cnt >= sl_an_t(an)->retry_warning ? SL_SEV_WARNING : SL_SEV_INFO;
     sl_evidence evidence[] = {
-        {"retries", (double)retries.cnt, "times", SL_T_RETRY_WARNING, ">="},
+        {"retries", (double)retries.cnt, "times", sl_an_t(an)->retry_warning, ">="},
         {"given back", (double)retries.bytes, "bytes", 0, ">"},
     };
     sl_finding *f = sl_an_finding(an, SL_FINDING_RETRY, severity, evidence, SL_COUNT_OF(evidence));

@@ -6,9 +6,10 @@
 #include "analyze/step_peaks.h"
 #include "analyze/thresholds.h"
 
-static bool is_spike(const sl_step_peak *peak, uint64_t usual) {
-    return (double)peak->bytes >= SL_T_SPIKE_RATIO * (double)usual &&
-           peak->bytes - usual >= SL_T_SPIKE_BYTES && peak->end_bytes <= usual;
+static bool is_spike(const sl_an *an, const sl_step_peak *peak, uint64_t usual) {
+    return peak->bytes >= usual &&
+           (double)peak->bytes >= sl_an_t(an)->spike_ratio * (double)usual &&
+           (double)(peak->bytes - usual) >= sl_an_t(an)->spike_bytes && peak->end_bytes <= usual;
 }
 
 /* The site that holds most more at the spike than at the peak of an ordinary step. */
@@ -57,9 +58,9 @@ static bool report_spike(sl_an *an, const sl_step_peaks *peaks, size_t step, uin
         return false;
     sl_evidence evidence[] = {
         {"peak over the usual peak", (double)peak->bytes / (double)(usual ? usual : 1), "1",
-         SL_T_SPIKE_RATIO, ">="},
-        {"excess", (double)(peak->bytes - usual), "bytes", (double)SL_T_SPIKE_BYTES, ">="},
-        {"steps", (double)peaks->cnt, "steps", SL_T_SPIKE_MIN_STEPS, ">="},
+         sl_an_t(an)->spike_ratio, ">="},
+        {"excess", (double)(peak->bytes - usual), "bytes", sl_an_t(an)->spike_bytes, ">="},
+        {"steps", (double)peaks->cnt, "steps", sl_an_t(an)->spike_min_steps, ">="},
     };
     sl_finding *f =
         sl_an_finding(an, SL_FINDING_SPIKE, SL_SEV_WARNING, evidence, SL_COUNT_OF(evidence));
@@ -88,14 +89,15 @@ static bool report_spike(sl_an *an, const sl_step_peaks *peaks, size_t step, uin
 bool sl_find_spike(sl_an *an) {
     sl_step_peaks peaks = {0};
     /* What only grows has no usual peak. */
-    if (an->is_building || an->steps->only_keep || an->steps->borders.cnt < SL_T_SPIKE_MIN_STEPS)
+    if (an->is_building || an->steps->only_keep ||
+        (double)an->steps->borders.cnt < sl_an_t(an)->spike_min_steps)
         return true;
     bool ok = sl_step_peaks_find(an, &peaks);
     uint64_t usual = ok ? sl_step_peaks_usual(&peaks) : 0;
     an->usual_peak_bytes = usual;
     size_t cnt = 0, highest = 0;
     for (size_t i = sl_step_peaks_warm(peaks.cnt); usual && i < peaks.cnt; i++) {
-        if (!is_spike(&peaks.at[i], usual))
+        if (!is_spike(an, &peaks.at[i], usual))
             continue;
         if (!cnt || peaks.at[i].bytes > peaks.at[highest].bytes)
             highest = i;
@@ -107,7 +109,7 @@ bool sl_find_spike(sl_an *an) {
     sl_an_reason(an,
                  "spike: device %d: usual peak of a step %" PRIu64 " bytes, %zu of %zu steps are "
                  "%.0f times above it and fall back",
-                 an->device->device, usual, cnt, peaks.cnt, SL_T_SPIKE_RATIO);
+                 an->device->device, usual, cnt, peaks.cnt, sl_an_t(an)->spike_ratio);
     sl_vec_free(&peaks);
     return ok;
 }

@@ -136,8 +136,9 @@ static const char *per_unit(sl_an *an, const sl_leak_scan *scan, const sl_leak *
 
 static sl_severity judge(const sl_an *an, const sl_leak *leak, double sure) {
     double live = (double)sl_an_device(an)->live_requested_bytes;
-    bool is_critical = sure >= SL_T_LEAK_CRITICAL_SURE && leak->bytes >= SL_T_LEAK_CRITICAL_BYTES &&
-                       (double)leak->bytes >= SL_T_LEAK_CRITICAL_SHARE * live;
+    bool is_critical = sure >= SL_T_LEAK_CRITICAL_SURE &&
+                       (double)leak->bytes >= sl_an_t(an)->leak_critical_bytes &&
+                       (double)leak->bytes >= sl_an_t(an)->leak_critical_share * live;
     return is_critical && !leak->is_bare ? SL_SEV_CRITICAL : SL_SEV_WARNING;
 }
 

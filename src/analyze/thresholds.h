@@ -10,6 +10,8 @@
 #ifndef SL_THRESHOLDS_H
 #define SL_THRESHOLDS_H
 
+#include "base/core/sl_base.h"
+
 /* ---- leak (find_leak.c) ---- */
 
 /* Length of what follows the last step's beginning, in steps, from which on it is not just that
@@ -185,5 +187,58 @@
 /* A rise of one rank: least bytes, and share of the rank's largest use. */
 #define SL_T_RANK_RISE_BYTES (INT64_C(64) << 20)
 #define SL_T_RANK_RISE_SHARE 0.1
+
+/* ---- lists ---- */
+
+#define SL_T_TOP_DEFAULT 10u
+
+/* ---- what a user may set ---- */
+
+/* Those that decide what is worth a finding or how severe it is (docs/settings.md). The others belong to the
+ * estimators, and moving one alone would make them wrong. */
+typedef enum sl_threshold_kind {
+    SL_THRESHOLD_SHARE, /* from 0 to 1 */
+    SL_THRESHOLD_RATIO, /* from 1 up */
+    SL_THRESHOLD_BYTES,
+    SL_THRESHOLD_COUNT, /* from 1 up */
+} sl_threshold_kind;
+
+/* member, key in a settings file, kind, initial value, what it decides. */
+#define SL_THRESHOLD_MAP(X)                                                                        \
+    X(leak_critical_share, "leak-critical-share", SHARE, SL_T_LEAK_CRITICAL_SHARE,                 \
+      "share of the live bytes from which a leak is critical, if it is also as large as the next") \
+    X(leak_critical_bytes, "leak-critical-bytes", BYTES, SL_T_LEAK_CRITICAL_BYTES,                 \
+      "size from which a leak is critical rather than a warning")                                  \
+    X(build_up_share, "build-up-share", SHARE, SL_T_BUILD_UP_MIN_SHARE,                            \
+      "share of the live bytes from which a build-up before the first step is reported")           \
+    X(fragmentation_ratio, "fragmentation-ratio", SHARE, SL_T_FRAG_REMARK_RATIO,                   \
+      "unused share of the reserved memory that is worth a remark")                                \
+    X(fragmentation_bytes, "fragmentation-bytes", BYTES, SL_T_FRAG_REMARK_BYTES,                   \
+      "least unused bytes of such a remark")                                                       \
+    X(fragmentation_verdict_bytes, "fragmentation-verdict-bytes", BYTES, SL_T_FRAG_VERDICT_BYTES,  \
+      "least unused bytes of a fragmentation verdict without a failed request")                    \
+    X(spike_ratio, "spike-ratio", RATIO, SL_T_SPIKE_RATIO,                                         \
+      "peak of one step over the usual peak of a step from which it is a spike")                   \
+    X(spike_bytes, "spike-bytes", BYTES, SL_T_SPIKE_BYTES, "least bytes above the usual peak")     \
+    X(spike_min_steps, "spike-min-steps", COUNT, SL_T_SPIKE_MIN_STEPS,                             \
+      "steps a run must have before one of them can be a spike")                                   \
+    X(pending_share, "pending-share", SHARE, SL_T_PENDING_SHARE,                                   \
+      "share of the peak that waits for another stream from which it is reported")                 \
+    X(pending_bytes, "pending-bytes", BYTES, SL_T_PENDING_BYTES, "least bytes of such a finding")  \
+    X(late_free_share, "late-free-share", SHARE, SL_T_LATE_FREE_SHARE,                             \
+      "share of the peak that blocks of the last step hold from which it is reported")             \
+    X(late_free_bytes, "late-free-bytes", BYTES, SL_T_LATE_FREE_BYTES,                             \
+      "least bytes of such a finding")                                                             \
+    X(retry_warning, "retry-warning", COUNT, SL_T_RETRY_WARNING,                                   \
+      "cache flushes from which they are a warning")
+
+/* Bytes and counts as well: every value is exact up to 2^53. */
+typedef struct sl_thresholds {
+#define SL_THRESHOLD_MEMBER(member, key, kind, initial, help) double member;
+    SL_THRESHOLD_MAP(SL_THRESHOLD_MEMBER)
+#undef SL_THRESHOLD_MEMBER
+} sl_thresholds;
+
+extern const sl_thresholds sl_thresholds_initial;
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -128,10 +129,25 @@ static bool is_below_runs(const char *wanted) {
            !strchr(wanted + len, '/');
 }
 
+/* Until this process ends. A run without the lock is as good: only a cleaning at the same time would have
+ * to guess. Never waits: a network disk might let it wait for ever. `stormlog runs` holds the lock for a
+ * moment to find out, hence the attempts. */
+static int lock_folder(const char *path) {
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int attempt = 0; fd >= 0 && attempt < 5; attempt++) {
+        if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+            return fd;
+        usleep(2000);
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
 sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
                              sl_error *err) {
-    *folder =
-        (sl_run_folder){.is_default = !wanted || is_below_runs(wanted), .started = time(NULL)};
+    *folder = (sl_run_folder){
+        .is_default = !wanted || is_below_runs(wanted), .started = time(NULL), .lock_fd = -1};
     SL_TRY(sl_place_check(wanted ? wanted : SL_RUNS_FOLDER, err));
     if (!wanted)
         SL_TRY(make_default(folder, name, err));
@@ -145,6 +161,7 @@ sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const ch
     SL_TRY(resolve(folder, err));
     if (access(folder->path, W_OK | X_OK) != 0)
         return sl_fail_errno(err, SL_E_WRITE, "cannot write into the folder '%s'", folder->path);
+    folder->lock_fd = lock_folder(folder->path);
     folder->recording_cnt_before = count_recordings(folder->path);
     if (folder->is_default)
         set_latest(folder);

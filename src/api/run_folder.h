@@ -20,9 +20,11 @@ typedef struct sl_run_folder {
     bool is_made;                        /* did not exist before */
     size_t recording_cnt_before;
     time_t started;
+    int lock_fd; /* of the folder, locked while the command runs; -1 = the disk has no locks */
 } sl_run_folder;
 
-/* Makes the folder, for its owner only unless STORMLOG_SHARE is set. `wanted` is the user's choice
+/* Makes the folder and locks it (shared), so that `stormlog runs` knows it is in use before the first
+ * recording is. For its owner only unless STORMLOG_SHARE is set. `wanted` is the user's choice
  * or NULL for stormlog-runs/<UTC time>-<name>. SL_E_PERMISSION for a place that another user
  * prepared in a folder such as /tmp. */
 sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,

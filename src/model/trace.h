@@ -181,6 +181,21 @@ typedef struct sl_note {
     const char *text;
 } sl_note;
 
+/* Which folders hold the user's own code, where somebody said so; otherwise only folders of packages and of
+ * the interpreter are libraries (run/lines/user_line.h).
+ *
+ * A folder that begins with '/' is meant from the root; any other one wherever it is in a path: "vendor/x"
+ * is that of "/home/me/vendor/x/y.py" and of "vendor/x/y.py". */
+typedef struct sl_code_folder {
+    const char *path; /* without a '/' at its end */
+    bool is_users;
+} sl_code_folder;
+
+typedef struct sl_code_folders {
+    const sl_code_folder *at;
+    size_t cnt;
+} sl_code_folders;
+
 typedef struct sl_trace {
     sl_arena arena;
     sl_strtab strings;
@@ -197,16 +212,17 @@ typedef struct sl_trace {
     struct sl_telemetry *telemetry; /* owned; the samples of a telemetry input, NULL otherwise */
     const char *path;               /* in the arena; as the user named it */
     sl_source_kind source;
-    sl_process process;       /* of a recording */
-    const char *identity;     /* what ran, where and when, in words; in the arena, or NULL */
-    const char *oom_message;  /* error text found in the input, in the arena, or NULL */
-    bool has_requested_sizes; /* (T2) */
-    bool has_time;            /* time_us is a clock, not an index */
-    bool has_event_stacks;    /* events carry stacks at all */
-    bool has_tags;            /* the input tells what blocks are for */
-    bool is_live;             /* the writer was still running when this was read */
-    uint64_t unknown_keys;    /* met and skipped by the reader */
-    uint64_t unknown_actions; /* likewise; such events are kept out of the columns */
+    const sl_code_folders *code; /* borrowed; set by who loaded it; NULL = nobody said anything */
+    sl_process process;          /* of a recording */
+    const char *identity;        /* what ran, where and when, in words; in the arena, or NULL */
+    const char *oom_message;     /* error text found in the input, in the arena, or NULL */
+    bool has_requested_sizes;    /* (T2) */
+    bool has_time;               /* time_us is a clock, not an index */
+    bool has_event_stacks;       /* events carry stacks at all */
+    bool has_tags;               /* the input tells what blocks are for */
+    bool is_live;                /* the writer was still running when this was read */
+    uint64_t unknown_keys;       /* met and skipped by the reader */
+    uint64_t unknown_actions;    /* likewise; such events are kept out of the columns */
 } sl_trace;
 
 /* NULL when memory ran out. */

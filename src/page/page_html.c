@@ -108,6 +108,8 @@ static sl_status build_lanes(sl_page *page, const sl_html_options *options, sl_e
         lane->budget = lane_budget(options, page->lanes.cnt);
         lane->heat = page->heat;
         lane->clock = page->clock;
+        if (options->progress)
+            options->progress(options->progress_ctx, i, page->lanes.cnt);
         SL_TRY(sl_page_lane_build(lane, err));
     }
     return SL_OK;

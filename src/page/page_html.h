@@ -6,15 +6,18 @@
 
 #include <stdio.h>
 
+#include "base/core/progress_fn.h"
 #include "report/report.h"
 #include "run/run.h"
 
 typedef struct sl_html_options {
     const char *title; /* NULL = the inputs' paths */
     bool has_device;
-    int device;         /* only this one */
-    uint32_t block_cnt; /* blocks drawn one by one, 0 = 50,000 over all lanes */
-    bool is_diff;       /* the first two inputs are before and after */
+    int device;              /* only this one */
+    uint32_t block_cnt;      /* blocks drawn one by one, 0 = 50,000 over all lanes */
+    bool is_diff;            /* the first two inputs are before and after */
+    sl_progress_fn progress; /* in devices; may be NULL */
+    void *progress_ctx;
 } sl_html_options;
 
 /* Writes the page of a run and of the report that was made from it. */

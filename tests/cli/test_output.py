@@ -74,7 +74,7 @@ def _():
     tap.true("\x1b" not in plain, "no colour in a pipe")
     colored = on_terminal(arguments, {"NO_COLOR": ""}).replace("\r\n", "\n")
     tap.contains(colored, "\x1b[1;31mLeak")
-    tap.equal(re.sub("\x1b\\[[0-9;]*m", "", colored), plain, "colour changes no letter")
+    tap.equal(re.sub("\x1b\\[[0-9;]*m|\x1b\\]8;;[^\x1b]*\x1b\\\\", "", colored), plain, "colours and links change no letter")
     tap.equal(on_terminal(arguments, {"NO_COLOR": "1"}).replace("\r\n", "\n"), plain, "NO_COLOR")
     tap.equal(on_terminal(arguments, {"NO_COLOR": "", "TERM": "dumb"}).replace("\r\n", "\n"), plain, "a dumb terminal")
 

@@ -48,6 +48,7 @@ def run_case(folder, stormlog):
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
         "COLUMNS": "80",
+        "STORMLOG_SETTINGS": "0",
         "NO_COLOR": "1",
     }
     with tempfile.TemporaryDirectory(prefix="stormlog-golden-") as work:

@@ -121,11 +121,13 @@ static void text_fits_and_leads_with_the_verdict(void **state) {
     expect(text, "Keep loss.item() instead of loss.");
     expect(text, "growth share 0.93 (>= 0.5)");
     expect(text, "age 1.00 s");
+    expect(text, "/very/long/path/that/does/not/fit/a/line/train.py:9\n              in ");
     expect(text, "a note about <the> input");
     assert_null(strchr(text, '\x1b'));
     for (const char *line = text; *line;) {
         size_t len = strcspn(line, "\n");
-        if (sl_term_width(line, len) > SL_TERM_COLUMNS)
+        bool is_where = strncmp(line, "  where ", 8) == 0; /* its path is never cut */
+        if (sl_term_width(line, len) > SL_TERM_COLUMNS && !is_where)
             fail_msg("too wide: %.*s", (int)len, line);
         line += len + (line[len] == '\n');
     }

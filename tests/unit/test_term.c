@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sltest.h"
 
@@ -113,6 +114,48 @@ static void colour_needs_a_terminal_and_consent(void **state) {
     assert_string_equal(sl_term_sgr(true, SL_STYLE_PLAIN), "\x1b[0m");
 }
 
+static void columns_come_from_the_environment_within_limits(void **state) {
+    SL_UNUSED(state);
+    static const struct {
+        const char *text;
+        size_t columns;
+    } rows[] = {{"120", 120}, {"1", 40},  {"0", 80}, {"1000", 200},
+                {"", 80},     {"-1", 80}, {"9x", 80}};
+    FILE *to = tmpfile();
+    for (size_t i = 0; i < SL_COUNT_OF(rows); i++) {
+        setenv("COLUMNS", rows[i].text, 1);
+        assert_int_equal(sl_term_columns_of(to), rows[i].columns);
+    }
+    setenv("COLUMNS", "50", 1);
+    assert_int_equal(sl_term_columns(), 80); /* nobody followed anything */
+    sl_term_follow(to);
+    assert_int_equal(sl_term_columns(), 50);
+    unsetenv("COLUMNS");
+    sl_term_follow(to);
+    assert_int_equal(sl_term_columns(), 80);
+    fclose(to);
+}
+
+static void links_hold_plain_characters_only(void **state) {
+    SL_UNUSED(state);
+    char url[SL_TERM_URL_CAP], host[256] = "", expected[600];
+    gethostname(host, sizeof host - 1);
+    snprintf(expected, sizeof expected, "file://%s/a%%20b/%%1B%%5D8%%C3%%A9%%23.py#12", host);
+    assert_string_equal(sl_term_file_url(url, "/a b/\x1b]8\xc3\xa9#.py", 12), expected);
+    snprintf(expected, sizeof expected, "file://%s/a.py", host);
+    assert_string_equal(sl_term_file_url(url, "/a.py", 0), expected);
+    assert_string_equal(sl_term_file_url(url, "train.py", 3), "");
+    assert_string_equal(sl_term_file_url(url, "<string>", 3), "");
+    char *longest = calloc(1, 100000);
+    memset(longest, '/', 99999);
+    assert_string_equal(sl_term_file_url(url, longest, 3), "");
+    free(longest);
+    char *out = wrap(&(sl_wrap){.first = "at ", .columns = 8, .link = "file://h/x"}, "one two");
+    assert_string_equal(out, "at \x1b]8;;file://h/x\x1b\\one\x1b]8;;\x1b\\\n"
+                             "\x1b]8;;file://h/x\x1b\\two\x1b]8;;\x1b\\\n");
+    free(out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paragraphs_fit_and_keep_their_words),
@@ -123,6 +166,8 @@ int main(void) {
         cmocka_unit_test(long_names_take_linear_time),
         cmocka_unit_test(texts_that_reorder_are_replaced),
         cmocka_unit_test(colour_needs_a_terminal_and_consent),
+        cmocka_unit_test(columns_come_from_the_environment_within_limits),
+        cmocka_unit_test(links_hold_plain_characters_only),
     };
     return cmocka_run_group_tests_name("term", tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void test_owners(void **state) {
         {"/pytorch/aten/src/ATen/native/Copy.cpp", SL_OWNER_NATIVE},
     };
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++) {
-        int got = sl_frame_classify(str(rows[i].file), str("f")).owner;
+        int got = sl_frame_classify(NULL, str(rows[i].file), str("f")).owner;
         if (got != (int)rows[i].owner)
             fail_msg("'%s' is %d, want %d", rows[i].file, got, (int)rows[i].owner);
     }
@@ -67,13 +67,14 @@ static void test_owners_of_recorded_native_code(void **state) {
         {"", SL_OWNER_NATIVE},
     };
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++) {
-        int got = sl_frame_classify(str(rows[i].file), str("f+0x1f")).owner;
+        int got = sl_frame_classify(NULL, str(rows[i].file), str("f+0x1f")).owner;
         if (got != (int)rows[i].owner)
             fail_msg("'%s' is %d, want %d", rows[i].file, got, (int)rows[i].owner);
     }
     /* Not such a name: a Python function or a snapshot's native frame. */
-    assert_int_equal(sl_frame_classify(str("/home/me/train.py"), str("f+0x")).owner, SL_OWNER_USER);
-    assert_int_equal(sl_frame_classify(str("/home/me/libmine.so"), str("f")).owner,
+    assert_int_equal(sl_frame_classify(NULL, str("/home/me/train.py"), str("f+0x")).owner,
+                     SL_OWNER_USER);
+    assert_int_equal(sl_frame_classify(NULL, str("/home/me/libmine.so"), str("f")).owner,
                      SL_OWNER_NATIVE);
 }
 
@@ -110,18 +111,19 @@ static void test_user_line_of_mixed_stacks(void **state) {
 static void test_roles(void **state) {
     (void)state;
     const char *linear = "/x/site-packages/torch/nn/modules/linear.py";
-    assert_int_equal(sl_frame_classify(str(linear), str("forward")).roles, SL_ROLE_NN);
-    assert_int_equal(sl_frame_classify(str(linear), str("__init__")).roles,
+    assert_int_equal(sl_frame_classify(NULL, str(linear), str("forward")).roles, SL_ROLE_NN);
+    assert_int_equal(sl_frame_classify(NULL, str(linear), str("__init__")).roles,
                      SL_ROLE_NN | SL_ROLE_PARAM);
-    assert_int_equal(sl_frame_classify(str(linear), str("Linear.__init__")).roles,
+    assert_int_equal(sl_frame_classify(NULL, str(linear), str("Linear.__init__")).roles,
                      SL_ROLE_NN | SL_ROLE_PARAM);
-    assert_int_equal(sl_frame_classify(str(linear), str("Linear.__init__.<locals>.f")).roles,
+    assert_int_equal(sl_frame_classify(NULL, str(linear), str("Linear.__init__.<locals>.f")).roles,
                      SL_ROLE_NN);
     assert_int_equal(
-        sl_frame_classify(str("/x/site-packages/torch/optim/adam.py"), str("_init_group")).roles,
+        sl_frame_classify(NULL, str("/x/site-packages/torch/optim/adam.py"), str("_init_group"))
+            .roles,
         SL_ROLE_OPTIM);
     assert_int_equal(
-        sl_frame_classify(str("??"), str("torch::autograd::Engine::thread_main")).roles,
+        sl_frame_classify(NULL, str("??"), str("torch::autograd::Engine::thread_main")).roles,
         SL_ROLE_ENGINE);
 }
 

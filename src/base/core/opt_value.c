@@ -233,6 +233,16 @@ sl_status sl_opt_value_parse(const sl_opt *opt, const char *text, sl_opt_value *
     return parsers[opt->type](opt, text, value, err);
 }
 
+sl_opt_setter sl_opt_setter_of(const sl_opt *opt) {
+    if (opt->is_repeated)
+        return SL_SET_BY_NOBODY;
+    if (opt->setter != SL_SET_BY_TYPE)
+        return opt->setter;
+    return opt->type == SL_OPT_FILE     ? SL_SET_BY_NOBODY
+           : opt->type == SL_OPT_STRING ? SL_SET_BY_USER
+                                        : SL_SET_BY_PROJECT;
+}
+
 const char *sl_opt_metavar(const sl_opt *opt) {
     static const char *const words[] = {
 #define OPT_WORD(name, metavar) metavar,

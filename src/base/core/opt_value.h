@@ -25,6 +25,14 @@ typedef enum sl_opt_type {
 #undef SL_OPT_ENUM
 } sl_opt_type;
 
+/* Who may set an option in a settings file. */
+typedef enum sl_opt_setter {
+    SL_SET_BY_TYPE, /* a FILE: nobody; a STRING: the user; any other type: a project's file as well */
+    SL_SET_BY_NOBODY,
+    SL_SET_BY_USER,
+    SL_SET_BY_PROJECT, /* or by the user */
+} sl_opt_setter;
+
 /* One option of a command. Only name, type and help are always needed. */
 typedef struct sl_opt {
     const char *name; /* without dashes */
@@ -36,7 +44,9 @@ typedef struct sl_opt {
     int64_t min, max;    /* of an INT; both 0 = any */
     bool is_required;    /* where the names of another tool want an option to be given */
     bool is_repeated;    /* may be given several times; sl_opts_next walks the values */
-    const char *help;    /* one sentence, lower case, no full stop */
+    sl_opt_setter
+        setter;       /* what removes files, or shows them to others, is not a project's to set */
+    const char *help; /* one sentence, lower case, no full stop */
 } sl_opt;
 
 /* A moment of a recording: "start", "end" (of the work), "exit" (the last event), "peak", "step:12" (its end);
@@ -66,6 +76,7 @@ typedef struct sl_opt_limit {
 typedef struct sl_opt_value {
     const char *text; /* borrowed; as written, or the row's initial; NULL = neither */
     bool is_given;    /* by the user */
+    bool is_preset;   /* by a settings file, not on the command line */
     int64_t number;   /* INT; DURATION in us; CHOICE: index; CHOICES: bits by index */
     double real;      /* REAL */
     uint64_t bytes;   /* SIZE */
@@ -81,6 +92,9 @@ sl_status sl_opt_value_parse(const sl_opt *opt, const char *text, sl_opt_value *
 sl_status sl_opt_parse_duration(const char *text, int64_t *us, sl_error *err);
 
 sl_status sl_opt_parse_time(const char *text, sl_opt_time *time, sl_error *err);
+
+/* Never SL_SET_BY_TYPE. */
+sl_opt_setter sl_opt_setter_of(const sl_opt *opt);
 
 /* What stands for the value in a help text: the row's own word, the choices, or the type's word;
  * "" for a flag. Never NULL. */

@@ -104,6 +104,40 @@ static sl_status fail_unknown(const sl_opts *opts, const char *name, size_t len,
     return sl_fail(err, SL_E_USAGE, "unknown option '--%s'", word);
 }
 
+/* "no-x" of "x" and the other way round: NULL when the table does not have it as a flag. */
+static const sl_opt *find_opposite(const sl_opts *opts, const char *name, size_t len) {
+    char other[64];
+    const sl_opt *opt;
+    if (len >= 3 && strncmp(name, "no-", 3) == 0)
+        opt = find_long(opts, name + 3, len - 3);
+    else {
+        int used = snprintf(other, sizeof other, "no-%.*s", (int)len, name);
+        opt = used > 0 && (size_t)used < sizeof other ? find_long(opts, other, (size_t)used) : NULL;
+    }
+    return opt && opt->type == SL_OPT_FLAG ? opt : NULL;
+}
+
+/* Forgets what a settings file said of the opposite of an option that is typed. */
+static void drop_opposite(sl_opts *opts, const sl_opt *opt) {
+    const sl_opt *other = find_opposite(opts, opt->name, strlen(opt->name));
+    if (other && opts->values.at[other - opts->table].is_preset)
+        opts->values.at[other - opts->table] = (sl_opt_value){0};
+}
+
+sl_status sl_opts_preset(sl_opts *opts, const char *name, const char *text, sl_error *err) {
+    const sl_opt *opt = find_long(opts, name, strlen(name));
+    sl_opt_value value = {.is_given = true, .is_preset = true};
+    assert(opt);
+    if (opt->type == SL_OPT_FLAG && !text)
+        value = (sl_opt_value){0};
+    else
+        SL_TRY(sl_opt_value_parse(opt, text, &value, err));
+    if (value.is_given && opt->type == SL_OPT_FLAG)
+        drop_opposite(opts, opt);
+    opts->values.at[opt - opts->table] = value;
+    return SL_OK;
+}
+
 /* The parser's place in argv. */
 typedef struct cursor {
     int at, argc;
@@ -136,8 +170,13 @@ static sl_status parse_long(sl_opts *opts, const char *name, cursor *in, sl_erro
         SL_TRY(find_beginning(opts, name, len, &opt, err));
     if (!opt && opts->is_argparse)
         return sl_fail(err, SL_E_USAGE, "unrecognized arguments: --%s", name);
+    if (!opt && !name[len] && (opt = find_opposite(opts, name, len))) {
+        opts->values.at[opt - opts->table] = (sl_opt_value){0};
+        return SL_OK;
+    }
     if (!opt)
         return fail_unknown(opts, name, len, err);
+    drop_opposite(opts, opt);
     if (opt->type != SL_OPT_FLAG)
         return name[len] ? store(opts, opt, name + len + 1, err) : take_next(opts, opt, in, err);
     if (name[len])
@@ -192,6 +231,11 @@ const sl_opt_value *sl_opts_get(const sl_opts *opts, const char *name) {
 
 bool sl_opts_flag(const sl_opts *opts, const char *name) {
     return sl_opts_get(opts, name)->is_given;
+}
+
+bool sl_opts_is_typed(const sl_opts *opts, const char *name) {
+    const sl_opt_value *value = sl_opts_get(opts, name);
+    return value->is_given && !value->is_preset;
 }
 
 bool sl_opts_is_given(const sl_opts *opts, const char *name) {

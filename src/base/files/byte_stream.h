@@ -8,12 +8,10 @@
 #ifndef SL_BYTE_STREAM_H
 #define SL_BYTE_STREAM_H
 
+#include "base/core/progress_fn.h"
 #include "base/core/status.h"
 #include "base/files/read_ahead.h"
 #include "base/files/unpack.h"
-
-/* done and total in bytes of the file as it lies on disk; total is 0 when it is not known. */
-typedef void (*sl_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 
 /* How far a compressed input may expand. Real snapshots reach 10 to 30; gzip cannot exceed 1,032,
  * zstd and xz can. Up to the free bytes the ratio is not looked at. */
@@ -21,7 +19,7 @@ typedef void (*sl_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 #define SL_EXPANSION_FREE_BYTES ((uint64_t)256 << 20)
 
 typedef struct sl_byte_options {
-    sl_progress_fn progress; /* may be NULL */
+    sl_progress_fn progress; /* in bytes of the file as it is on disk; may be NULL */
     void *progress_ctx;
     uint32_t max_expansion; /* decompressed : compressed; 0 = SL_EXPANSION_DEFAULT */
 } sl_byte_options;

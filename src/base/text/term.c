@@ -4,15 +4,71 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/text/utf8.h"
+
+static size_t followed_columns = SL_TERM_COLUMNS;
+
+static size_t clamp_columns(unsigned long columns) {
+    if (columns < SL_TERM_COLUMNS_MIN)
+        return SL_TERM_COLUMNS_MIN;
+    return columns > SL_TERM_COLUMNS_MAX ? SL_TERM_COLUMNS_MAX : columns;
+}
+
+size_t sl_term_columns_of(FILE *to) {
+    const char *text = getenv("COLUMNS");
+    char *end = NULL;
+    unsigned long columns = text && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+    struct winsize size;
+    if (columns && !*end)
+        return clamp_columns(columns);
+    if (isatty(fileno(to)) && ioctl(fileno(to), TIOCGWINSZ, &size) == 0 && size.ws_col)
+        return clamp_columns(size.ws_col);
+    return SL_TERM_COLUMNS;
+}
+
+void sl_term_follow(FILE *to) {
+    followed_columns = sl_term_columns_of(to);
+}
+
+size_t sl_term_columns(void) {
+    return followed_columns;
+}
 
 bool sl_term_has_color(FILE *to) {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     if (no_color && *no_color)
         return false;
     return isatty(fileno(to)) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+bool sl_term_has_links(FILE *to) {
+    return sl_term_has_color(to);
+}
+
+const char *sl_term_file_url(char buf[SL_TERM_URL_CAP], const char *path, uint32_t line) {
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+    char host[256] = "";
+    buf[0] = '\0';
+    if (path[0] != '/' || gethostname(host, sizeof host - 1) != 0 ||
+        host[strspn(host, plain)] != '\0')
+        return buf;
+    size_t used = (size_t)snprintf(buf, SL_TERM_URL_CAP, "file://%s", host);
+    for (; *path && used + 16 < SL_TERM_URL_CAP; path++)
+        used += (size_t)snprintf(buf + used, SL_TERM_URL_CAP - used,
+                                 strchr(plain, *path) ? "%c" : "%%%02X", (unsigned char)*path);
+    if (*path)
+        buf[0] = '\0';
+    else if (line)
+        snprintf(buf + used, SL_TERM_URL_CAP - used, "#%u", line);
+    return buf;
+}
+
+void sl_term_put_link(FILE *to, const char *url) {
+    fprintf(to, "\x1b]8;;%s\x1b\\", url);
 }
 
 const char *sl_term_sgr(bool has_color, sl_term_style style) {
@@ -117,11 +173,15 @@ typedef struct line {
 static void begin_line(line *out, const char *lead) {
     lead = lead ? lead : "";
     fprintf(out->to, "%s%s", lead, sl_term_sgr(out->how->has_color, out->how->style));
+    if (out->how->link && *out->how->link)
+        sl_term_put_link(out->to, out->how->link);
     out->used = sl_term_width(lead, strlen(lead));
     out->has_word = false;
 }
 
 static void end_line(line *out) {
+    if (out->how->link && *out->how->link)
+        sl_term_put_link(out->to, "");
     fprintf(out->to, "%s\n", sl_term_sgr(out->how->has_color, SL_STYLE_PLAIN));
 }
 
@@ -153,7 +213,7 @@ static void put_word(line *out, const char *word, size_t len) {
 }
 
 void sl_term_wrap(FILE *to, const sl_wrap *how, const char *text) {
-    line out = {.to = to, .how = how, .columns = how->columns ? how->columns : SL_TERM_COLUMNS};
+    line out = {.to = to, .how = how, .columns = how->columns ? how->columns : sl_term_columns()};
     begin_line(&out, how->first);
     while (*text) {
         size_t len = strcspn(text, " \n");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a person sees: colour where it is wanted, and paragraphs that fit. Everything made here
- * fits 80 columns, because terminals, tickets and chat windows do not get wider by wish. */
+/* What a person sees: colour and links where they are wanted, and paragraphs that fit. Text is as wide as
+ * the terminal it goes to, within limits; anywhere else 80 columns, which tickets and chat windows show. */
 #ifndef SL_TERM_H
 #define SL_TERM_H
 
@@ -8,7 +8,20 @@
 
 #include "base/core/sl_base.h"
 
-#define SL_TERM_COLUMNS 80
+#define SL_TERM_COLUMNS     80 /* where nobody knows better */
+#define SL_TERM_COLUMNS_MIN 40
+#define SL_TERM_COLUMNS_MAX 200
+/* Narrower, a row of a table has its place on a line of its own. */
+#define SL_TERM_NARROW      60
+
+/* How wide text for this stream may be: COLUMNS of the environment, else the terminal's own width, else
+ * SL_TERM_COLUMNS; from _MIN to _MAX. */
+size_t sl_term_columns_of(FILE *to);
+
+/* Makes this stream's width that of all text from here on. For the command line, before it prints; who
+ * never calls it (a library, the Python module) writes SL_TERM_COLUMNS. */
+void sl_term_follow(FILE *to);
+size_t sl_term_columns(void);
 
 /* enumerator, SGR codes. */
 #define SL_TERM_STYLE_MAP(X) \
@@ -29,6 +42,16 @@ typedef enum sl_term_style {
 /* True when this stream is a terminal that takes colour and nobody said NO_COLOR. */
 bool sl_term_has_color(FILE *to);
 
+/* True when the same stream may get links (OSC 8): a terminal that does not know them ignores them. */
+bool sl_term_has_links(FILE *to);
+
+/* The address of a line of a file on this host; "" when the path is relative or does not fit. Returns buf. */
+#define SL_TERM_URL_CAP 1024
+const char *sl_term_file_url(char buf[SL_TERM_URL_CAP], const char *path, uint32_t line);
+
+/* Starts a link; "" ends it. */
+void sl_term_put_link(FILE *to, const char *url);
+
 /* The code that starts a style, or "" when there is no colour. */
 const char *sl_term_sgr(bool has_color, sl_term_style style);
 
@@ -39,9 +62,10 @@ size_t sl_term_width(const char *text, size_t len);
 typedef struct sl_wrap {
     const char *first; /* in front of the first line */
     const char *rest;  /* in front of every further line */
-    size_t columns;    /* whole width; 0 = SL_TERM_COLUMNS */
+    size_t columns;    /* whole width; 0 = sl_term_columns() */
     sl_term_style style;
     bool has_color;
+    const char *link; /* the text leads there; NULL or "" = nowhere */
 } sl_wrap;
 
 /* Puts '?' in place of everything that is not safe to show (sl_utf8_next). Names from an input may

@@ -6,6 +6,7 @@
 #include "base/text/term.h"
 #include "cli/core/analysis_options.h"
 #include "cli/core/cmd_list.h"
+#include "cli/core/config.h"
 #include "cli/core/inputs.h"
 #include "cli/core/latest_run.h"
 #include "cli/core/shared_options.h"
@@ -48,7 +49,9 @@ static int print_report(const sl_opts *opts, const sl_report *report, sl_error *
     };
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, sl_opts_text(opts, "output"), err));
+    sl_term_follow(out.stream);
     wishes.has_color = sl_term_has_color(out.stream);
+    wishes.has_links = sl_term_has_links(out.stream) && sl_config_get()->has_links;
     sl_status status = format->write(report, &wishes, out.stream, err);
     if (status < 0) {
         sl_file_out_abandon(&out);

@@ -68,6 +68,7 @@ static int print_result(const sl_opts *opts, const char *input, const sl_check_r
         .result = result, .input = input, .baseline = sl_opts_text(opts, "baseline")};
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, sl_opts_text(opts, "output"), err));
+    sl_term_follow(out.stream);
     view.has_color = sl_term_has_color(out.stream);
     sl_status status = format->write(&view, out.stream, err);
     if (status < 0) {

@@ -212,6 +212,7 @@ static int run(const sl_opts *opts, sl_error *err) {
 
 const sl_cmd sl_cmd_completion = {
     .name = "completion",
+    .is_unsettable = true,
     .operands = "bash|zsh|fish",
     .operand_min = 1,
     .operand_max = 1,

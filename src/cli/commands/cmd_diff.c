@@ -210,6 +210,7 @@ static sl_status print_diffs(const diff_job *job, sl_error *err) {
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, sl_opts_text(opts, "output"), err));
     wishes.top = wishes.top ? wishes.top : TOP_ROWS;
+    sl_term_follow(out.stream);
     wishes.has_color = sl_term_has_color(out.stream);
     sl_status status = format->write(&list, &wishes, out.stream, err);
     if (status < 0) {

@@ -19,6 +19,7 @@ static int run(const sl_opts *opts, sl_error *err) {
 
 const sl_cmd sl_cmd_help = {
     .name = "help",
+    .is_unsettable = true,
     .operands = "[COMMAND]",
     .operand_max = 1,
     .summary = "print the list of commands, or the help of one",

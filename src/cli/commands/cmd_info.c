@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/core/str.h"
 #include "base/text/human.h"
 #include "base/text/json_out.h"
 #include "base/text/term.h"
 #include "cli/core/cmd_list.h"
+#include "cli/core/config.h"
 #include "cli/core/machine.h"
 #include "cli/core/shared_options.h"
 #include "sl_config.h"
@@ -112,6 +114,81 @@ static void json_machine(sl_json_out *json, const sl_machine *machine) {
     sl_json_end_object(json);
 }
 
+/* ---- settings ---- */
+
+static const char *const owner_names[] = {
+    [SL_CONFIG_USER] = "user", [SL_CONFIG_PROJECT] = "project"};
+static const char *const state_names[] = {
+    [SL_CONFIG_ABSENT] = "absent",
+    [SL_CONFIG_READ] = "read",
+    [SL_CONFIG_IGNORED] = "ignored",
+    [SL_CONFIG_BAD] = "bad",
+};
+
+static void print_setting(const sl_config_row *row, void *context) {
+    char text[1600];
+    SL_UNUSED(context);
+    snprintf(text, sizeof text, "%s.%s = %s (%s:%u)%s%s", row->entry->table, row->entry->key,
+             row->value, sl_base_name(row->file->path), row->entry->place.line,
+             row->overruled_by ? ", overruled by " : "",
+             row->overruled_by ? row->overruled_by : "");
+    print_row("", text);
+}
+
+static void print_settings(const sl_config *config) {
+    for (size_t i = 0; i < SL_CONFIG_OWNER_CNT; i++) {
+        const sl_config_file *file = &config->files[i];
+        char text[sizeof file->path + sizeof file->problem + 32];
+        if (file->state == SL_CONFIG_BAD)
+            snprintf(text, sizeof text, "%s", file->problem);
+        else if (file->path[0])
+            snprintf(text, sizeof text, "%s (%s%s%s)", file->path,
+                     file->state == SL_CONFIG_ABSENT ? "not there" : state_names[file->state],
+                     file->problem[0] ? ": " : "", file->problem);
+        else
+            snprintf(text, sizeof text, "%s",
+                     i == SL_CONFIG_PROJECT ? "no stormlog.toml in this project"
+                                            : "no file of yours");
+        print_row(i ? "" : "settings", text);
+    }
+    sl_config_rows_each(print_setting, NULL);
+}
+
+static void json_setting(const sl_config_row *row, void *context) {
+    sl_json_out *json = context;
+    char key[160];
+    snprintf(key, sizeof key, "%s.%s", row->entry->table, row->entry->key);
+    sl_json_begin_object(json);
+    sl_json_key_cstr(json, "key", key);
+    sl_json_key_cstr(json, "value", row->value);
+    sl_json_key_cstr(json, "file", row->file->path);
+    sl_json_key_u64(json, "line", row->entry->place.line);
+    sl_json_key_cstr(json, "overruled_by", row->overruled_by);
+    sl_json_end_object(json);
+}
+
+static void json_settings(sl_json_out *json, const sl_config *config) {
+    sl_json_key(json, "settings");
+    sl_json_begin_object(json);
+    sl_json_key(json, "files");
+    sl_json_begin_array(json);
+    for (size_t i = 0; i < SL_CONFIG_OWNER_CNT; i++) {
+        const sl_config_file *file = &config->files[i];
+        sl_json_begin_object(json);
+        sl_json_key_cstr(json, "whose", owner_names[i]);
+        sl_json_key_cstr(json, "path", file->path[0] ? file->path : NULL);
+        sl_json_key_cstr(json, "state", state_names[file->state]);
+        sl_json_key_cstr(json, "problem", file->problem[0] ? file->problem : NULL);
+        sl_json_end_object(json);
+    }
+    sl_json_end_array(json);
+    sl_json_key(json, "values");
+    sl_json_begin_array(json);
+    sl_config_rows_each(json_setting, json);
+    sl_json_end_array(json);
+    sl_json_end_object(json);
+}
+
 static int print_json(const sl_machine *machine, sl_error *err) {
     sl_json_out json;
     sl_json_init(&json, stdout, 2);
@@ -120,6 +197,7 @@ static int print_json(const sl_machine *machine, sl_error *err) {
     sl_json_cstr(&json, "stormlog.info/1");
     json_build(&json);
     json_machine(&json, machine);
+    json_settings(&json, sl_config_get());
     sl_json_end_object(&json);
     return sl_json_finish(&json, err);
 }
@@ -132,6 +210,8 @@ static int run(const sl_opts *opts, sl_error *err) {
     print_build();
     putchar('\n');
     print_machine(&machine);
+    putchar('\n');
+    print_settings(sl_config_get());
     return 0;
 }
 
@@ -141,11 +221,14 @@ static const sl_opt options[] = {
 
 const sl_cmd sl_cmd_info = {
     .name = "info",
+    .shows_settings = true,
     .operands = "",
     .summary = "print facts about this build and this machine",
-    .description = "Names the optional libraries this build has and what is missing without them, "
-                   "and what the machine's own files say about processors, memory and the NVIDIA "
-                   "driver. It loads no driver and needs no device.",
+    .description =
+        "Names the optional libraries this build has and what is missing without them, "
+        "and what the machine's own files say about processors, memory and the NVIDIA "
+        "driver. It loads no driver and needs no device. Last come the settings files: "
+        "where they are looked for, and every setting with the file and line it is from.",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
     .run = run,

@@ -168,6 +168,7 @@ static const sl_opt options[] = {
      .help = "colours on white or on black"},
     {.name = "size",
      .type = SL_OPT_STRING,
+     .setter = SL_SET_BY_PROJECT,
      .metavar = "WIDTHxHEIGHT",
      .initial = "1200x600",
      .help = "in pixels"},

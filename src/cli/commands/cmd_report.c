@@ -10,6 +10,7 @@
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
 #include "cli/core/latest_run.h"
+#include "cli/core/progress.h"
 #include "cli/core/shared_options.h"
 #include "page/page_html.h"
 
@@ -60,7 +61,11 @@ static sl_status write_file(const sl_opts *opts, const sl_run *run, const sl_rep
     sl_html_options options = html_options(opts);
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, path, err));
+    sl_progress progress;
+    options.progress = sl_progress_update, options.progress_ctx = &progress;
+    sl_progress_begin(&progress, SL_PROGRESS_COUNT, "drawing", "devices");
     sl_status status = sl_export_html(out.stream, run, report, &options, err);
+    sl_progress_end(&progress);
     if (status < 0) {
         sl_file_out_abandon(&out);
         return status;
@@ -118,7 +123,10 @@ static const sl_opt options[] = {
      .max = 1000000,
      .initial = "50000",
      .help = "blocks drawn one by one; all others are in every sum and in one band"},
-    {.name = "title", .type = SL_OPT_STRING, .help = "heading of the page; the PATHs else"},
+    {.name = "title",
+     .type = SL_OPT_STRING,
+     .setter = SL_SET_BY_PROJECT,
+     .help = "heading of the page; the PATHs else"},
     {.name = "diff", .type = SL_OPT_FLAG, .help = "compare two inputs: what changed from A to B"},
     {.name = "capacity",
      .type = SL_OPT_SIZE,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/core/analysis_options.h"
 
+#include "cli/core/config.h"
+#include "cli/core/progress.h"
 #include "cli/core/shared_options.h"
 
 sl_group_by sl_cli_group_by(const sl_opts *opts) {
@@ -76,7 +78,13 @@ sl_status sl_cli_analysis_options(const sl_opts *opts, const sl_inputs *inputs,
 
 sl_status sl_cli_analyze(const sl_run *run, const sl_analysis_options *options, sl_report **out,
                          sl_error *err) {
-    sl_status status = sl_analyze(run, options, out, err);
+    sl_analysis_options told = *options;
+    sl_progress progress;
+    told.thresholds = &sl_config_get()->thresholds;
+    told.progress = sl_progress_update, told.progress_ctx = &progress;
+    sl_progress_begin(&progress, SL_PROGRESS_COUNT, "analysing", "events");
+    sl_status status = sl_analyze(run, &told, out, err);
+    sl_progress_end(&progress);
     if (status == SL_E_DEVICE) {
         err->code = SL_E_USAGE;
         return SL_E_USAGE;

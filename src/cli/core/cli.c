@@ -7,6 +7,8 @@
 
 #include "base/core/nearest.h"
 #include "base/text/term.h"
+#include "cli/core/config.h"
+#include "cli/core/progress.h"
 #include "cli/manual/help.h"
 #include "memprof/compat_cli.h"
 #include "stormlog/version.h"
@@ -24,7 +26,9 @@ void sl_cli_complain(const char *fmt, ...) {
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     sl_term_clean(text);
+    sl_progress_hide();
     fprintf(stderr, "%s: %s\n", running->name, text);
+    sl_progress_show();
 }
 
 static bool output_failed; /* and was told */
@@ -89,6 +93,22 @@ static int run_parsed(const sl_cmd *cmd, const sl_opts *opts) {
     return result < 0 ? fail_with(&err, (sl_status)result) : result;
 }
 
+/* What is wrong with a settings file ends every command but the one that shows it, and help. */
+static sl_status take_settings(const sl_cmd *cmd, sl_opts *opts, sl_error *err) {
+    if (running->is_compat || cmd->is_hidden || cmd->is_unsettable)
+        return SL_OK;
+    sl_error wrong = SL_ERROR_INIT;
+    sl_status status = sl_config_load(running, cmd->shows_settings ? &wrong : err);
+    if (status < 0 && !cmd->shows_settings)
+        return status;
+    for (size_t i = 0; i < SL_CONFIG_OWNER_CNT; i++)
+        if (sl_config_get()->files[i].state == SL_CONFIG_IGNORED && !cmd->shows_settings)
+            sl_cli_complain("settings in '%s' are ignored: %s", sl_config_get()->files[i].path,
+                            sl_config_get()->files[i].problem);
+    sl_progress_allow(sl_config_get()->has_progress);
+    return sl_config_apply(cmd, opts, err);
+}
+
 static int run_command(const sl_cmd *cmd, int argc, char **argv) {
     sl_error err = SL_ERROR_INIT;
     opt_vec table = {0};
@@ -99,7 +119,9 @@ static int run_command(const sl_cmd *cmd, int argc, char **argv) {
     else if (sl_opts_init(&opts, table.at, table.cnt, &err) == SL_OK) {
         opts.stops_at_operand = cmd->stops_at_operand;
         opts.is_argparse = running->is_compat;
-        sl_opts_parse(&opts, argc, argv, &err);
+        bool is_help = argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0);
+        if (is_help || take_settings(cmd, &opts, &err) == SL_OK)
+            sl_opts_parse(&opts, argc, argv, &err);
     }
     if (err.code == SL_OK)
         code = run_parsed(cmd, &opts);
@@ -170,5 +192,6 @@ static int check_output(int code) {
 
 int sl_cli_run(const sl_program *program, int argc, char **argv) {
     running = program;
+    sl_term_follow(stdout);
     return check_output(dispatch(argc, argv));
 }

@@ -18,6 +18,8 @@ typedef struct sl_cmd {
     int operand_min, operand_max;
     bool stops_at_operand;       /* options behind the first operand belong to another program */
     bool is_hidden;              /* not listed; for build and packaging */
+    bool is_unsettable;          /* reads no settings file */
+    bool shows_settings;         /* runs whatever is wrong with them, to say what */
     const char *operand_choices; /* "bash|zsh|fish" for completion; NULL = files */
     const char *summary;         /* one line, lower case, no full stop, at most 58 columns */
     const char *description;     /* paragraphs apart by an empty line; NULL = the summary is all */

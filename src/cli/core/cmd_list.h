@@ -27,6 +27,8 @@ extern const sl_cmd sl_cmd_plot;
 extern const sl_cmd sl_cmd_ranks;
 extern const sl_cmd sl_cmd_report;
 extern const sl_cmd sl_cmd_run;
+extern const sl_cmd sl_cmd_runs;
+extern const sl_cmd sl_cmd_settings;
 extern const sl_cmd sl_cmd_tfmemprof_analyze;
 extern const sl_cmd sl_cmd_tfmemprof_diagnose;
 extern const sl_cmd sl_cmd_tfmemprof_info;

@@ -19,6 +19,7 @@ static const sl_cmd *const stormlog_cmds[] = {
     &sl_cmd_plot,
     &sl_cmd_ranks,
     &sl_cmd_export,
+    &sl_cmd_runs,
     &sl_cmd_compact,
     &sl_cmd_fsck,
     &sl_cmd_cat,
@@ -28,6 +29,7 @@ static const sl_cmd *const stormlog_cmds[] = {
     &sl_cmd_help,
     &sl_cmd_man,
     &sl_cmd_doc,
+    &sl_cmd_settings,
 };
 /* clang-format on */
 

@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "cli/core/cli.h"
+#include "cli/core/config.h"
 #include "cli/core/progress.h"
 #include "cli/core/recordings.h"
 #include "read/core/source.h"
 
 static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
     sl_progress progress;
-    sl_progress_begin(&progress, path);
+    sl_progress_begin(&progress, SL_PROGRESS_BYTES, "reading", path);
     sl_load_options options = {.progress = sl_progress_update,
                                .progress_ctx = &progress,
                                .skips_bad = inputs->wishes & SL_INPUTS_SKIP_BAD};
@@ -20,6 +21,7 @@ static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
     sl_status status = sl_trace_load(path, &options, &trace, err);
     sl_progress_end(&progress);
     SL_TRY(status);
+    trace->code = &sl_config_get()->code;
     if (sl_vec_push(&inputs->traces, trace))
         return SL_OK;
     sl_trace_free(trace);

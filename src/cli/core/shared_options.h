@@ -39,7 +39,7 @@
 
 #define SL_SHARED_FILTER                                                                           \
     {                                                                                              \
-        .name = "filter", .type = SL_OPT_STRING, .metavar = "REGEX",                               \
+        .name = "filter", .type = SL_OPT_STRING, .setter = SL_SET_BY_PROJECT, .metavar = "REGEX",  \
         .help = "only sites whose \"file:line function\" matches this extended regular expression" \
     }
 

@@ -6,8 +6,9 @@
 
 #include "base/text/term.h"
 
-/* Where the second column of a list starts. */
+/* Where the second column of a list starts, and where on a narrow terminal. */
 #define HELP_COLUMN   24
+#define NARROW_COLUMN 8
 #define HEAD_CAP      128
 /* Longer paragraphs than this are cut; a test walks the table. */
 #define PARAGRAPH_CAP 1600
@@ -41,12 +42,15 @@ void sl_help_option_head(const sl_opt *opt, char *buf, size_t cap) {
 
 /* "  head      text", the text on a line of its own where the head is too long. */
 static void print_entry(FILE *to, const char *head, const char *text) {
-    static const char indent[HELP_COLUMN + 1] = "                        ";
+    static const char spaces[HELP_COLUMN + 1] = "                        ";
     char first[HEAD_CAP];
-    bool fits = strlen(head) + 4 <= HELP_COLUMN;
+    bool is_narrow = sl_term_columns() < SL_TERM_NARROW;
+    size_t column = is_narrow ? NARROW_COLUMN : HELP_COLUMN;
+    const char *indent = spaces + HELP_COLUMN - column;
+    bool fits = strlen(head) + 4 <= column;
     if (!fits)
-        fprintf(to, "  %s\n", head);
-    snprintf(first, sizeof first, "  %-*s", HELP_COLUMN - 2, head);
+        sl_term_wrap(to, &(sl_wrap){.first = "  ", .rest = "      "}, head);
+    snprintf(first, sizeof first, "  %-*s", (int)column - 2, head);
     sl_term_wrap(to, &(sl_wrap){.first = fits ? first : indent, .rest = indent}, text);
 }
 
@@ -86,8 +90,11 @@ static void print_sentence(FILE *to, const char *phrase) {
 }
 
 void sl_help_command(FILE *to, const sl_program *program, const sl_cmd *cmd) {
-    fprintf(to, "usage: %s %s%s%s%s\n\n", program->name, cmd->name,
-            cmd->option_cnt ? " [options]" : "", *cmd->operands ? " " : "", cmd->operands);
+    char usage[HEAD_CAP];
+    snprintf(usage, sizeof usage, "usage: %s %s%s%s%s", program->name, cmd->name,
+             cmd->option_cnt ? " [options]" : "", *cmd->operands ? " " : "", cmd->operands);
+    sl_term_wrap(to, &(sl_wrap){.rest = "       "}, usage);
+    putc('\n', to);
     print_sentence(to, cmd->summary);
     print_paragraphs(to, cmd->description, "");
     fputs("\noptions:\n", to);
@@ -116,6 +123,9 @@ void sl_help_program(FILE *to, const sl_program *program) {
               to);
         return;
     }
-    for (size_t i = 0; i < sl_exit_row_cnt; i++)
-        fprintf(to, "  %d  %s\n", sl_exit_rows[i].code, sl_exit_rows[i].meaning);
+    for (size_t i = 0; i < sl_exit_row_cnt; i++) {
+        char first[16];
+        snprintf(first, sizeof first, "  %d  ", sl_exit_rows[i].code);
+        sl_term_wrap(to, &(sl_wrap){.first = first, .rest = "     "}, sl_exit_rows[i].meaning);
+    }
 }

@@ -2,11 +2,13 @@
 #include "cli/run/run_verdict.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/analysis.h"
+#include "cli/core/analysis_options.h"
 #include "cli/core/inputs.h"
+#include "cli/core/recordings.h"
 
 /* Which of two verdicts to show: the more severe one, and of two equal ones the larger peak. */
 typedef struct weight {
@@ -32,12 +34,13 @@ static bool judge(const char *path, sl_run_verdict *verdict, weight *heaviest) {
     sl_report *report;
     if (sl_inputs_load(&inputs, &path, 1, NULL) < 0)
         return false;
-    bool is_judged = sl_analyze(inputs.run, NULL, &report, NULL) == SL_OK;
+    bool is_judged = sl_cli_analyze(inputs.run, &(sl_analysis_options){0}, &report, NULL) == SL_OK;
     if (is_judged) {
         weight found = weigh(report);
         if (!verdict->path[0] || is_heavier(found, *heaviest)) {
             *heaviest = found;
             snprintf(verdict->path, sizeof verdict->path, "%s", path);
+            verdict->verdict = report->verdict;
             sl_words_verdict(verdict->sentence, report);
         }
         sl_report_free(report);
@@ -46,17 +49,27 @@ static bool judge(const char *path, sl_run_verdict *verdict, weight *heaviest) {
     return is_judged;
 }
 
-void sl_run_verdict_find(sl_run_verdict *verdict, const sl_run_folder *folder) {
-    DIR *dir = opendir(folder->path);
+/* `run` NULL: every recording. */
+static void judge_folder(sl_run_verdict *verdict, const char *folder, const sl_run_folder *run) {
+    DIR *dir = opendir(folder);
     weight heaviest = {0, 0};
     *verdict = (sl_run_verdict){.unreadable_cnt = 0};
     if (!dir)
         return;
     for (struct dirent *entry; (entry = readdir(dir));) {
         char path[SL_RUN_PATH_CAP];
-        int used = snprintf(path, sizeof path, "%s/%s", folder->path, entry->d_name);
-        if (used > 0 && (size_t)used < sizeof path && sl_run_folder_is_new(folder, path))
+        int used = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (used > 0 && (size_t)used < sizeof path &&
+            (run ? sl_run_folder_is_new(run, path) : sl_recordings_is_file(AT_FDCWD, path)))
             verdict->unreadable_cnt += !judge(path, verdict, &heaviest);
     }
     closedir(dir);
+}
+
+void sl_run_verdict_find(sl_run_verdict *verdict, const sl_run_folder *folder) {
+    judge_folder(verdict, folder->path, folder);
+}
+
+void sl_run_verdict_of(sl_run_verdict *verdict, const char *folder) {
+    judge_folder(verdict, folder, NULL);
 }

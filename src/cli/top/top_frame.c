@@ -12,7 +12,7 @@
 #include "run/lines/user_line.h"
 
 #define LINE_CAP      512
-#define PLACE_COLUMNS (SL_TERM_COLUMNS - 25)
+#define PLACE_COLUMNS (sl_term_columns() - 25)
 
 /* A line of code and what is live through it. */
 typedef struct holder {
@@ -62,7 +62,7 @@ static void find_line(char text[LINE_CAP], const sl_log_reader *reader, uint32_t
          at = caller) {
         sl_str file = sl_log_get_string(reader, frame.file);
         sl_str function = sl_log_get_string(reader, frame.function);
-        int owner = sl_frame_classify(file, function).owner;
+        int owner = sl_frame_classify(NULL, file, function).owner;
         if (owner <= best_owner)
             continue;
         best = frame;

@@ -42,21 +42,29 @@ static const char *say_number(char buf[SL_HUMAN_CAP], const sl_gate_row *row, sl
     return buf;
 }
 
+static void put_gate(FILE *to, const sl_check_view *view, const sl_gate_row *row) {
+    char actual[SL_HUMAN_CAP], baseline[SL_HUMAN_CAP], limit[SL_HUMAN_CAP];
+    bool is_narrow = sl_term_columns() < SL_TERM_NARROW;
+    fprintf(to,
+            is_narrow ? "  %s%-6s%s  %s\n    actual %s,\n    baseline %s,\n    limit %s\n"
+                      : "  %s%-6s%s  %-14s %10s  %10s  %10s\n",
+            sl_term_sgr(view->has_color, row->passed ? SL_STYLE_GOOD : SL_STYLE_BAD),
+            row->passed ? "pass" : "FAIL", sl_term_sgr(view->has_color, SL_STYLE_PLAIN), row->name,
+            say_number(actual, row, row->actual), say_number(baseline, row, row->baseline),
+            say_number(limit, row, row->limit));
+}
+
 static sl_status write_text(const sl_check_view *view, FILE *to, sl_error *err) {
-    char text[128], actual[SL_HUMAN_CAP], baseline[SL_HUMAN_CAP], limit[SL_HUMAN_CAP];
-    say_headline(text, sizeof text, view);
+    char text[132];
+    say_headline(text, sizeof text - 4, view);
+    strcat(text, ".");
     sl_term_style verdict = view->result->passed ? SL_STYLE_GOOD : SL_STYLE_BAD;
-    fprintf(to, "%s%s.%s\n\n", sl_term_sgr(view->has_color, verdict), text,
-            sl_term_sgr(view->has_color, SL_STYLE_PLAIN));
-    fputs("  result  gate               actual    baseline       limit\n", to);
-    for (size_t i = 0; i < view->result->rows.cnt; i++) {
-        const sl_gate_row *row = &view->result->rows.at[i];
-        fprintf(to, "  %s%-6s%s  %-14s %10s  %10s  %10s\n",
-                sl_term_sgr(view->has_color, row->passed ? SL_STYLE_GOOD : SL_STYLE_BAD),
-                row->passed ? "pass" : "FAIL", sl_term_sgr(view->has_color, SL_STYLE_PLAIN),
-                row->name, say_number(actual, row, row->actual),
-                say_number(baseline, row, row->baseline), say_number(limit, row, row->limit));
-    }
+    sl_term_wrap(to, &(sl_wrap){.style = verdict, .has_color = view->has_color}, text);
+    putc('\n', to);
+    if (sl_term_columns() >= SL_TERM_NARROW)
+        fputs("  result  gate               actual    baseline       limit\n", to);
+    for (size_t i = 0; i < view->result->rows.cnt; i++)
+        put_gate(to, view, &view->result->rows.at[i]);
     if (!view->result->passed)
         putc('\n', to);
     for (size_t i = 0; i < view->result->rows.cnt; i++)

@@ -56,7 +56,7 @@ static int64_t first_time(const sl_diff_side *side) {
 
 static void say_side(char buf[SL_WORDS_CAP], const sl_diff_side *side) {
     char path[SL_WORDS_CAP / 2], human[SL_HUMAN_CAP], blocks[SL_HUMAN_CAP];
-    sl_term_fit_path(path, sizeof path, side->trace->path, 60);
+    sl_term_fit_path(path, sizeof path, side->trace->path, sl_term_columns() - 20);
     buf[0] = '\0';
     sl_words_append(buf, "%s, ", path);
     if (side->trace->has_time)
@@ -106,10 +106,12 @@ static void put_text_row(FILE *to, const sl_diff_row *row, const sl_diff_wishes 
     int64_t delta = row_delta(row);
     snprintf(head, sizeof head, "%11s %10s  %-8s  ", sl_human_bytes_delta(change, delta),
              sl_human_bytes(after, row->after_bytes), sl_change_name(row->change));
-    sl_words_place(place, row->site, wishes->scope, SL_TERM_COLUMNS - strlen(head));
-    fprintf(to, "%s%s%s%s\n",
+    size_t columns = sl_term_columns();
+    bool is_narrow = columns < SL_TERM_NARROW;
+    sl_words_place(place, row->site, wishes->scope, columns - (is_narrow ? 4 : strlen(head)));
+    fprintf(to, "%s%s%s%s%s\n",
             sl_term_sgr(wishes->has_color, delta > 0 ? SL_STYLE_WARN : SL_STYLE_GOOD), head,
-            sl_term_sgr(wishes->has_color, SL_STYLE_PLAIN), place);
+            sl_term_sgr(wishes->has_color, SL_STYLE_PLAIN), is_narrow ? "\n    " : "", place);
 }
 
 static void put_text(const sl_diff *diff, const char *label, const sl_diff_wishes *wishes,

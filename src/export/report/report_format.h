@@ -12,6 +12,7 @@
 /* What the reader of a report asked for. */
 typedef struct sl_report_wishes {
     bool has_color;
+    bool has_links;       /* file:line is a link */
     bool explains;        /* evidence and reasons too */
     sl_words_scope scope; /* what the lists of holders are grouped by */
     size_t top;           /* holders listed per device */

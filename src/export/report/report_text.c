@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The report for people. The verdict comes first, as one sentence; then every finding with its
- * line, its numbers and what to do; then the facts of each device. Nothing is wider than 80
- * columns, whatever the input holds. */
+ * line, its numbers and what to do; then the facts of each device. Nothing is wider than
+ * sl_term_columns(), whatever the input holds, but for the path of a finding's own line: that is what one
+ * copies, so it is never cut. */
 #include <ctype.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/text/human.h"
@@ -16,7 +18,8 @@
 #include "run/lines/sites.h"
 
 #define LABEL_COLUMNS 14 /* "  called from " */
-#define TEXT_COLUMNS  (SL_TERM_COLUMNS - LABEL_COLUMNS)
+#define NARROW_INDENT "    "
+#define TEXT_COLUMNS  (sl_term_columns() - LABEL_COLUMNS)
 /* Frames outward from the user's line: enough to see who called, short enough to stay on screen.
  * --explain prints the whole stack. */
 #define CALLER_FRAMES 3
@@ -32,8 +35,8 @@ static const char *style(const text_pen *pen, sl_term_style which) {
 }
 
 /* "  label     text", wrapped under itself. */
-static void put_labelled(const text_pen *pen, const char *label, const char *text,
-                         sl_term_style text_style) {
+static void put_linked(const text_pen *pen, const char *label, const char *text,
+                       sl_term_style text_style, const char *link) {
     char first[32];
     if (!text || !*text)
         return;
@@ -42,8 +45,14 @@ static void put_labelled(const text_pen *pen, const char *label, const char *tex
                  &(sl_wrap){.first = first,
                             .rest = "              ",
                             .style = text_style,
-                            .has_color = pen->wishes->has_color},
+                            .has_color = pen->wishes->has_color,
+                            .link = link},
                  text);
+}
+
+static void put_labelled(const text_pen *pen, const char *label, const char *text,
+                         sl_term_style text_style) {
+    put_linked(pen, label, text, text_style, NULL);
 }
 
 static void put_heading(const text_pen *pen, const char *text) {
@@ -130,11 +139,48 @@ static const sl_oom_report *oom_of(const text_pen *pen, const sl_finding *findin
     return NULL;
 }
 
+static const char *frame_url(const text_pen *pen, char buf[SL_TERM_URL_CAP], const sl_trace *trace,
+                             sl_frame frame) {
+    return pen->wishes->has_links
+               ? sl_term_file_url(buf, sl_strtab_get(&trace->strings, frame.file).ptr, frame.line)
+               : "";
+}
+
 static void put_frame(const text_pen *pen, const char *label, const sl_site *site, size_t i) {
     char place[SL_WORDS_CAP];
-    const sl_stacks *stacks = &site->trace->stacks;
-    sl_words_frame(place, site->trace, sl_stack_frame(stacks, site->stack_id, i), TEXT_COLUMNS);
-    put_labelled(pen, label, place, i == site->frame_pos ? SL_STYLE_PLACE : SL_STYLE_PLAIN);
+    char url[SL_TERM_URL_CAP];
+    sl_frame frame = sl_stack_frame(&site->trace->stacks, site->stack_id, i);
+    sl_words_frame(place, site->trace, frame, TEXT_COLUMNS);
+    put_linked(pen, label, place, i == site->frame_pos ? SL_STYLE_PLACE : SL_STYLE_PLAIN,
+               frame_url(pen, url, site->trace, frame));
+}
+
+/* The line of a finding, its path whole; the function comes on the next line where both do not fit. */
+static void put_where(const text_pen *pen, const sl_site *site) {
+    char url[SL_TERM_URL_CAP], function[SL_WORDS_CAP], line[16] = "";
+    sl_frame frame = sl_stack_frame(&site->trace->stacks, site->stack_id, site->frame_pos);
+    sl_str file = sl_strtab_get(&site->trace->strings, frame.file);
+    sl_str name = sl_strtab_get(&site->trace->strings, frame.function);
+    if (frame.line)
+        snprintf(line, sizeof line, ":%u", frame.line);
+    snprintf(function, sizeof function, "%s%.*s", name.len ? "in " : "", (int)name.len, name.ptr);
+    size_t width = sl_term_width(file.ptr, file.len) + strlen(line);
+    /* What no path can be is cut like any other text. */
+    if (width + 1 + sl_term_width(function, strlen(function)) <= TEXT_COLUMNS || !file.len ||
+        file.len > PATH_MAX) {
+        put_frame(pen, "where", site, site->frame_pos);
+        return;
+    }
+    fprintf(pen->to, "  %-*s%s", LABEL_COLUMNS - 2, "where", style(pen, SL_STYLE_PLACE));
+    const char *link = frame_url(pen, url, site->trace, frame);
+    if (*link)
+        sl_term_put_link(pen->to, link);
+    sl_term_put(pen->to, file.ptr, file.len);
+    fputs(line, pen->to);
+    if (*link)
+        sl_term_put_link(pen->to, "");
+    fprintf(pen->to, "%s\n", style(pen, SL_STYLE_PLAIN));
+    put_labelled(pen, "", function, SL_STYLE_PLACE);
 }
 
 /* Native code has a program or a library for its file, and no lines: there it is the function. */
@@ -153,7 +199,7 @@ static bool is_file_shown(const sl_site *site, size_t from, size_t i) {
  * that calls itself ten deep says nothing ten times. */
 static void put_short_stack(const text_pen *pen, const sl_site *site, size_t depth) {
     size_t first = site->frame_pos > 0 ? site->frame_pos - 1 : 0, shown = 0;
-    put_frame(pen, "where", site, site->frame_pos);
+    put_where(pen, site);
     if (site->frame_pos > 0)
         put_frame(pen, "through", site, first);
     for (size_t i = (size_t)site->frame_pos + 1; i < depth && shown < CALLER_FRAMES; i++)
@@ -170,7 +216,7 @@ static void put_site(const text_pen *pen, const sl_site *site) {
         put_short_stack(pen, site, depth);
         return;
     }
-    put_frame(pen, "where", site, site->frame_pos);
+    put_where(pen, site);
     for (size_t i = 0; i < depth; i++)
         put_frame(pen, i ? "" : "stack", site, i);
 }
@@ -194,11 +240,23 @@ static void say_amount(char buf[64], uint64_t bytes, uint64_t blocks, uint64_t t
              sl_human_count(count, blocks));
 }
 
+static bool is_narrow(void) {
+    return sl_term_columns() < SL_TERM_NARROW;
+}
+
+static void put_amount(const text_pen *pen, const char *head, const char *place) {
+    size_t len = strlen(head);
+    while (is_narrow() && len > 0 && head[len - 1] == ' ')
+        len--;
+    fprintf(pen->to, "%.*s%s%s\n", (int)len, head, is_narrow() ? "\n" NARROW_INDENT : "", place);
+}
+
 static void put_holding(const text_pen *pen, const sl_holding *holding, uint64_t total_bytes) {
     char head[64], place[SL_WORDS_CAP];
     say_amount(head, holding->bytes, holding->blocks, total_bytes);
-    sl_words_place(place, holding->site, pen->wishes->scope, SL_TERM_COLUMNS - strlen(head));
-    fprintf(pen->to, "%s%s\n", head, place);
+    sl_words_place(place, holding->site, pen->wishes->scope,
+                   sl_term_columns() - (is_narrow() ? sizeof NARROW_INDENT - 1 : strlen(head)));
+    put_amount(pen, head, place);
 }
 
 static const char *const scope_names[] = {
@@ -231,8 +289,9 @@ static void put_holdings(const text_pen *pen, const char *title, const sl_holdin
     total += holdings->other_bytes;
     if (total == 0)
         return;
-    fprintf(pen->to, "\n  %s\n  %s     bytes        blocks  %s%s\n", title,
-            style(pen, SL_STYLE_DIM), scope_names[pen->wishes->scope], style(pen, SL_STYLE_PLAIN));
+    fprintf(pen->to, "\n  %s\n  %s     bytes        blocks%s%s%s\n", title,
+            style(pen, SL_STYLE_DIM), is_narrow() ? "\n" NARROW_INDENT : "  ",
+            scope_names[pen->wishes->scope], style(pen, SL_STYLE_PLAIN));
     for (size_t i = 0; i < holdings->cnt && i < top; i++)
         put_holding(pen, &holdings->at[i], total);
     if (rest_bytes == 0)
@@ -317,10 +376,27 @@ static void put_finding(const text_pen *pen, size_t i) {
         put_holdings(pen, "Who held it at that moment", &oom->holders);
 }
 
+/* The same as a sentence, where the table would be too wide. */
+static void put_totals_in_words(const text_pen *pen, const char *label, uint64_t requested_bytes,
+                                const sl_maybe_u64 others[2], const char *remark) {
+    static const char *const names[] = {"in blocks", "reserved"};
+    char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
+    snprintf(line, sizeof line, "%s requested", sl_human_bytes(human, requested_bytes));
+    for (size_t i = 0; i < 2; i++)
+        if (others[i].known)
+            sl_words_append(line, ", %s %s", sl_human_bytes(human, others[i].value), names[i]);
+    sl_words_append(line, "%s%s", *remark ? ", " : "", remark);
+    put_labelled(pen, label, line, SL_STYLE_PLAIN);
+}
+
 /* One line of the table of totals; "-" for what is not known. */
 static void put_totals(const text_pen *pen, const char *label, uint64_t requested_bytes,
                        const sl_maybe_u64 others[2], const char *remark) {
     char human[SL_HUMAN_CAP];
+    if (is_narrow()) {
+        put_totals_in_words(pen, label, requested_bytes, others, remark);
+        return;
+    }
     fprintf(pen->to, "  %-*s%10s", LABEL_COLUMNS - 2, label,
             sl_human_bytes(human, requested_bytes));
     for (size_t i = 0; i < 2; i++)
@@ -336,8 +412,9 @@ static void put_table(const text_pen *pen, const sl_device_report *device) {
         snprintf(capacity, sizeof capacity, "of %s",
                  sl_human_bytes(human, device->capacity_bytes.value));
     sl_words_moment(moment, device->trace, device->device, device->peak_time_us);
-    fprintf(pen->to, "%s%*s   requested   in blocks    reserved%s\n", style(pen, SL_STYLE_DIM),
-            LABEL_COLUMNS - 2, "", style(pen, SL_STYLE_PLAIN));
+    if (!is_narrow())
+        fprintf(pen->to, "%s%*s   requested   in blocks    reserved%s\n", style(pen, SL_STYLE_DIM),
+                LABEL_COLUMNS - 2, "", style(pen, SL_STYLE_PLAIN));
     put_totals(pen, "at the end", device->live_requested_bytes, at_end, capacity);
     if (device->has_history && device->events > 0)
         put_totals(pen, "peak", device->peak_requested_bytes, at_peak, moment);
@@ -439,7 +516,7 @@ static void put_device(const text_pen *pen, const sl_device_report *device) {
     sl_words_ranked_device(heading, device->device, device->rank);
     heading[0] = (char)toupper((unsigned char)heading[0]);
     if (pen->report->inputs.cnt > 1 && device->trace) {
-        sl_term_fit_path(path, sizeof path, device->trace->path, SL_TERM_COLUMNS - 24);
+        sl_term_fit_path(path, sizeof path, device->trace->path, sl_term_columns() - 24);
         sl_words_append(heading, " of %s", path);
     }
     put_heading(pen, heading);

@@ -94,17 +94,17 @@ typedef struct sl_setting {
           .help = "time between two readings of the counters of host and device"))                 \
     X(ALERT_DEVICE, alert_device_pct, PERCENT, "STORMLOG_ALERT_DEVICE", SL_ALERT_DEFAULT_PCT, 1,   \
       100, NULL, NO_API, NULL, RESET, "percent of a card, as in 90%, or off",                      \
-      OPT(.name = "alert-device", .type = SL_OPT_STRING, .metavar = "PERCENT",                     \
-          .initial = SL_TEXT_OF(SL_ALERT_DEFAULT_PCT) "%",                                         \
+      OPT(.name = "alert-device", .type = SL_OPT_STRING, .setter = SL_SET_BY_PROJECT,              \
+          .metavar = "PERCENT", .initial = SL_TEXT_OF(SL_ALERT_DEFAULT_PCT) "%",                   \
           .help = "raise an alert when a card is this full; off: never"))                          \
     X(ALERT_HOST, alert_host_pct, PERCENT, "STORMLOG_ALERT_HOST", SL_ALERT_DEFAULT_PCT, 1, 100,    \
       NULL, NO_API, NULL, RESET, "percent of the host's memory, or off",                           \
-      OPT(.name = "alert-host", .type = SL_OPT_STRING, .metavar = "PERCENT",                       \
-          .initial = SL_TEXT_OF(SL_ALERT_DEFAULT_PCT) "%",                                         \
+      OPT(.name = "alert-host", .type = SL_OPT_STRING, .setter = SL_SET_BY_PROJECT,                \
+          .metavar = "PERCENT", .initial = SL_TEXT_OF(SL_ALERT_DEFAULT_PCT) "%",                   \
           .help = "the same for the host's memory"))                                               \
     X(SHARE, is_shared, SWITCH, SL_SHARE_ENV, 0, 0, 1, NULL, NO_API, NULL, KEEP,                   \
       "1: other users may read the recordings (0644, not 0600)",                                   \
-      OPT(.name = "share", .type = SL_OPT_FLAG,                                                    \
+      OPT(.name = "share", .type = SL_OPT_FLAG, .setter = SL_SET_BY_USER,                          \
           .help = "let other users read the recordings and bundles (modes 0644 and 0755 instead "  \
                   "of 0600 and 0700; the same as " SL_SHARE_ENV "=1 in the environment)"))         \
     X(QUIET, is_quiet, SWITCH, "STORMLOG_QUIET", 0, 0, 1, NULL, NO_API, NULL, RESET,               \

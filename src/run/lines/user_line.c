@@ -84,9 +84,47 @@ static sl_owner owner_of(sl_str file, sl_str function, bool is_torch_file) {
     return is_torch_file || is_library_file(file) ? SL_OWNER_LIBRARY : SL_OWNER_USER;
 }
 
-sl_frame_class sl_frame_classify(sl_str file, sl_str function) {
+/* Bytes of the path up to the end of this folder; 0 when the file is not in it. */
+static size_t folder_end(sl_str file, const char *folder) {
+    size_t len = strlen(folder);
+    for (size_t at = 0; len && at + len < file.len; at++) {
+        bool is_begin = at == 0 || (file.ptr[at - 1] == '/' && folder[0] != '/');
+        if (is_begin && file.ptr[at + len] == '/' && memcmp(file.ptr + at, folder, len) == 0)
+            return at + len;
+        if (folder[0] == '/')
+            break;
+    }
+    return 0;
+}
+
+/* What the deepest folder that holds the file says; the last of equals. */
+static const sl_code_folder *find_folder(const sl_code_folders *code, sl_str file) {
+    const sl_code_folder *found = NULL;
+    size_t deepest = 1;
+    for (size_t i = 0; code && i < code->cnt; i++) {
+        size_t end = folder_end(file, code->at[i].path);
+        if (end >= deepest) {
+            deepest = end;
+            found = &code->at[i];
+        }
+    }
+    return found;
+}
+
+static sl_owner told_owner(sl_owner owner, bool is_users) {
+    if (owner == SL_OWNER_LIBRARY || owner == SL_OWNER_USER)
+        return is_users ? SL_OWNER_USER : SL_OWNER_LIBRARY;
+    if (owner == SL_OWNER_NATIVE || owner == SL_OWNER_NATIVE_USER)
+        return is_users ? SL_OWNER_NATIVE_USER : SL_OWNER_NATIVE;
+    return owner;
+}
+
+sl_frame_class sl_frame_classify(const sl_code_folders *code, sl_str file, sl_str function) {
     sl_torch_frame torch = sl_torch_frame_find(function, file);
     sl_owner owner = owner_of(file, function, torch.is_torch_file);
+    const sl_code_folder *folder = find_folder(code, file);
+    if (folder)
+        owner = told_owner(owner, folder->is_users);
     uint8_t roles = owner > SL_OWNER_NATIVE_USER ? torch.roles
                     : sl_str_contains(function, SL_STR("autograd::Engine"))
                         ? SL_ROLE_ENGINE
@@ -123,7 +161,7 @@ static sl_stack_class classify_stack(const sl_trace *trace, const sl_frame_class
 }
 
 static sl_frame_class classify_frame(const sl_trace *trace, sl_frame frame) {
-    return sl_frame_classify(sl_strtab_get(&trace->strings, frame.file),
+    return sl_frame_classify(trace->code, sl_strtab_get(&trace->strings, frame.file),
                              sl_strtab_get(&trace->strings, frame.function));
 }
 
@@ -164,7 +202,8 @@ sl_site sl_user_site(const sl_trace *trace, uint32_t stack_id) {
 }
 
 bool sl_frame_is_users(const sl_trace *trace, sl_frame frame) {
-    sl_frame_class class = sl_frame_classify(sl_strtab_get(&trace->strings, frame.file),
-                                             sl_strtab_get(&trace->strings, frame.function));
+    sl_frame_class class =
+        sl_frame_classify(trace->code, sl_strtab_get(&trace->strings, frame.file),
+                          sl_strtab_get(&trace->strings, frame.function));
     return class.owner >= SL_OWNER_NAMELESS || class.owner == SL_OWNER_NATIVE_USER;
 }

@@ -22,8 +22,8 @@ typedef struct sl_frame_class {
     uint8_t roles; /* sl_role */
 } sl_frame_class;
 
-/* One frame by its file and function. */
-sl_frame_class sl_frame_classify(sl_str file, sl_str function);
+/* One frame by its file and function; `code` may be NULL. */
+sl_frame_class sl_frame_classify(const sl_code_folders *code, sl_str file, sl_str function);
 
 /* Whether a frame of a trace is the user's own code. */
 bool sl_frame_is_users(const sl_trace *trace, sl_frame frame);
