@@ -2,22 +2,20 @@
 # SPDX-License-Identifier: MIT
 #
 # Everything docs/gpu-results.md shows, in one command on a machine with a GPU: the tests that need a device, the cost of a
-# training step, and the recordings of tests/data/slog. Argument: a folder for the results (gpu-results.md, slog/*.xz, log).
+# training step, and the recordings of tests/data/slog. Arguments: a folder for the results (gpu-results.md, slog/*.xz, log.txt),
+# then the parts wanted (default: tests recordings cost page). What a part finds lies in the folder at once, so a machine that is
+# lent for ten minutes at a time can do one part after the other; `page` needs what the others left.
 # Exit status: that of the tests.
 set -uo pipefail
-mkdir -p "${1:?usage: tools/gpu-proof.sh FOLDER}/slog"
+mkdir -p "${1:?usage: tools/gpu-proof.sh FOLDER [tests|recordings|cost|page]...}/slog"
 out=$(realpath "$1")
+shift
+parts=" ${*:-tests recordings cost page} "
 cd "$(dirname "$0")/.."
 python=${STORMLOG_TORCH_PYTHON:-$(command -v python3)}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+status=0
 
-tools/check-gpu.sh "$work/tables" >"$work/log" 2>&1
-status=$?
-tests/data/slog/make.sh build/stormlog "$python" "$out/slog" >"$work/made" 2>&1
-ninja -C build bench-programs >"$work/build" 2>&1 || cat "$work/build" >>"$work/made"
-timeout "${BENCH_SECONDS:-200}" "$python" bench/record/steps.py build "${BENCH_ROUNDS:-200}" \
-    "${BENCH_STEPS:-3}" "${BENCH_START_ROUNDS:-20}" "${BENCH_LARGE_ROUNDS:-40}" >"$work/steps" 2>&1
+is_wanted() { [[ $parts == *" $1 "* ]]; }
 
 versions() {
     nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
@@ -27,18 +25,42 @@ versions() {
         2>/dev/null
 }
 
+show_runs() {
+    for folder in /home/user/train/runs/*; do
+        echo "== ${folder##*/}"
+        build/stormlog top --top 5 "$folder" 2>&1 | head -n 26
+        build/stormlog analyze "$folder"/*.slog 2>&1 | head -n 14
+    done
+}
+
+if is_wanted tests; then
+    versions >"$out/versions"
+    tools/check-gpu.sh "$out/tables" >"$out/log.txt" 2>&1
+    status=$?
+    grep -E "^(not ok|#)|FAIL|failed" "$out/log.txt" | head -n 60
+fi
+if is_wanted recordings; then
+    tests/data/slog/make.sh build/stormlog "$python" "$out/slog" | tee "$out/recordings.txt"
+    show_runs >"$out/views.txt"
+fi
+if is_wanted cost; then
+    ninja -C build bench-programs >"$out/build.txt" 2>&1 || cat "$out/build.txt"
+    timeout "${BENCH_SECONDS:-200}" "$python" bench/record/steps.py build "${BENCH_ROUNDS:-200}" \
+        "${BENCH_STEPS:-3}" "${BENCH_START_ROUNDS:-20}" "${BENCH_LARGE_ROUNDS:-40}" >"$out/steps" 2>&1
+fi
+is_wanted page || exit $status
 {
     echo "# Measured on a real card"
     echo
     echo "Written by \`tools/gpu-proof.sh\`; nothing here is typed by hand."
     echo
-    versions | sed 's/^/- /'
+    sed 's/^/- /' "$out/versions"
     echo
     echo "## The recorder against torch's own counters, and the ledger"
     echo
-    echo "\`tools/check-gpu.sh\`: $(tail -n 1 "$work/log")"
+    echo "\`tools/check-gpu.sh\`: $(tail -n 1 "$out/log.txt")"
     echo
-    cat "$work/tables"
+    cat "$out/tables"
     echo
     echo "Context, modules: what the driver counts for the process beyond everything that was seen. Nothing tells it apart"
     echo "from memory nobody saw, so its growth over a bare context has the same limit as the rest, 1 % of the card."
@@ -47,15 +69,8 @@ versions() {
     echo
     echo "\`bench/record/steps.py\`"
     echo
-    cat "$work/steps"
+    cat "$out/steps"
 } >"$out/gpu-results.md"
-cat "$work/log" "$work/made" >"$out/log.txt"
-grep -E "^(not ok|#)|FAIL|failed" "$out/log.txt" | head -n 60
-cat "$work/made" "$out/gpu-results.md"
-for folder in /home/user/train/runs/*; do
-    echo "== ${folder##*/}"
-    build/stormlog top --top 5 "$folder" 2>&1 | head -n 26
-    build/stormlog analyze "$folder"/*.slog 2>&1 | head -n 14
-done >"$out/views.txt"
-tail -n 1 "$work/log"
+cat "$out/gpu-results.md"
+tail -n 1 "$out/log.txt"
 exit $status
