@@ -137,6 +137,7 @@ static const sl_opt options[] = {
      .help = "what PyTorch could reserve; without it the smallest card for each setting is found"},
     {.name = "free",
      .type = SL_OPT_STRING,
+     .setter = SL_SET_BY_NOBODY, /* a question, not a habit */
      .metavar = "REGEX",
      .help = "as if the lines whose \"file:line function\" matches had never allocated"},
     SL_SHARED_DEVICE,

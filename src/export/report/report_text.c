@@ -269,12 +269,11 @@ static const char *const scope_names[] = {
 /* The last row: the lines that are not listed, which must not look like one of them. */
 static void put_rest(const text_pen *pen, const char *head, bool is_large, uint64_t lines,
                      uint64_t largest_bytes) {
-    char human[SL_HUMAN_CAP];
+    char human[SL_HUMAN_CAP], what[SL_WORDS_CAP] = "everything else";
     if (is_large && lines > 1)
-        fprintf(pen->to, "%s%" PRIu64 " more, the largest %s\n", head, lines,
-                sl_human_bytes(human, largest_bytes));
-    else
-        fprintf(pen->to, "%severything else\n", head);
+        snprintf(what, sizeof what, "%" PRIu64 " more, the largest %s", lines,
+                 sl_human_bytes(human, largest_bytes));
+    put_amount(pen, head, what);
 }
 
 static void put_holdings(const text_pen *pen, const char *title, const sl_holdings *holdings) {
