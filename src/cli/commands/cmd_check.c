@@ -109,6 +109,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
     SL_TRY(
         sl_inputs_load_as(&inputs, paths.at, paths.cnt, SL_INPUTS_STRICT | SL_INPUTS_MAINS, err));
+    inputs.run->effort.no_whatif = true; /* no advice is printed */
     int code = check_inputs(opts, paths.at[0], &inputs, err);
     sl_inputs_fini(&inputs);
     return code;
