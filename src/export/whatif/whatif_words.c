@@ -446,9 +446,11 @@ void sl_whatif_say_failure(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
                     sl_human_bytes(bytes, failure->bytes));
     append_place(buf, whatif, failure->event);
     sl_words_append(buf, "; %s were in use. ", sl_human_bytes(active, failure->active_bytes));
-    if (whatif->program.is_changed &&
-        whatif->rows.at[0].pass.oom_served_cnt == whatif->calls->failed_cnt)
-        sl_words_append(buf, "The changed program would have got it");
+    if (whatif->rows.at[0].pass.oom_served_cnt == whatif->calls->failed_cnt)
+        sl_words_append(buf, whatif->program.is_changed
+                                 ? "The changed program would have got it"
+                                 : "Under this limit it is served, also with the recorded "
+                                   "settings");
     else
         append_servers(buf, whatif);
 }
