@@ -21,6 +21,9 @@ typedef struct sl_pass_options {
     uint64_t seed;    /* of the places of new segments; 0 = where the trace has them, then (M7) */
     bool is_recorded; /* (R1) */
     bool frees_early; /* a block of another stream is free when its free is requested */
+    /* Told what is reserved before the first call (SL_EVENT_BEFORE) and after each; NULL. */
+    void (*watch)(void *watch_arg, uint32_t event, uint64_t reserved_bytes);
+    void *watch_arg;
 } sl_pass_options;
 
 typedef struct sl_pass {
