@@ -262,7 +262,7 @@ static sl_status check_option(const check *c, const sl_cmd *cmd, const sl_toml_e
     const sl_opt *opt = find_option(cmd, entry->key);
     sl_opt_setter setter = opt ? sl_opt_setter_of(opt) : SL_SET_BY_NOBODY;
     sl_error wrong = SL_ERROR_INIT;
-    sl_opt_value ignored;
+    sl_opt_value value;
     const char *text;
     if (!opt)
         return fail_unknown(c, entry);
@@ -276,7 +276,9 @@ static sl_status check_option(const check *c, const sl_cmd *cmd, const sl_toml_e
                     opt->name, cmd->name, config.files[SL_CONFIG_USER].path);
     if (!option_text(c->file, opt, &entry->value, &text))
         return fail_type(c, &entry->value, type_words(opt->type));
-    if (text && sl_opt_value_parse(opt, text, &ignored, &wrong) < 0)
+    if (text && sl_opt_value_parse(opt, text, &value, &wrong) < 0)
+        return fail(c, entry->value.place, "'%s': %s", opt->name, wrong.text);
+    if (text && cmd->check_value && cmd->check_value(opt, &value, &wrong) < 0)
         return fail(c, entry->value.place, "'%s': %s", opt->name, wrong.text);
     return SL_OK;
 }

@@ -206,5 +206,6 @@ const sl_cmd sl_cmd_run = {
                 "  one file for each rank, GPU memory only\n",
     .options = sl_run_options,
     .option_cnt = SL_RUN_OPTION_CNT,
+    .check_value = sl_run_setting_check,
     .run = run,
 };
