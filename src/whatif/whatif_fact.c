@@ -45,7 +45,7 @@ static bool is_left_out(const sl_run_device *device, sl_whatif_fact *fact) {
         snprintf(fact->why, sizeof fact->why, "the input has no history of the card");
     else if (device->input->run->effort.no_whatif)
         fact->state = SL_WHATIF_OFF;
-    else if (events->cnt > SL_WHATIF_EVENTS_MAX || before + events->cnt > SL_WHATIF_EVENTS_MAX)
+    else if (!device->input->run->effort.is_patient && before + events->cnt > SL_WHATIF_EVENTS_MAX)
         say_too_long(device, before, fact);
     else
         return false;

@@ -5,7 +5,7 @@
  * (F1) It is the answer to the usual question: the sweep, under the limit that the trace met, without smallest cards.
  * (F2) It must not delay those who asked for something else. Of a run at most SL_WHATIF_EVENTS_MAX events are replayed,
  *      device by device in the order in which they are asked for; the others are SL_WHATIF_TOO_LONG.
- * (F3) The run's effort may switch it off. */
+ * (F3) The run's effort may switch it off, or lift the limit of (F2). */
 #ifndef SL_WHATIF_FACT_H
 #define SL_WHATIF_FACT_H
 
