@@ -22,10 +22,12 @@ static size_t count_failed(const sl_check_result *result) {
 
 static void say_headline(char *buf, size_t cap, const sl_check_view *view) {
     size_t failed = count_failed(view->result), all = view->result->rows.cnt;
-    if (failed)
-        snprintf(buf, cap, "Failed: %zu of %zu gate%s", failed, all, all == 1 ? "" : "s");
+    if (all == 1)
+        snprintf(buf, cap, "%s: the one gate", failed ? "Failed" : "Passed");
+    else if (failed)
+        snprintf(buf, cap, "Failed: %zu of %zu gate%s", failed, all, sl_plural(all));
     else
-        snprintf(buf, cap, "Passed: all %zu gate%s", all, all == 1 ? "" : "s");
+        snprintf(buf, cap, "Passed: all %zu gate%s", all, sl_plural(all));
 }
 
 /* A gate's number is in bytes, unless the gate counts something. */
