@@ -6,10 +6,10 @@
 #include <math.h>
 
 #include "analyze/free_space.h"
+#include "analyze/settings/setting_advice.h"
 #include "analyze/thresholds.h"
 #include "base/core/order.h"
 #include "base/text/human.h"
-#include "report/device_words.h"
 
 /* Reserved growth that unused memory of the same class would have covered. */
 typedef struct forced_growth {
@@ -140,13 +140,7 @@ static bool report_fragmentation(sl_an *an, const sl_free_space *space,
         sl_an_bytes(an, forced->bytes),
         severity == SL_SEV_INFO ? "No request failed because of it."
                                 : "The reserved total keeps growing because of it.");
-    const char *conf = sl_device_words_of(an->trace, an->device->device)->conf;
-    f->advice = sl_an_text(an,
-                           "%s%s%sWhere sizes vary (batches, sequence lengths), pad them to a few "
-                           "sizes%s.",
-                           conf ? "Set " : "", conf ? conf : "", conf ? ". " : "",
-                           conf ? " or set roundup_power2_divisions" : "");
-    return true;
+    return sl_an_advise_setting(an, f, "");
 }
 
 static void fill_report(sl_an *an, const sl_free_space *space) {

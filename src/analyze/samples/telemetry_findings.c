@@ -266,7 +266,9 @@ static const char *cause_advice(const sl_tm_group *g, sl_oom_cause cause) {
                "snapshot. A smaller batch only delays the failure.";
     case SL_CAUSE_SPIKE: return "Limit or split the unusual input.";
     case SL_CAUSE_FRAGMENTATION:
-        return words->conf ? text(g, "Set %s.", words->conf) : "Pad varying sizes to a few sizes.";
+        return words->conf ? "No allocator setting is recommended: samples have no allocations to "
+                             "replay. 'stormlog whatif' replays a PyTorch memory snapshot."
+                           : "Pad varying sizes to a few sizes.";
     case SL_CAUSE_OTHER_PROCESS:
         return text(g, "Find the other processes with %s and end them, or use %s.",
                     words->list_users, words->larger);

@@ -174,6 +174,7 @@ static bool measure(const char *path, sl_baseline *baseline) {
     sl_report *report;
     if (sl_inputs_load(&inputs, &path, 1, NULL) < 0)
         return false;
+    inputs.run->effort.no_whatif = true; /* figures only */
     bool is_judged = sl_analyze(inputs.run, NULL, &report, NULL) == SL_OK;
     if (is_judged) {
         *baseline = take_report(report);

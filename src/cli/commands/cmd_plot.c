@@ -140,6 +140,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_status status = SL_OK;
     if (options.kind != SL_PLOT_RANKS || !is_several)
         status = sl_plot_check_inputs(options.kind, inputs.traces.cnt, err);
+    inputs.run->effort.no_whatif = true; /* a picture has no advice */
     if (status == SL_OK)
         status = draw(opts, &options, inputs.run, err);
     sl_inputs_fini(&inputs);

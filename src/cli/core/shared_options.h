@@ -49,6 +49,13 @@
         .choices = "line|function|file|stack", .initial = "line", .help = "what to group by" \
     }
 
+#define SL_SHARED_NO_WHATIF                                                          \
+    {                                                                                \
+        .name = "no-whatif", .type = SL_OPT_FLAG,                                    \
+        .help = "do not try other allocator settings: no advice about them, no tab " \
+                "on the page"                                                        \
+    }
+
 /* Of a command that has SL_SHARED_DEVICE. */
 sl_device_choice sl_shared_device(const sl_opts *opts);
 
