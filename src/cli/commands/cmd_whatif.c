@@ -188,7 +188,7 @@ static const sl_opt options[] = {
      .type = SL_OPT_CHOICE,
      .choices = "txt|json|md",
      .initial = "txt",
-     .help = "for people, for programs, for a pull request"},
+     .help = "output format: for people, for programs, for a pull request"},
     SL_SHARED_OUTPUT,
 };
 

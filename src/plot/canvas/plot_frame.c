@@ -109,7 +109,8 @@ void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot *plot, const sl_plot
     snprintf(buf, SL_WORDS_CAP, "%.200s, %.60s", sl_plot_basename(input->trace->path), device);
     if (!replay->has_history)
         return;
-    sl_words_append(buf, ", %s events", sl_human_count(count, replay->event_cnt));
+    sl_words_append(buf, ", %s event%s", sl_human_count(count, replay->event_cnt),
+                    sl_plural(replay->event_cnt));
     if (input->trace->has_time)
         sl_words_append(buf, " in %s",
                         sl_human_duration_us(
@@ -117,8 +118,7 @@ void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot *plot, const sl_plot
     sl_maybe_u64 steps = sl_plot_steps(plot, input);
     if (steps.known)
         sl_words_append(buf, ", %s step%s%s", sl_human_count(count, steps.value),
-                        steps.value == 1 ? "" : "s",
-                        input->steps->is_marked ? "" : " found in the pattern");
+                        sl_plural(steps.value), input->steps->is_marked ? "" : " (inferred)");
 }
 
 #define LEGEND_ROW  18.0
