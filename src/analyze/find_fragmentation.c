@@ -6,9 +6,9 @@
 #include <math.h>
 
 #include "analyze/free_space.h"
+#include "analyze/settings/setting_advice.h"
 #include "analyze/thresholds.h"
 #include "base/core/order.h"
-#include "report/device_words.h"
 
 /* Reserved growth that unused memory of the same class would have covered. */
 typedef struct forced_growth {
@@ -137,13 +137,7 @@ static bool report_fragmentation(sl_an *an, const sl_free_space *space,
         sl_an_bytes(an, space->releasable_bytes), forced->cnt, sl_an_bytes(an, forced->bytes),
         severity == SL_SEV_INFO ? "Nothing failed for it in this trace."
                                 : "The reserved total keeps creeping up for it.");
-    const char *conf = sl_device_words_of(an->trace, an->device->device)->conf;
-    f->advice = sl_an_text(an,
-                           "%s%s%sWhere sizes vary (batches, sequence lengths), pad them to a few "
-                           "sizes%s.",
-                           conf ? "Set " : "", conf ? conf : "", conf ? ". " : "",
-                           conf ? " or set roundup_power2_divisions" : "");
-    return true;
+    return sl_an_advise_setting(an, f, "");
 }
 
 static void fill_report(sl_an *an, const sl_free_space *space) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/free_space.h"
+#include "analyze/settings/setting_advice.h"
 #include "analyze/step_peaks.h"
 #include "analyze/thresholds.h"
 #include "report/device_words.h"
@@ -205,9 +206,9 @@ static const char *advise_leak(sl_an *an, const oom_facts *facts) {
 }
 
 static const char *advise_fragmentation(sl_an *an, const oom_facts *facts) {
-    if (!facts->words->conf)
-        return "Pad varying sizes to a few.";
-    return sl_an_text(an, "Set %s; pad varying sizes to a few.", facts->words->conf);
+    (void)an;
+    /* Which setting follows, where one can be proven. */
+    return facts->words->conf ? "" : "Pad varying sizes to a few.";
 }
 
 static const char *advise_spike(sl_an *an, const oom_facts *facts) {
@@ -335,12 +336,12 @@ static bool report_oom(sl_an *an, const oom_facts *facts) {
                           sl_site_text(f->site, &an->report->arena),
                           sl_an_bytes(an, facts->request_bytes), sl_oom_cause_name(cause->cause));
     f->explanation = explanation;
-    f->advice = cause->advise(an, facts);
     /* What is left over when nothing else fits, or when others cannot be ruled out, is less sure. */
     bool is_sure =
         cause->cause != SL_CAUSE_CAPACITY && (facts->is_limited || facts->capacity.known);
     f->confidence = is_sure ? 0.9 : 0.7;
-    return fill_oom(an, facts, cause, explanation);
+    return sl_an_advise_setting(an, f, cause->advise(an, facts)) &&
+           fill_oom(an, facts, cause, explanation);
 }
 
 /* An error's text without its event: the numbers are those of the text. */
@@ -374,7 +375,8 @@ static bool report_text_only(sl_an *an) {
     f->title = sl_an_text(an, "out of memory: %s could not be taken, cause: %s",
                           sl_an_bytes(an, facts.request_bytes), sl_oom_cause_name(cause->cause));
     f->explanation = explanation;
-    f->advice = cause->advise(an, &facts);
+    if (!sl_an_advise_setting(an, f, cause->advise(an, &facts)))
+        return false;
     sl_an_input(an)->oom = (sl_oom_report){.present = true,
                                            .device = an->device->device,
                                            .requested_bytes = facts.request_bytes,

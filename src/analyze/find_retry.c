@@ -4,7 +4,7 @@
  * or an oom, in the same call. An explicit empty_cache() looks the same but for its stack. */
 #include <inttypes.h>
 
-#include "analyze/an_context.h"
+#include "analyze/settings/setting_advice.h"
 #include "analyze/thresholds.h"
 #include "report/device_words.h"
 
@@ -70,9 +70,5 @@ bool sl_find_retry(sl_an *an) {
         "new device allocations: %s is nearly full.",
         retries.cnt, retries.cnt == 1 ? "" : "s", sl_an_bytes(an, retries.bytes),
         sl_device_words_of(an->trace, an->device->device)->name);
-    const sl_device_words *words = sl_device_words_of(an->trace, an->device->device);
-    f->advice = sl_an_text(an, "Lower the peak (batch, activation checkpointing)%s%s.",
-                           words->conf ? ", or reduce fragmentation with " : "",
-                           words->conf ? words->conf : "");
-    return true;
+    return sl_an_advise_retries(an, f, "Lower the peak (batch, activation checkpointing).");
 }

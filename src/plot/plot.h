@@ -16,7 +16,8 @@
     X(SITES, "sites", 1, 1, "the largest holders, at the peak and at the end", sl_plot_sites) \
     X(FLAME, "flame", 1, 1, "who called them: live bytes at the peak", sl_plot_flame)         \
     X(LEDGER, "ledger", 1, 1, "what fills the card, over time", sl_plot_ledger)               \
-    X(RANKS, "ranks", 2, 0, "one curve for each of several inputs", sl_plot_ranks)
+    X(RANKS, "ranks", 2, 0, "one curve for each of several inputs", sl_plot_ranks)            \
+    X(WHATIF, "whatif", 1, 1, "what other allocator settings would have reserved", sl_plot_whatif)
 
 typedef enum sl_plot_kind {
 #define SL_PLOT_ENUM(name, text, min, max, help, draw) SL_PLOT_##name,

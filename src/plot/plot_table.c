@@ -50,9 +50,10 @@ static sl_status check_content(const sl_plot_input *input, sl_plot_kind kind, sl
     if (input->replay->lives.cnt == 0 && !sl_run_is_sampled(input->device->input))
         return sl_fail(err, SL_E_FORMAT, "'%s' holds no allocations, so there is nothing to draw",
                        input->trace->path);
-    if (sl_run_is_sampled(input->device->input) && (kind == SL_PLOT_SITES || kind == SL_PLOT_FLAME))
+    bool needs_blocks = kind == SL_PLOT_SITES || kind == SL_PLOT_FLAME || kind == SL_PLOT_WHATIF;
+    if (sl_run_is_sampled(input->device->input) && needs_blocks)
         return sl_fail(err, SL_E_FORMAT,
-                       "'%s' holds samples of counters, which know no line of code; --kind "
+                       "'%s' holds samples of counters, not single allocations; --kind "
                        "timeline and ledger show them",
                        input->trace->path);
     return SL_OK;

@@ -14,6 +14,7 @@ struct sl_device_facts {
     sl_replay *to_exit; /* NULL where nothing was torn down, too */
     sl_ledger *ledger;
     sl_steps *steps;
+    sl_run_slot whatif;
 };
 
 /* Sites by one grouping and filter. */
@@ -115,6 +116,9 @@ static bool init_input(const sl_run *run, size_t number, const sl_trace *trace) 
 }
 
 static void fini_device(sl_run_device *device) {
+    sl_run_slot *whatif = &device->facts->whatif;
+    if (whatif->fact) /* borrows from the others */
+        whatif->free(whatif->fact);
     if (device->facts->steps)
         sl_steps_fini(device->facts->steps);
     free(device->facts->steps);
@@ -237,6 +241,10 @@ sl_status sl_run_steps(const sl_run_device *device, const sl_steps **out, sl_err
     }
     *out = device->facts->steps;
     return SL_OK;
+}
+
+sl_run_slot *sl_run_whatif_slot(const sl_run_device *device) {
+    return &device->facts->whatif;
 }
 
 static bool is_same_filter(const char *a, const char *b) {

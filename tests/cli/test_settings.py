@@ -192,6 +192,8 @@ def _(folder):
         ('[code]\nuser = "x"\n', "2:8: expected an array of folders, found x"),
         ('[code]\nuser = ["x", ""]\n', "2:14: expected a folder, found "),
         ('[output]\nlinks = "no"\n', "2:9: expected true or false, found no"),
+        ('[run]\nalert-device = "200%"\n', "2:16: 'alert-device': expected 1% to 100%, or off, found '200%'"),
+        ('[run]\ninterval = "1ms"\n', "2:12: 'interval': expected 10 to 60000 milliseconds, found '1ms'"),
         (b"[analyze]\nformat = \"\xff\"\n", "2:11: expected a character of UTF-8 text, found '?\"'"),
     ]
     for text, expected in rows:

@@ -475,16 +475,16 @@ def _(folder):
     for wrong in ("0", "101%", "9x", "-1"):
         result = tap.run([stormlog, "run", "--alert-device=" + wrong, "--", "true"])
         tap.equal((result.returncode, result.stderr),
-                  (2, f"stormlog: --alert-device is '{wrong}'; expected 1% to 100%, or off\n"))
+                  (2, f"stormlog: option '--alert-device': expected 1% to 100%, or off, found '{wrong}'; see 'stormlog run --help'\n"))
 
 
 @tap.test("a value outside its limits is refused before the command runs")
 def _():
     for options, expected in (
-            (["--interval", "9ms"], "--interval is '9ms'; expected 10 to 60000 milliseconds"),
-            (["--interval", "2min"], "--interval is '2min'; expected 10 to 60000 milliseconds"),
-            (["--ring", "2TiB"], "--ring is '2TiB'; expected at most 1.00 TiB, as in 256MiB"),
-            (["--cpu", "--no-cpu"], "--cpu and --no-cpu exclude each other")):
+            (["--interval", "9ms"], "option '--interval': expected 10 to 60000 milliseconds, found '9ms'"),
+            (["--interval", "2min"], "option '--interval': expected 10 to 60000 milliseconds, found '2min'"),
+            (["--ring", "2TiB"], "option '--ring': expected at most 1.00 TiB, as in 256MiB, found '2TiB'"),
+            (["--cpu", "--no-cpu"], "give either --cpu or --no-cpu, not both")):
         result = tap.run([stormlog, "run", *options, "--", "echo", "ran"])
         tap.equal((result.returncode, result.stdout, result.stderr.split("; see")[0].strip()),
                   (2, "", "stormlog: " + expected), " ".join(options))

@@ -45,7 +45,7 @@ static const char *const advice[SL_GAP_CLASS_CNT][2][SL_GAP_ADVICE_CNT] = {
     [SL_GAP_FRAGMENTED] =
         {{"call torch.cuda.empty_cache() between phases of different shapes",
           "allocate large buffers once and keep them, or pool them by size",
-          "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+          "take a memory snapshot: stormlog whatif replays it and names the setting that helps"},
          {"switch on memory growth, so that the allocator takes what it needs",
           "keep batch shapes constant, so that tf.function and its buffers are reused",
           "set a logical device limit, so that the pool cannot outgrow its use"}},

@@ -266,7 +266,10 @@ static const char *cause_advice(const sl_tm_group *g, sl_oom_cause cause) {
                "snapshot. A smaller batch only delays the failure.";
     case SL_CAUSE_SPIKE: return "Bound or split the unusual input.";
     case SL_CAUSE_FRAGMENTATION:
-        return words->conf ? text(g, "Set %s.", words->conf) : "Pad varying sizes to a few.";
+        return words->conf ? "Which allocator setting helps could not be proven: samples hold no "
+                             "allocations to replay. 'stormlog whatif' replays a PyTorch memory "
+                             "snapshot."
+                           : "Pad varying sizes to a few.";
     case SL_CAUSE_OTHER_PROCESS:
         return text(g, "Find the others with %s and end them, or use %s.", words->list_users,
                     words->larger);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/json_text.h"
 #include "base/text/utf8.h"
 
 /* What may come next. */
@@ -408,6 +409,15 @@ sl_status sl_json_next(sl_json_in *json, sl_json_token *token, sl_error *err) {
     if (json->state == WANT_KEY || json->state == WANT_KEY_OR_CLOSE)
         return take_key(json, token, err);
     return take_value(json, token, err);
+}
+
+sl_status sl_json_expect_object(sl_json_in *json, sl_error *err) {
+    sl_json_token token;
+    SL_TRY(sl_json_next(json, &token, err));
+    if (token.type == SL_JSON_BEGIN_OBJECT)
+        return SL_OK;
+    return sl_fail_at(err, SL_E_FORMAT, token.position, "expected an object, found %s",
+                      sl_json_type_name(token.type));
 }
 
 sl_status sl_json_skip(sl_json_in *json, const sl_json_token *token, sl_error *err) {

@@ -75,6 +75,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
     SL_TRY(sl_inputs_load_as(&inputs, paths.at, paths.cnt,
                              sl_opts_flag(opts, "skip-bad") ? SL_INPUTS_SKIP_BAD : 0, err));
+    inputs.run->effort.no_whatif = sl_opts_flag(opts, "no-whatif");
     int result = analyze(opts, &inputs, err);
     sl_inputs_fini(&inputs);
     return result;
@@ -103,6 +104,7 @@ static const sl_opt options[] = {
     {.name = "capacity",
      .type = SL_OPT_SIZE,
      .help = "memory of the card, where the input does not say it"},
+    SL_SHARED_NO_WHATIF,
     {.name = "skip-bad",
      .type = SL_OPT_FLAG,
      .help = "leave bad telemetry records out and count them in a note"},

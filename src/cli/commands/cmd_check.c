@@ -27,8 +27,8 @@ static sl_limit limit_of(const sl_opts *opts, const char *name) {
 }
 
 static sl_gates gates_of(const sl_opts *opts, bool has_baseline) {
-    static const char *const names[] = {"max-peak",  "max-live", "max-reserved",
-                                        "max-slope", "no-leak",  "no-oom"};
+    static const char *const names[] = {"max-peak", "max-live", "max-reserved", "max-slope",
+                                        "no-leak",  "no-oom",   "fits"};
     bool is_any = false;
     for (size_t i = 0; i < SL_COUNT_OF(names); i++)
         is_any = is_any || sl_opts_is_given(opts, names[i]);
@@ -61,6 +61,14 @@ static sl_status check_limits(const sl_opts *opts, sl_error *err) {
     return SL_OK;
 }
 
+/* A gate that failed weighs more than one that cannot be proven, which ends as `whatif` does. */
+static int exit_code_of(const sl_check_result *result) {
+    for (size_t i = 0; i < result->rows.cnt; i++)
+        if (!result->rows.at[i].passed && !result->rows.at[i].is_refused)
+            return SL_EXIT_FOUND;
+    return result->passed ? 0 : sl_status_exit_code(SL_E_FOREIGN);
+}
+
 static int print_result(const sl_opts *opts, const char *input, const sl_check_result *result,
                         sl_error *err) {
     const sl_check_format *format = sl_check_format_find(sl_opts_text(opts, "format"));
@@ -76,11 +84,21 @@ static int print_result(const sl_opts *opts, const char *input, const sl_check_r
         return status;
     }
     SL_TRY(sl_file_out_commit(&out, err));
-    return result->passed ? 0 : SL_EXIT_FOUND;
+    return exit_code_of(result);
 }
 
-static int check_report(const sl_opts *opts, const char *input, const sl_report *report,
-                        sl_error *err) {
+/* Gates that only a replay, or the events themselves, can tell about. */
+static sl_status add_replayed(const sl_opts *opts, const sl_run *run, sl_check_result *result,
+                              sl_error *err) {
+    sl_device_choice choice = sl_shared_device(opts);
+    const int *only = choice.is_one ? &choice.device : NULL;
+    const sl_opt_value *fits = sl_opts_get(opts, "fits");
+    SL_TRY(sl_check_say_crossing(run, only, result, err));
+    return fits->is_given ? sl_check_fits(run, only, fits->bytes, result, err) : SL_OK;
+}
+
+static int check_report(const sl_opts *opts, const char *input, const sl_run *run,
+                        const sl_report *report, sl_error *err) {
     const char *baseline_path = sl_opts_text(opts, "baseline");
     sl_gates gates = gates_of(opts, baseline_path != NULL);
     sl_baseline baseline;
@@ -88,7 +106,9 @@ static int check_report(const sl_opts *opts, const char *input, const sl_report 
     if (baseline_path)
         SL_TRY(sl_baseline_load(baseline_path, &baseline, err));
     SL_TRY(sl_check_run(report, baseline_path ? &baseline : NULL, &gates, &result, err));
-    int code = print_result(opts, input, result, err);
+    int code = add_replayed(opts, run, result, err);
+    if (code == SL_OK)
+        code = print_result(opts, input, result, err);
     sl_check_result_free(result);
     return code;
 }
@@ -97,7 +117,7 @@ static int check_inputs(const sl_opts *opts, const char *path, const sl_inputs *
                         sl_error *err) {
     sl_report *report;
     SL_TRY(sl_cli_report(opts, inputs, &report, err));
-    int code = check_report(opts, path, report, err);
+    int code = check_report(opts, path, inputs->run, report, err);
     sl_report_free(report);
     return code;
 }
@@ -109,6 +129,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
     SL_TRY(
         sl_inputs_load_as(&inputs, paths.at, paths.cnt, SL_INPUTS_STRICT | SL_INPUTS_MAINS, err));
+    inputs.run->effort.no_whatif = true; /* no advice is printed */
     int code = check_inputs(opts, paths.at[0], &inputs, err);
     sl_inputs_fini(&inputs);
     return code;
@@ -127,6 +148,10 @@ static const sl_opt options[] = {
     {.name = "max-slope",
      .type = SL_OPT_LIMIT,
      .help = "most that all leaks together may add a step"},
+    {.name = "fits",
+     .type = SL_OPT_SIZE,
+     .help = "what PyTorch's allocator may reserve: every request must be served, in a replay; the "
+             "CUDA context comes on top"},
     {.name = "no-leak", .type = SL_OPT_FLAG, .help = "nothing may leak"},
     {.name = "no-oom", .type = SL_OPT_FLAG, .help = "no request may have failed"},
     {.name = "format",
@@ -158,11 +183,15 @@ const sl_cmd sl_cmd_check = {
         "with a plus sign, is relative to the baseline; a bare size is not. Without any gate the "
         "peak may be 5% above the baseline, and nothing may leak or run out of memory.\n\n"
         "Of a run folder the ranks are checked, or the main processes where it has no ranks; each "
-        "must pass. Every file of a folder must be readable. Without a PATH the latest run of this "
+        "must pass. --fits replays PyTorch's allocator, as whatif does, and needs no card; where "
+        "the "
+        "replay cannot be proven the gate is an error, and the exit code 3. Every file of a folder "
+        "must be readable. Without a PATH the latest run of this "
         "folder is checked.",
     .examples = "stormlog analyze good.pickle --format json -o base.json\n"
                 "stormlog check new.pickle --baseline base.json --max-peak 5% --no-leak\n"
-                "stormlog check new.pickle --max-peak 20GiB --format junit -o memory.xml\n",
+                "stormlog check new.pickle --max-peak 20GiB --format junit -o memory.xml\n"
+                "stormlog check new.pickle --fits 22GiB\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
     .run = run,

@@ -139,6 +139,8 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_status status = SL_OK;
     if (options.kind != SL_PLOT_RANKS || !is_several)
         status = sl_plot_check_inputs(options.kind, inputs.traces.cnt, err);
+    inputs.run->effort.no_whatif = options.kind != SL_PLOT_WHATIF; /* others show no advice */
+    inputs.run->effort.is_patient = true;
     if (status == SL_OK)
         status = draw(opts, &options, inputs.run, err);
     sl_inputs_fini(&inputs);
@@ -188,10 +190,13 @@ const sl_cmd sl_cmd_plot = {
         "takes a few pixels and is labelled. Without --device the one with the highest peak is "
         "shown. The processes of one run folder are drawn on one clock, other inputs each from its "
         "own beginning. Without a PATH the latest run of this folder is drawn.\n\n"
+        "The kind whatif has the answer of 'stormlog whatif' as its title, and one curve for all "
+        "settings that reserve the same; where a request fails a curve ends with a dot.\n\n"
         "Drawn by cairo; a build without it says so and ends with 4. An input that lacks what a "
         "kind shows ends with 3.",
     .examples = "stormlog plot snap.pickle -o memory.png\n"
                 "stormlog plot snap.pickle --kind flame --theme dark -o flame.svg\n"
+                "stormlog plot snap.pickle --kind whatif -o settings.png\n"
                 "stormlog plot rank0.pickle rank1.pickle -o ranks.png\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),

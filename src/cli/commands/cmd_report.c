@@ -104,6 +104,7 @@ static int run(const sl_opts *opts, sl_error *err) {
             write_failure(opts, paths.at[0], err->text);
         return loaded;
     }
+    inputs.run->effort.no_whatif = sl_opts_flag(opts, "no-whatif");
     sl_status status = report_inputs(opts, &inputs, err);
     sl_inputs_fini(&inputs);
     return status;
@@ -131,6 +132,7 @@ static const sl_opt options[] = {
     {.name = "capacity",
      .type = SL_OPT_SIZE,
      .help = "memory of the card, where the input does not say it"},
+    SL_SHARED_NO_WHATIF,
 };
 
 const sl_cmd sl_cmd_report = {

@@ -9,6 +9,7 @@
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
+#include "cli/core/latest_run.h"
 #include "cli/core/shared_options.h"
 #include "export/whatif/whatif_format.h"
 
@@ -119,10 +120,12 @@ static sl_status check_filters(const whatif_job *job, const sl_run *run, sl_erro
 static int run(const sl_opts *opts, sl_error *err) {
     whatif_job job = {.opts = opts};
     sl_inputs inputs = {0};
+    sl_path_span paths;
     sl_status status = take_options(&job, err);
     if (status == SL_OK)
-        status =
-            sl_inputs_load_as(&inputs, opts->operands.at, opts->operands.cnt, SL_INPUTS_MAINS, err);
+        status = sl_latest_or_operands(opts, &paths, err);
+    if (status == SL_OK)
+        status = sl_inputs_load_as(&inputs, paths.at, paths.cnt, SL_INPUTS_MAINS, err);
     if (status == SL_OK)
         status = check_filters(&job, inputs.run, err);
     for (size_t i = 0; status == SL_OK && i < inputs.run->input_cnt; i++)
@@ -202,7 +205,8 @@ const sl_cmd sl_cmd_whatif = {
         "under others: what each would have reserved, what it costs, which request fails first, "
         "and the smallest card that would do. Last, which lines of the program could be repaired, "
         "and how much reserved memory each repair saves.\n\n"
-        "The input is a snapshot of PyTorch with its history, or a recording.",
+        "The input is a snapshot of PyTorch with its history, or a recording. Without a PATH it "
+        "is the latest run of this folder.",
     .examples = "stormlog whatif snap.pickle\n"
                 "stormlog whatif snap.pickle --card 24GiB\n"
                 "stormlog whatif snap.pickle --set max_split_size_mb=128\n"

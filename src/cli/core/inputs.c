@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/cpus.h"
 #include "cli/core/cli.h"
 #include "cli/core/config.h"
 #include "cli/core/progress.h"
@@ -147,6 +148,8 @@ sl_status sl_inputs_load_as(sl_inputs *inputs, const char *const *paths, size_t 
     if (status >= 0)
         status = sl_run_new((const sl_trace *const *)inputs->traces.at, inputs->traces.cnt,
                             &inputs->run, err);
+    if (status >= 0)
+        inputs->run->effort.thread_cnt = sl_usable_cpus();
     if (status < 0)
         sl_inputs_fini(inputs);
     return status < 0 ? status : SL_OK;

@@ -50,6 +50,13 @@
         .help = "what counts as one place"                            \
     }
 
+#define SL_SHARED_NO_WHATIF                                                          \
+    {                                                                                \
+        .name = "no-whatif", .type = SL_OPT_FLAG,                                    \
+        .help = "do not try other allocator settings: no advice about them, no tab " \
+                "on the page"                                                        \
+    }
+
 /* Of a command that has SL_SHARED_DEVICE. */
 sl_device_choice sl_shared_device(const sl_opts *opts);
 

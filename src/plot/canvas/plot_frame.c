@@ -78,9 +78,13 @@ static double draw_title(sl_plot *plot, const char *title) {
 }
 
 sl_box sl_plot_begin(sl_plot *plot, const char *subtitle) {
-    double width = plot->options->width, height = plot->options->height;
     char title[SL_WORDS_CAP];
     sl_words_verdict(title, plot->report);
+    return sl_plot_begin_as(plot, title, subtitle);
+}
+
+sl_box sl_plot_begin_as(sl_plot *plot, const char *title, const char *subtitle) {
+    double width = plot->options->width, height = plot->options->height;
     sl_canvas_rect(plot->canvas, (sl_box){0, 0, width, height}, sl_solid(plot->theme->background));
     double y = draw_title(plot, title) + 20;
     sl_canvas_text_fit(plot->canvas, (sl_point){MARGIN, y}, subtitle, width - 2 * MARGIN,

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/core/str.h"
-#include "base/text/json_text.h"
+#include "base/text/json_in.h"
 #include "telemetry/telemetry.h"
 #include "telemetry/telemetry_read.h"
 
@@ -59,10 +59,7 @@ static const char **slot_of(story *s, sl_str key) {
 
 static sl_status read_members(sl_json_in *json, story *s, sl_error *err) {
     sl_json_token token;
-    SL_TRY(sl_json_next(json, &token, err));
-    if (token.type != SL_JSON_BEGIN_OBJECT)
-        return sl_fail_at(err, SL_E_FORMAT, token.position, "expected an object, found %s",
-                          sl_json_type_name(token.type));
+    SL_TRY(sl_json_expect_object(json, err));
     for (;;) {
         SL_TRY(sl_json_next(json, &token, err));
         if (token.type == SL_JSON_END_OBJECT)

@@ -80,10 +80,7 @@ static sl_status take_array(sl_json_in *json, series *s, int column, sl_error *e
 
 static sl_status read_columns(sl_json_in *json, series *s, sl_error *err) {
     sl_json_token token;
-    SL_TRY(sl_json_next(json, &token, err));
-    if (token.type != SL_JSON_BEGIN_OBJECT)
-        return sl_fail_at(err, SL_E_FORMAT, token.position, "expected an object, found %s",
-                          sl_json_type_name(token.type));
+    SL_TRY(sl_json_expect_object(json, err));
     for (;;) {
         SL_TRY(sl_json_next(json, &token, err));
         if (token.type == SL_JSON_END_OBJECT)
