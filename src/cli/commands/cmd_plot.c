@@ -13,8 +13,6 @@
 #include "cli/core/shared_options.h"
 #include "plot/plot.h"
 
-#define TOP_DEFAULT 8
-
 /* The format follows the name, as every program that draws does it. */
 static sl_status read_format(const char *path, sl_plot_options *options, sl_error *err) {
     if (!path)
@@ -44,7 +42,7 @@ static sl_status read_options(const sl_opts *opts, sl_plot_options *options, sl_
     *options = (sl_plot_options){
         .kind = (sl_plot_kind)sl_opts_number(opts, "kind"),
         .is_dark = strcmp(sl_opts_text(opts, "theme"), "dark") == 0,
-        .top = sl_opts_is_given(opts, "top") ? (size_t)sl_opts_number(opts, "top") : TOP_DEFAULT,
+        .top = sl_opts_is_given(opts, "top") ? (size_t)sl_opts_number(opts, "top") : 0,
     };
     SL_TRY(read_format(sl_opts_text(opts, "output"), options, err));
     SL_TRY(read_size(sl_opts_text(opts, "size"), options, err));
@@ -173,7 +171,8 @@ static const sl_opt options[] = {
      .initial = "1200x600",
      .help = "in pixels"},
     SL_SHARED_DEVICE,
-    SL_SHARED_TOP("sites that are named; the rest is one, 24 at most (default: 8)"),
+    SL_SHARED_TOP("sites that are named, 24 at most (default: 8, and more as long as the rest is "
+                  "over a quarter)"),
 };
 
 const sl_cmd sl_cmd_plot = {
@@ -186,8 +185,9 @@ const sl_cmd sl_cmd_plot = {
         "The verdict is the title. A timeline stacks the live bytes by line of code at the highest "
         "moment of each pixel, with the lowest as a line, so that no spike is lost; a long silence "
         "takes a few pixels and is labelled. Without --device the one with the highest peak is "
-        "shown. The processes of one run folder are drawn on one clock, other inputs each from its "
-        "own beginning. Without a PATH the latest run of this folder is drawn.\n\n"
+        "shown. Processes of one run folder, and ranks that ran at the same time, are drawn on one "
+        "clock, other inputs each from its own beginning. Without a PATH the latest run of this "
+        "folder is drawn.\n\n"
         "Drawn by cairo; a build without it says so and ends with 4. An input that lacks what a "
         "kind shows ends with 3.",
     .examples = "stormlog plot snap.pickle -o memory.png\n"
