@@ -64,15 +64,17 @@ static void print_contents(const sl_fsck_report *r) {
     char bytes[SL_HUMAN_CAP];
     printf("events     %s in the ring, %s overwritten, %s damaged, %s in flight at the end\n",
            count(r->events), count(r->lost), count(r->torn), count(r->in_flight));
-    printf("totals     %s sites, %s live blocks, %s live; %s sites completed from events in "
-           "flight, %s uncertain\n",
-           count(r->sites), count(r->live_blocks), sl_human_bytes(bytes, r->live_bytes),
-           count(r->repaired_sites), count(r->uncertain_sites));
+    printf("totals     %s site%s, %s live block%s, %s live; %s completed from events in flight, "
+           "%s uncertain\n",
+           count(r->sites), sl_plural(r->sites), count(r->live_blocks), sl_plural(r->live_blocks),
+           sl_human_bytes(bytes, r->live_bytes), count(r->repaired_sites),
+           count(r->uncertain_sites));
     printf("replay     %s\n", replay_texts[r->replay]);
-    printf("lists      %s marks (%s overwritten), %s alerts (%s), %s out-of-memory (%s), %s "
-           "threads\n",
-           count(r->marks), count(r->marks_lost), count(r->alerts), count(r->alerts_lost),
-           count(r->ooms), count(r->ooms_lost), count(r->threads));
+    printf("lists      %s mark%s (%s overwritten), %s alert%s (%s), %s out-of-memory (%s), %s "
+           "thread%s\n",
+           count(r->marks), sl_plural(r->marks), count(r->marks_lost), count(r->alerts),
+           sl_plural(r->alerts), count(r->alerts_lost), count(r->ooms), count(r->ooms_lost),
+           count(r->threads), sl_plural(r->threads));
 }
 
 static void print_sections(const sl_fsck_report *r) {

@@ -39,8 +39,10 @@ static void say_headline(char *buf, size_t cap, const sl_check_view *view) {
                  all == 1 ? "" : "s");
     else if (failed)
         snprintf(buf, cap, "Failed: %zu of %zu gate%s", failed, all, all == 1 ? "" : "s");
+    else if (all == 1)
+        snprintf(buf, cap, "Passed: the one gate");
     else
-        snprintf(buf, cap, "Passed: all %zu gate%s", all, all == 1 ? "" : "s");
+        snprintf(buf, cap, "Passed: all %zu gates", all);
 }
 
 /* A gate's number is in bytes, unless the gate counts something. */

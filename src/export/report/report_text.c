@@ -423,14 +423,15 @@ static void put_counts(const text_pen *pen, const sl_device_report *device) {
     char line[SL_WORDS_CAP], a[SL_HUMAN_CAP], b[SL_HUMAN_CAP], c[SL_HUMAN_CAP];
     if (!device->has_history || device->events == 0)
         return;
-    snprintf(line, sizeof line, "%s (%s allocations, %s frees)", sl_human_count(a, device->events),
-             sl_human_count(b, device->allocs), sl_human_count(c, device->frees));
+    snprintf(line, sizeof line, "%s (%s allocation%s, %s free%s)",
+             sl_human_count(a, device->events), sl_human_count(b, device->allocs),
+             sl_plural(device->allocs), sl_human_count(c, device->frees), sl_plural(device->frees));
     if (device->trace->has_time)
         sl_words_append(line, " in %s",
                         sl_human_duration_us(a, device->last_time_us - device->first_time_us));
     if (device->steps.known) {
         sl_words_append(line, ", %s", sl_human_count(a, device->steps.value));
-        sl_words_append(line, " steps %s",
+        sl_words_append(line, " step%s %s", sl_plural(device->steps.value),
                         device->steps_marked ? "marked" : "found in the pattern");
     }
     put_labelled(pen, "events", line, SL_STYLE_PLAIN);

@@ -1,5 +1,5 @@
-// Other allocator settings on the page: the figures of `stormlog whatif`, no tab where there is nothing
-// to show, and how it looks.
+// Other allocator settings on the page: the figures of `stormlog whatif`, no tab where there is
+// nothing to show, and how it looks.
 import assert from "node:assert/strict";
 import path from "node:path";
 import { after, before, test } from "node:test";
