@@ -8,8 +8,8 @@
 #include "page/page_names.h"
 #include "page/page_walk.h"
 #include "run/run.h"
-#include "whatif/whatif_curve.h"
-#include "whatif/whatif_fact.h"
+#include "whatif/facts/whatif_curve.h"
+#include "whatif/facts/whatif_fact.h"
 
 /* How much of a lane goes into the page. */
 typedef struct sl_page_budget {
