@@ -22,7 +22,8 @@ def finding_titles(report: str) -> list[str]:
 
 def generate(header: str, report: str) -> str:
     version = re.search(r'SL_PAGE_SCHEMA "([^"]+)"', header).group(1)
-    rows = re.findall(r'X\((\w+), (\w+), (\w+), "([^"]*)"\)', header)
+    joined = re.sub(r"\s*\\\n\s*", " ", header)  # a row may take two lines
+    rows = re.findall(r'X\((\w+), (\w+), (\w+), "([^"]*)"\)', joined)
     sections: dict[str, list[tuple[str, str, str]]] = {}
     for section, column, encoding, meaning in rows:
         sections.setdefault(section.lower(), []).append((column.lower(), encoding.lower(), meaning))
