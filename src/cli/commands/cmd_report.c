@@ -134,7 +134,7 @@ static const sl_opt options[] = {
     {.name = "title",
      .type = SL_OPT_STRING,
      .setter = SL_SET_BY_PROJECT,
-     .help = "heading of the page (default: the input paths)"},
+     .help = "heading of the page (default: the command and the run, or the file's name)"},
     {.name = "diff", .type = SL_OPT_FLAG, .help = "compare two inputs: what changed from A to B"},
     {.name = "open", .type = SL_OPT_FLAG, .help = "open the page in the browser (xdg-open)"},
     {.name = "capacity",
