@@ -14,9 +14,10 @@
 #define SL_PLOT_KIND_MAP(X)                                                                   \
     X(TIMELINE, "timeline", 1, 1, "live bytes over time, by line of code", sl_plot_timeline)  \
     X(SITES, "sites", 1, 1, "the largest holders, at the peak and at the end", sl_plot_sites) \
-    X(FLAME, "flame", 1, 1, "who called them: live bytes at the peak", sl_plot_flame)         \
+    X(FLAME, "flame", 1, 1, "flame graph of the live bytes at the peak", sl_plot_flame)       \
     X(LEDGER, "ledger", 1, 1, "what fills the card, over time", sl_plot_ledger)               \
-    X(RANKS, "ranks", 2, 0, "one curve for each of several inputs", sl_plot_ranks)
+    X(RANKS, "ranks", 2, 0, "one curve per input", sl_plot_ranks)                             \
+    X(WHATIF, "whatif", 1, 1, "what other allocator settings would have reserved", sl_plot_whatif)
 
 typedef enum sl_plot_kind {
 #define SL_PLOT_ENUM(name, text, min, max, help, draw) SL_PLOT_##name,

@@ -248,7 +248,7 @@ static void describe(const ledger *book, char subtitle[SL_WORDS_CAP]) {
     sl_words_device(device, input->replay->device->device);
     snprintf(subtitle, SL_WORDS_CAP, "%.200s, %.60s, %s %s", sl_plot_basename(input->trace->path),
              device, sl_human_count(count, moment_cnt(book)),
-             book->recorded ? "readings" : "samples: between two of them nothing is known");
+             book->recorded ? "readings" : "samples: memory between two of them is unknown");
     if (!book->recorded)
         return;
     const sl_ledger_moment *full = &book->recorded->moments[sl_ledger_fullest(book->recorded)];
@@ -303,8 +303,8 @@ static sl_status draw_samples(ledger *book, bool is_whole_card, sl_error *err) {
         return sl_fail_no_memory(err, "the samples");
     if (book->samples.cnt == 0 || (is_whole_card && !has_totals(&book->samples)))
         return sl_fail(err, SL_E_FORMAT,
-                       "'%s' holds no readings of the device's own counters (used, total), and a "
-                       "ledger is made of them; --kind timeline shows what the allocator knows",
+                       "'%s' has no readings of the device's counters (used, total), which a "
+                       "ledger needs; --kind timeline shows what the allocator recorded",
                        book->plot->inputs[0].trace->path);
     add_sampled_layers(book, is_whole_card ? 4 : 2);
     return draw_book(book, err);

@@ -166,11 +166,11 @@ static sl_status check_inputs(const sl_plot *plot, sl_error *err) {
         const sl_plot_input *input = &plot->inputs[i];
         if (!sl_run_is_sampled(input->device->input) && !input->replay->has_history)
             return sl_fail(err, SL_E_FORMAT,
-                           "'%s' holds one state and no history, so it has no curve",
+                           "'%s' has a final state but no history, so it has no curve",
                            input->trace->path);
         if (input->trace->has_time != plot->inputs[0].trace->has_time)
             return sl_fail(err, SL_E_FORMAT,
-                           "'%s' and '%s' have no common axis: only one of them has a clock",
+                           "'%s' and '%s' have no common time axis: only one of them has a clock",
                            plot->inputs[0].trace->path, input->trace->path);
     }
     return SL_OK;
@@ -181,8 +181,7 @@ static sl_status draw_chart(rank_chart *chart, double span_us, double highest, s
     char subtitle[SL_WORDS_CAP];
     const char *what = is_one_file(plot) ? "ranks" : chart->is_one_run ? "processes" : "inputs";
     snprintf(subtitle, sizeof subtitle, "%zu %s, live bytes (highest in each pixel), %s",
-             plot->input_cnt, what,
-             chart->is_one_run ? "on one clock" : "each from its own beginning");
+             plot->input_cnt, what, chart->is_one_run ? "on one clock" : "each from its own start");
     sl_box box = sl_plot_begin(plot, subtitle), legend = box;
     bool has_legend = box.w > 2 * LEGEND_WIDTH;
     double right = has_legend ? LEGEND_WIDTH + LEGEND_GAP : 8;

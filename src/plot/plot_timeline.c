@@ -191,7 +191,7 @@ static void draw_ooms(timeline *line) {
     if (last == SIZE_MAX)
         return;
     char text[80], human[SL_HUMAN_CAP];
-    snprintf(text, sizeof text, "out of memory: %s asked",
+    snprintf(text, sizeof text, "out of memory: %s requested",
              sl_human_bytes(human, events->size_bytes[last]));
     put_note(line, (sl_point){last_x, box->y + 12}, text, rgb);
 }
@@ -350,7 +350,7 @@ static void draw_all(timeline *line, sl_box legend) {
 static sl_status draw_timeline(timeline *line, sl_error *err) {
     char subtitle[SL_WORDS_CAP];
     sl_plot_describe(subtitle, line->plot, line->input);
-    sl_words_append(subtitle, line->input->trace->has_time ? "" : ", drawn by event");
+    sl_words_append(subtitle, line->input->trace->has_time ? "" : ", by event");
     sl_box box = sl_plot_begin(line->plot, subtitle), legend = box;
     bool has_legend = box.w > 2 * LEGEND_WIDTH;
     double right = has_legend ? LEGEND_WIDTH + LEGEND_GAP : 8;
@@ -379,7 +379,7 @@ sl_status sl_plot_timeline(sl_plot *plot, sl_error *err) {
         return sl_plot_sampled_timeline(plot, err);
     if (!line.input->replay->has_history)
         return sl_fail(err, SL_E_FORMAT,
-                       "'%s' holds one state and no history, so there is no time to draw; --kind "
+                       "'%s' has a final state but no history, so there is no timeline; --kind "
                        "sites or flame shows the state",
                        line.input->trace->path);
     sl_status status = SL_OK;

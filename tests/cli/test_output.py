@@ -94,7 +94,7 @@ def _(folder):
 
 @tap.test("a pickle does not go to a terminal")
 def _():
-    tap.contains(on_terminal(["export", H200[0]], {}), "not for a terminal")
+    tap.contains(on_terminal(["export", H200[0]], {}), "is binary; write it to a file with -o")
 
 
 @tap.test("output to a folder or a missing place is told")

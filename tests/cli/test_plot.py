@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Pictures looked at by a program: size, colours that must and must not be there, the one spike that must not be lost."""
 
+import json
 import os
 import struct
 import zlib
@@ -124,6 +125,40 @@ def _(folder):
     tap.equal(healthy.count(ALARM), 0, "red pixels of a healthy run")
 
 
+def level(png, rgb):
+    """The row of a curve's last stretch, as a share of the height of the axis (from 534 up, 84 to 832 across)."""
+    rows = [y for y in range(70, 534) if png.pixel(815, y) == rgb]
+    tap.true(rows, f"no pixel of {rgb:06x} near the end")
+    return (534 - sum(rows) / len(rows)) / 464
+
+
+@tap.test("whatif: the best setting's curve ends as far below the recorded one as the answer says")
+def _(folder):
+    best, recorded, text = 0x4269D0, 0x1F2328, DATA / "corpus/c39_one_long_sample.pickle.gz"
+    png = Png(draw(text, f"{folder}/p.png", "--kind", "whatif"))
+    answer = json.loads(run_stormlog("whatif", text, "--quick", "--format", "json").stdout)["answers"][0]
+    rows = answer["rows"]
+    wanted = rows[answer["best"]["row"]]["reserved_peak_bytes"] / rows[0]["reserved_peak_bytes"]
+    found = level(png, best) / level(png, recorded)
+    tap.true(abs(found - wanted) < 0.01, f"heights: {found:.3f}, reserved peaks: {wanted:.3f}")
+    draw(text, f"{folder}/p.svg", "--kind", "whatif", "--theme", "dark")
+    ElementTree.parse(f"{folder}/p.svg")
+    few = Png(draw(text, f"{folder}/p.png", "--kind", "whatif", "--top", "2"))
+    tap.true(few.count(0xE0A010) == 0 < few.count(best), "--top 2 draws the recorded and the best curve only")
+
+
+@tap.test("whatif: the limit that the trace met is a red line; where nothing is proven there is no picture")
+def _(folder):
+    met = Png(draw(DATA / "corpus/c21_oom_fragmentation.pickle.gz", f"{folder}/p.png", "--kind", "whatif"))
+    tap.true(met.count(ALARM) > 100, f"{met.count(ALARM)} red pixels")
+    none = Png(draw(DATA / "h200/s3_baseline.pickle.gz", f"{folder}/p.png", "--kind", "whatif"))
+    tap.equal(none.count(ALARM), 0, "red pixels without a limit")
+    out = ("--kind", "whatif", "-o", f"{folder}/none.png")
+    refuse(3, "95 % are needed", DATA / "slog/jax.slog.xz", *out)
+    refuse(3, "samples of counters", DATA / "peer/leaky/events.json", *out)
+    tap.true(not os.path.exists(f"{folder}/none.png"), "no picture is left")
+
+
 @tap.test("a leak is annotated in red")
 def _(folder):
     leak = Png(draw(DATA / "h200/s2_retention.pickle.gz", f"{folder}/leak.png"))
@@ -178,7 +213,7 @@ def _(folder):
     ledger = Png(draw(events, f"{folder}/l.png", "--kind", "ledger", "--size", "900x500"))
     tap.true(ledger.count(LIGHT) < 900 * 500, "something is drawn")
     draw(events, f"{folder}/two.png", DATA / "peer/baseline/events.json")
-    refuse(3, "know no line of code", events, "-k", "flame", "-o", f"{folder}/x.png")
+    refuse(3, "samples of counters", events, "-k", "flame", "-o", f"{folder}/x.png")
 
 
 @tap.test("what an input lacks is said in one line with exit 3")

@@ -2,7 +2,7 @@
 #include "sltest.h"
 
 #include "base/core/str.h"
-#include "whatif/alloc_settings.h"
+#include "whatif/alloc/alloc_settings.h"
 
 #define MIB ((uint64_t)1 << 20)
 

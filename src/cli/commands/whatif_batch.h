@@ -4,7 +4,7 @@
 #define SL_WHATIF_BATCH_H
 
 #include "base/core/options.h"
-#include "whatif/alloc_settings.h"
+#include "whatif/alloc/alloc_settings.h"
 
 bool sl_whatif_batch_is_asked(const sl_opts *opts);
 

@@ -365,7 +365,7 @@ int sl_log_cursor_next(sl_log_cursor *c, sl_log_record *record, sl_error *err) {
     if (c->lost > c->reported_lost) {
         uint64_t more = c->lost - c->reported_lost;
         c->reported_lost = c->lost;
-        return sl_fail(err, SL_E_LAPPED, "the writer overran this reader: %llu events are missing",
+        return sl_fail(err, SL_E_LAPPED, "the writer overtook this reader: %llu events are missing",
                        (unsigned long long)more);
     }
     bool has_intent = c->next_intent < c->intents.cnt;

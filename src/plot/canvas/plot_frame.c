@@ -78,9 +78,13 @@ static double draw_title(sl_plot *plot, const char *title) {
 }
 
 sl_box sl_plot_begin(sl_plot *plot, const char *subtitle) {
-    double width = plot->options->width, height = plot->options->height;
     char title[SL_WORDS_CAP];
     sl_words_verdict(title, plot->report);
+    return sl_plot_begin_as(plot, title, subtitle);
+}
+
+sl_box sl_plot_begin_as(sl_plot *plot, const char *title, const char *subtitle) {
+    double width = plot->options->width, height = plot->options->height;
     sl_canvas_rect(plot->canvas, (sl_box){0, 0, width, height}, sl_solid(plot->theme->background));
     double y = draw_title(plot, title) + 20;
     sl_canvas_text_fit(plot->canvas, (sl_point){MARGIN, y}, subtitle, width - 2 * MARGIN,
@@ -105,7 +109,8 @@ void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot *plot, const sl_plot
     snprintf(buf, SL_WORDS_CAP, "%.200s, %.60s", sl_plot_basename(input->trace->path), device);
     if (!replay->has_history)
         return;
-    sl_words_append(buf, ", %s events", sl_human_count(count, replay->event_cnt));
+    sl_words_append(buf, ", %s event%s", sl_human_count(count, replay->event_cnt),
+                    sl_plural(replay->event_cnt));
     if (input->trace->has_time)
         sl_words_append(buf, " in %s",
                         sl_human_duration_us(
@@ -113,8 +118,7 @@ void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot *plot, const sl_plot
     sl_maybe_u64 steps = sl_plot_steps(plot, input);
     if (steps.known)
         sl_words_append(buf, ", %s step%s%s", sl_human_count(count, steps.value),
-                        steps.value == 1 ? "" : "s",
-                        input->steps->is_marked ? "" : " found in the pattern");
+                        sl_plural(steps.value), input->steps->is_marked ? "" : " (inferred)");
 }
 
 #define LEGEND_ROW  18.0

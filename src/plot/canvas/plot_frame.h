@@ -37,6 +37,8 @@ sl_text_style sl_plot_normal(const sl_plot *plot);
 
 /* Background, the verdict as title, the subtitle in muted; returns what is left to draw in. */
 sl_box sl_plot_begin(sl_plot *plot, const char *subtitle);
+/* The same with another title. */
+sl_box sl_plot_begin_as(sl_plot *plot, const char *title, const char *subtitle);
 
 /* The number of steps that the report tells; unknown where it tells none. */
 sl_maybe_u64 sl_plot_steps(const sl_plot *plot, const sl_plot_input *input);
@@ -69,5 +71,6 @@ sl_status sl_plot_sites(sl_plot *plot, sl_error *err);
 sl_status sl_plot_flame(sl_plot *plot, sl_error *err);
 sl_status sl_plot_ledger(sl_plot *plot, sl_error *err);
 sl_status sl_plot_ranks(sl_plot *plot, sl_error *err);
+sl_status sl_plot_whatif(sl_plot *plot, sl_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the driver puts new segments (M7). */
 #include "base/core/order.h"
-#include "whatif/alloc_model_impl.h"
+#include "whatif/alloc/alloc_model_impl.h"
 
 /* More holes than this are not remembered: a driver call looks through all of them. */
 #define HOLES_MAX 1024

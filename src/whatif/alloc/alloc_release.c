@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the allocator's model gives back to the driver: by garbage collection, for an oversize request, in a flush. */
 #include "base/core/order.h"
-#include "whatif/alloc_model_impl.h"
+#include "whatif/alloc/alloc_model_impl.h"
 
 /* A free block that is a whole segment. */
 static bool is_whole(const sl_alloc_block *block) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "whatif/alloc_bins.h"
+#include "whatif/alloc/alloc_bins.h"
 
 #include <string.h>
 

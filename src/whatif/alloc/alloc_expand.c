@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Expandable segments of the allocator's model: address space that is mapped and unmapped page by page. */
 #include "base/core/order.h"
-#include "whatif/alloc_model_impl.h"
+#include "whatif/alloc/alloc_model_impl.h"
 
 /* A card of this size where the trace does not say. Only the address space depends on it. */
 #define USUAL_CARD ((uint64_t)80 << 30)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "whatif/alloc_model.h"
+#include "whatif/alloc/alloc_model.h"
 
 #include <string.h>
 
 #include "base/core/order.h"
-#include "whatif/alloc_model_impl.h"
+#include "whatif/alloc/alloc_model_impl.h"
 
 #define FIRST_ADDR ((uint64_t)1 << 62)
 

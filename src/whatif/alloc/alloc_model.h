@@ -20,8 +20,8 @@
 #ifndef SL_ALLOC_MODEL_H
 #define SL_ALLOC_MODEL_H
 
-#include "whatif/alloc_bins.h"
-#include "whatif/alloc_settings.h"
+#include "whatif/alloc/alloc_bins.h"
+#include "whatif/alloc/alloc_settings.h"
 
 #define SL_ALLOC_BYTES_MAX ((uint64_t)1 << 56)
 #define SL_ALLOC_NO_LIMIT  UINT64_MAX

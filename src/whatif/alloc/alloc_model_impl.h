@@ -5,7 +5,7 @@
 
 #include "base/core/vec.h"
 #include "model/addr_map.h"
-#include "whatif/alloc_model.h"
+#include "whatif/alloc/alloc_model.h"
 
 #define SL_DRIVER_CHUNK ((uint64_t)32 << 20) /* (M7) */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The state that the allocator's model begins with, where a trace begins in the middle of a run. */
 #include "base/core/order.h"
-#include "whatif/alloc_model_impl.h"
+#include "whatif/alloc/alloc_model_impl.h"
 
 /* A block for one piece, linked behind prev. */
 static uint32_t add_piece(sl_alloc_model *model, uint32_t set, uint32_t range, uint32_t prev,

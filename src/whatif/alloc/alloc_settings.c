@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "whatif/alloc_settings.h"
+#include "whatif/alloc/alloc_settings.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
