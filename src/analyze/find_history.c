@@ -63,12 +63,13 @@ static bool report_residue(sl_an *an) {
                           "Replaying the events gives %" PRIu64
                           " bytes %s than the blocks that are "
                           "live in the final state; %" PRIu64
-                          " frees are missing. Events were lost (skipped actions, an overflow "
+                          " free%s missing. Events were lost (skipped actions, an overflow "
                           "inside the trace, another thread during the dump), so curves may be off "
                           "by that much; the final state is the allocator's own.",
                           replay->identity_residue < 0 ? 0 - (uint64_t)replay->identity_residue
                                                        : (uint64_t)replay->identity_residue,
-                          replay->identity_residue < 0 ? "less" : "more", replay->lost_frees),
+                          replay->identity_residue < 0 ? "less" : "more", replay->lost_frees,
+                          replay->lost_frees == 1 ? " is" : "s are"),
                "Record without skip_actions and dump while no other thread allocates.");
 }
 
@@ -76,9 +77,10 @@ static bool report_dropped(sl_an *an) {
     sl_evidence evidence = {"dropped events", (double)an->device->dropped_events, "events", 0, ">"};
     return add(an, &evidence, "events were dropped while recording",
                sl_an_text(an,
-                          "%" PRIu64 " events were dropped, so the input has gaps. The recorder's "
+                          "%" PRIu64 " event%s dropped, so the input has gaps. The recorder's "
                           "totals per line of code are complete.",
-                          an->device->dropped_events),
+                          an->device->dropped_events,
+                          an->device->dropped_events == 1 ? " was" : "s were"),
                "Record with a larger ring: `stormlog run --ring 1GiB`.");
 }
 
@@ -94,9 +96,11 @@ bool sl_find_history(sl_an *an) {
     if (ok && an->device->dropped_events)
         ok = report_dropped(an);
     sl_an_reason(an,
-                 "history: device %d: %" PRIu32 " events replayed, identity %s (residue %" PRId64
-                 " bytes), %" PRIu64 " blocks sized by rule",
-                 an->device->device, replay->event_cnt, replay->identity_holds ? "holds" : "fails",
-                 replay->identity_residue, replay->rounded_by_rule);
+                 "history: device %d: replayed %" PRIu32
+                 " event%s; events and final state %s (difference %" PRId64
+                 " bytes); the size of %" PRIu64 " block%s was estimated",
+                 an->device->device, replay->event_cnt, sl_plural(replay->event_cnt),
+                 replay->identity_holds ? "agree" : "disagree", replay->identity_residue,
+                 replay->rounded_by_rule, sl_plural(replay->rounded_by_rule));
     return ok;
 }

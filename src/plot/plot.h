@@ -42,9 +42,10 @@ typedef struct sl_plot_options {
     bool is_svg;
     bool is_dark;
     uint32_t width, height; /* pixels, SL_PLOT_SIDE_MIN..SL_PLOT_SIDE_MAX */
-    size_t top;             /* sites that are named */
+    size_t top; /* sites that are named; 0 = SL_PLOT_TOP, more where they hide too much */
 } sl_plot_options;
 
+#define SL_PLOT_TOP      8u
 #define SL_PLOT_SIDE_MIN 300u
 #define SL_PLOT_SIDE_MAX 8000u
 

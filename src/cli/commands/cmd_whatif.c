@@ -110,6 +110,14 @@ static bool has_answer(const whatif_job *job) {
     return false;
 }
 
+static sl_status check_filters(const whatif_job *job, const sl_run *run, sl_error *err) {
+    if (job->options.without)
+        SL_TRY(sl_run_check_filter(run, SL_GROUP_LINE, job->options.without, err));
+    if (job->options.freed)
+        SL_TRY(sl_run_check_filter(run, SL_GROUP_LINE, job->options.freed, err));
+    return SL_OK;
+}
+
 /* Another batch size is another question, with inputs of its own. */
 static int run_batch(const sl_opts *opts, sl_error *err) {
     whatif_job job = {.opts = opts};
@@ -118,14 +126,6 @@ static int run_batch(const sl_opts *opts, sl_error *err) {
         code = sl_whatif_batch_run(opts, job.settings.at, job.settings.cnt, err);
     sl_vec_free(&job.settings);
     return code;
-}
-
-static sl_status check_filters(const whatif_job *job, const sl_run *run, sl_error *err) {
-    if (job->options.without)
-        SL_TRY(sl_run_check_filter(run, SL_GROUP_LINE, job->options.without, err));
-    if (job->options.freed)
-        SL_TRY(sl_run_check_filter(run, SL_GROUP_LINE, job->options.freed, err));
-    return SL_OK;
 }
 
 static int run(const sl_opts *opts, sl_error *err) {
