@@ -22,10 +22,10 @@ static size_t count_failed(const sl_check_result *result) {
 
 static void say_headline(char *buf, size_t cap, const sl_check_view *view) {
     size_t failed = count_failed(view->result), all = view->result->rows.cnt;
-    if (failed)
-        snprintf(buf, cap, "Failed: %zu of %zu gate%s", failed, all, all == 1 ? "" : "s");
-    else if (all == 1)
-        snprintf(buf, cap, "Passed: the one gate");
+    if (all == 1)
+        snprintf(buf, cap, "%s: the one gate", failed ? "Failed" : "Passed");
+    else if (failed)
+        snprintf(buf, cap, "Failed: %zu of %zu gates", failed, all);
     else
         snprintf(buf, cap, "Passed: all %zu gates", all);
 }
