@@ -55,6 +55,9 @@ void sl_json_in_fini(sl_json_in *json);
 /* The next token. After a failure the reader must not be used again. */
 sl_status sl_json_next(sl_json_in *json, sl_json_token *token, sl_error *err);
 
+/* The next token must begin an object. */
+sl_status sl_json_expect_object(sl_json_in *json, sl_error *err);
+
 /* Passes over the value that begins with this token: a scalar is already past. */
 sl_status sl_json_skip(sl_json_in *json, const sl_json_token *token, sl_error *err);
 
