@@ -37,12 +37,13 @@ NOT_RUN = {
     "tests/corpus/record_all.py": "needs a GPU",
     "python3 …": "no command",
     "torchrun": "needs several GPUs",
+    "--open": "opens a browser",
     "stormlog top 4711": "tests/walk does, with a process that is recorded",
 }
 # What stands for something else on this machine.
 STANDS_FOR = [("make demo", f"{ROOT}/tools/demo.sh {BUILD}"), ("python-4711.slog", "python*.slog"), ('device="cuda"', 'device="cpu"'),
               ("--duration 10s --pid 4711", "--duration 0s --pid $$"), ("--since 30s --filter 'model\\.py'", "--since 1s --filter 'mlp\\.py'"),
-              ("pickle@10s", "pickle@1s"), ("--at-a 10s", "--at-a 1s"), ("'cache.py:12 '", "'mlp.py:9 '"), ("jq .size", "head -n 1")]
+              ("pickle@10s", "pickle@1s"), ("--at-a 10s", "--at-a 1s"), ("'train.py:12 '", "'mlp.py:9 '"), ("jq .size", "head -n 1")]
 # A page whose train.py must do something else than leak.
 PROGRAMS = {"bundles.md": ROOT / "tests" / "walk" / "home" / "too_large.py"}
 TRAIN = ('def train():\n    import torch\n    model = torch.nn.Linear(8, 8)\n'
@@ -57,6 +58,8 @@ def fill(folder, page):
     for name in ("s", "snap", "before", "after", "good", "new", "rank0", "rank1"):
         Path(folder, f"{name}.pickle").write_bytes(snapshot)
     shutil.copy(DATA / "h200" / "s4_fixed.pickle.gz", Path(folder, "snap.pickle.gz"))
+    for name, size in (("a", 16), ("b", 32)):
+        Path(folder, f"{name}.pickle").write_bytes(gzip.decompress((DATA / "whatif" / f"batch-big_lstm-{size}.pickle.gz").read_bytes()))
     recording = lzma.decompress((DATA / "slog" / "oom.slog.xz").read_bytes())
     run = Path(folder, "stormlog-runs", "20261115T120000Z-train")
     for place in (Path(folder), run):

@@ -197,7 +197,7 @@ def _():
     text = (ROOT / "docs" / "report.md").read_text()
     other = text.split("## Other outputs")[1]
     said = set(re.findall(r"`([a-z_]+)(?:\[\])?`", other))
-    values = {"finished", "running", "unclear", "empty", "broken", "forward", "backward", "optimizer", "outside", "null",
+    values = {"finished", "running", "unclear", "empty", "broken", "forward", "backward", "optimizer", "outside", "null", "fits",
               "pool"}  # the last one is a field, of traces of a PyTorch that tells the pool of an event; none is in tests/data
     tap.equal(sorted(said - values - keys_of_others() - keys_of_reports()), [], "named, but in no output")
 
@@ -206,7 +206,10 @@ def _():
 def _():
     text = (ROOT / "docs" / "whatif.md").read_text().split("## JSON")[1]
     found = keys(output("whatif", "--quick", "--format", "json", DATA / "h200" / "s5_oom.pickle.gz"))
-    found |= keys(output("whatif", "--quick", "--format", "json", DATA / "h200" / "s3_baseline.pickle.gz"))
+    found |= keys(output("whatif", "--format", "json", DATA / "corpus" / "c25_oom_other_process.pickle.gz"))
+    found |= keys(output("whatif", "--format", "json", DATA / "h200" / "s3_baseline.pickle.gz"))
+    small, large = (DATA / "whatif" / f"batch-big_lstm-{size}.pickle.gz" for size in (16, 32))
+    found |= keys(output("whatif", "--batch", f"16={small}", "--batch", f"32={large}", "--at", 64, "--card", "4GiB", "--format", "json"))
     listed = set(first_column(text))
     tap.true(len(listed) > 30, f"fields were found: {len(listed)}")
     tap.equal(sorted(listed - found), [], "listed, but in no answer")
