@@ -18,6 +18,7 @@ import { segmentsView } from "./views/segments.ts";
 import { sitesView } from "./views/sites.ts";
 import { timelineView } from "./views/timeline.ts";
 import { failureView, headerView, oomView, tilesView, verdictView } from "./views/top.ts";
+import { whatifView } from "./views/whatif.ts";
 
 const always = (): boolean => true;
 
@@ -27,6 +28,12 @@ const VIEWS: View[] = [
   { id: "sites", title: "Lines", make: sitesView, isShown: always, needs: "blocks" },
   { id: "segments", title: "Segments", make: segmentsView, isShown: always, needs: "blocks" },
   { id: "ledger", title: "Ledger", make: ledgerView, isShown: always },
+  {
+    id: "whatif",
+    title: "What if",
+    make: whatifView,
+    isShown: ({ lane }) => lane.meta.whatif !== null,
+  },
   { id: "ranks", title: "Ranks", make: ranksView, isShown: (s) => s.data.meta.lanes.length > 1 },
   {
     id: "diff",
