@@ -46,7 +46,7 @@ typedef struct sl_analysis_info {
     const char *help;
 } sl_analysis_info;
 
-/* Row i, in the order in which they run; NULL behind the last one. */
+/* Row i, in the order in which they run; NULL after the last one. */
 const sl_analysis_info *sl_analysis_at(size_t i);
 
 /* ---- out-of-memory texts ---- */

@@ -258,7 +258,7 @@ static bool find_by_valleys(leak_search *search) {
             continue;
         }
         sl_leak leak = leak_from(valley->site_idx, growth);
-        /* A buffer that is made anew each step is in flight all the time. */
+        /* A buffer that is made again each step is in flight all the time. */
         bool has_more_late = growth->late_bytes >= growth->kept_bytes;
         leak.bytes = has_more_late ? growth->late_bytes : growth->kept_bytes;
         leak.blocks = has_more_late ? growth->late_blocks : growth->kept_blocks;

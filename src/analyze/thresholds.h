@@ -3,10 +3,10 @@
  * they are held against; `make bench-findings` shows what they do on labelled runs. "Corpus" below
  * means the labelled runs in tests/data and the seeded synthetic runs of bench/findings.
  *
- * Elsewhere: what makes a step is in run/step_thresholds.h, because steps are a fact of the run. What a
- * caller may set has its defaults beside it: samples/an_gap.c, samples/collective_config.c, and
- * memprof/profile_report.c for the compatible programs. Weights that only rank findings (confidence)
- * stand in their formulas. */
+ * Elsewhere: what makes a step is in run/step_thresholds.h, because steps are a fact of the run.
+ * What a caller may set has its defaults beside it: samples/an_gap.c, samples/collective_config.c,
+ * and memprof/profile_report.c for the compatible programs. Weights that only rank findings
+ * (confidence) are in their formulas. */
 #ifndef SL_THRESHOLDS_H
 #define SL_THRESHOLDS_H
 
@@ -78,22 +78,22 @@
 #define SL_T_GRAPH_CALLS_ALL         5u
 /* Blocks at the end against half-way: a buffer that is replaced by a larger one keeps its count. */
 #define SL_T_BUFFER_MAX_BLOCK_GROWTH 1.25
-/* From this share of what is live at the end on a leak is critical rather than a warning, if it is this
- * large: some bytes a step are worth knowing, not waking somebody for. */
+/* A leak is critical from this share of the live bytes and this size on; a smaller one is a
+ * warning, because a few bytes per step are no emergency. */
 #define SL_T_LEAK_CRITICAL_SHARE     0.1
 #define SL_T_LEAK_CRITICAL_BYTES     (UINT64_C(1) << 20)
-/* Confidence from which on a leak may be critical: ten tensors that a marked loop keeps have 0.53, sixty
- * have 0.59. */
+/* Lowest confidence of a critical leak. For scale: ten tensors kept by a marked loop have 0.53,
+ * sixty have 0.59. */
 #define SL_T_LEAK_CRITICAL_SURE      0.55
 
-/* Sites of forward code that left survivors about as often as the largest of them belong to its graph:
- * their occasions against its own. */
+/* Sites of forward code that leak about as often as the largest one belong to the same autograd
+ * graph. These bound the ratio of their numbers of leaking steps. */
 #define SL_T_GRAPH_OCCASIONS_MIN 0.8
 #define SL_T_GRAPH_OCCASIONS_MAX 1.25
 
 /* ---- build-up (find_build_up.c) ---- */
 
-/* Share of the live bytes at the end that is worth a remark. */
+/* Smallest share of the live bytes at the end that is reported. */
 #define SL_T_BUILD_UP_MIN_SHARE 0.1
 
 /* ---- out of memory (find_oom.c) ---- */

@@ -226,7 +226,7 @@ static bool end_step(sl_steps *steps, uint32_t next) {
     return sl_vec_push(&steps->ends, next);
 }
 
-/* A step mark ends a step: the next one begins with the first event behind it. */
+/* A step mark ends a step: the next one begins with the first event after it. */
 static bool find_by_marks(sl_steps *steps, const sl_replay *replay, uint32_t from, uint32_t to) {
     const sl_trace *trace = replay->trace;
     for (size_t i = 0; i < trace->marks.cnt; i++) {

@@ -26,7 +26,7 @@ typedef struct side {
     const sl_run_input *input; /* borrowed; of the pair that is being compared */
 } side;
 
-/* The part behind the last '@' is a moment when it reads as one and no file has the whole name. */
+/* The part after the last '@' is a moment when it reads as one and no file has the whole name. */
 static sl_status parse_side(const char *operand, side *out, sl_error *err) {
     out->moment = (sl_opt_time){SL_ANCHOR_END, 0};
     out->path = strdup(operand);

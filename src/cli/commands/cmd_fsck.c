@@ -262,7 +262,7 @@ static int check_file(const char *path, sl_json_out *json, sl_error *err) {
     return code;
 }
 
-/* All of them, also behind one that cannot be read: that one is what the caller looks for. */
+/* All of them, also after one that cannot be read: that one is what the caller looks for. */
 static int check_all(const sl_recordings *list, sl_json_out *json, sl_error *err) {
     int worst = 0;
     for (size_t i = 0; i < list->paths.cnt; i++) {

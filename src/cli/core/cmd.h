@@ -16,7 +16,7 @@ typedef struct sl_cmd {
     const char *name;
     const char *operands; /* as in the usage line, "PATH..."; "" = none */
     int operand_min, operand_max;
-    bool stops_at_operand;       /* options behind the first operand belong to another program */
+    bool stops_at_operand;       /* options after the first operand belong to another program */
     bool is_hidden;              /* not listed; for build and packaging */
     bool is_unsettable;          /* reads no settings file */
     bool shows_settings;         /* runs whatever is wrong with them, to say what */

@@ -5,7 +5,7 @@
 #include "cli/core/cmd.h"
 #include "cli/core/cmd_list.h"
 
-/* In the order of the help text: what a user reaches for first stands first. One a line, so that
+/* In the order of the help text: what a user reaches for first comes first. One a line, so that
  * two branches that add a command merge. */
 /* clang-format off */
 static const sl_cmd *const stormlog_cmds[] = {

@@ -191,7 +191,7 @@ static void print_device(const picture *p, int device) {
     print_holders(p, device);
 }
 
-/* Devices that have blocks or driver memory, ascending; the host stands first. */
+/* Devices that have blocks or driver memory, ascending; the host comes first. */
 static void print_devices(const picture *p) {
     bool is_seen[256] = {false};
     for (size_t i = 0; i < p->tables.sites.cnt; i++)

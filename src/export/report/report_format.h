@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The forms in which a report is printed. Each is a pure function of the report and of the wishes
- * below; what they share in words stands in report_words.h. */
+ * below; what they share in words is in report_words.h. */
 #ifndef SL_REPORT_FORMAT_H
 #define SL_REPORT_FORMAT_H
 

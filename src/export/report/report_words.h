@@ -8,7 +8,7 @@
 
 #define SL_WORDS_CAP 512
 
-/* printf behind what stands in buf; what does not fit is cut. */
+/* printf after what is in buf; what does not fit is cut. */
 void sl_words_append(char buf[SL_WORDS_CAP], const char *fmt, ...) SL_PRINTF(2, 3);
 
 /* "torch-snapshot", "slog", …: the names of the JSON report. */

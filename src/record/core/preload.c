@@ -14,7 +14,7 @@
 
 static sl_diag_once bad_setting;
 
-/* Names win only when this library stands before torch's in the global scope. The loader does not
+/* Names win only when this library is before torch's in the global scope. The loader does not
  * tell; the variable that brought us here does. */
 static bool is_preloaded(void) {
     const char *list = getenv("LD_PRELOAD");

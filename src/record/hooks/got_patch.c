@@ -47,7 +47,7 @@ typedef struct hook_indexes {
     uint32_t at[SL_HOOK_CNT];
 } hook_indexes;
 
-/* Imports stand before the hashed symbols of DT_GNU_HASH; what the library defines itself, and
+/* Imports are before the hashed symbols of DT_GNU_HASH; what the library defines itself, and
  * calls through its own slots, is found by the hash. */
 static bool may_be_hook(const char *name) {
     return *name && strchr(SL_HOOK_FIRST_LETTERS, *name) != NULL;

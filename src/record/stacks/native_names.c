@@ -197,7 +197,7 @@ static void fill_object(named_object *object, const sl_native_code *code) {
 #define WAIT_STEPS   1000
 #define WAIT_STEP_US 100
 
-/* A name that is not there is not there for good: the frame stands in every later stack. */
+/* A name that is not there is not there for good: the frame is in every later stack. */
 static bool wait_for(const named_object *object) {
     for (int i = 0; i < WAIT_STEPS; i++) {
         if (atomic_load_explicit(&object->state, memory_order_acquire) == OBJECT_READY)

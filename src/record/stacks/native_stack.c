@@ -331,7 +331,7 @@ static uint32_t find_frame(sl_log *log, object_cursor *cursor, uintptr_t at, boo
     return id;
 }
 
-/* What stands at the outer end of native frames that do not go all the way. */
+/* What is at the outer end of native frames that do not go all the way. */
 static uint32_t add_end_mark(sl_log *log, uint32_t base, sl_native_end end) {
     static const sl_str texts[] = {
         [SL_NATIVE_TOO_DEEP] = SL_STR("<more native frames>"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the fields of CPython's frames, code objects and strings stand, by version. This is the
+/* Where the fields of CPython's frames, code objects and strings are, by version. This is the
  * only file that knows; the walker (pystack.c) takes a layout as data. Read-only after start. */
 #ifndef SL_PYSTACK_OFFSETS_H
 #define SL_PYSTACK_OFFSETS_H
