@@ -87,7 +87,7 @@ typedef struct sl_ledger_moment {
     int64_t from_us, to_us; /* the card was read somewhere between */
     int64_t time_us;        /* where the rows are taken: all of them fit here */
     sl_maybe_u64 card_used, card_total;
-    uint64_t used_min, used_max; /* of the readings that this moment stands for */
+    uint64_t used_min, used_max; /* of the readings that this moment summarises */
 } sl_ledger_moment;
 
 typedef struct sl_ledger {

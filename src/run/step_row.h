@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows: stretches of a run in which memory is only made and kept, because the program loads a data set
- * or fills a list. The call that does it recurs as regularly as one of a training loop, but nothing is
- * computed in between, so its occurrences are not steps. Pure. */
+/* Rows: stretches of a run in which memory is allocated and nothing is freed, because the program
+ * loads a data set or fills a list. The call that does it recurs as regularly as one of a training
+ * loop, but nothing is computed in between, so its occurrences are not steps. Pure. */
 #ifndef SL_STEP_ROW_H
 #define SL_STEP_ROW_H
 

@@ -70,7 +70,7 @@ static sl_status write_file(const sl_opts *opts, const sl_run *run, const sl_rep
         sl_file_out_abandon(&out);
         return status;
     }
-    /* -1 when the output is a pipe: then there is no size to tell. */
+    /* -1 when the output is a pipe, which has no size. */
     long bytes = ftell(out.stream);
     SL_TRY(sl_file_out_commit(&out, err));
     if (bytes >= 0 && strcmp(path, "-") != 0)

@@ -141,7 +141,7 @@ static void print_row(const picture *p, const char *name, sl_maybe_u64 value) {
                    value.known ? sl_human_bytes(bytes, value.value) : "unknown", name);
 }
 
-/* A library or a tag that holds nothing is no row. */
+/* A library or a tag that holds nothing has no row. */
 static bool is_empty(const sl_ledger_row *row) {
     return (row->kind == SL_LEDGER_LIBRARY || row->has_tag) && row->bytes.known &&
            row->bytes.value == 0;
