@@ -35,9 +35,9 @@ typedef struct got_slot {
 static got_slot patched[PATCH_MAX];
 static size_t patched_cnt, failed_cnt;
 static unsigned long long seen_adds, seen_subs;
-static uintptr_t seen[SEEN_MAX]; /* lowest address of each library that was looked through */
+static uintptr_t seen[SEEN_MAX]; /* lowest address of each library that was scanned */
 static size_t seen_cnt;
-static const Elf64_Dyn *opened[OPENED_MAX]; /* what sl_got_patch_opened was asked about last */
+static const Elf64_Dyn *opened[OPENED_MAX]; /* the last library of sl_got_patch_opened */
 static size_t opened_cnt;
 static atomic_flag is_busy = ATOMIC_FLAG_INIT; /* nobody waits for it */
 static atomic_bool is_waiting;                 /* for the loader's lock, perhaps */

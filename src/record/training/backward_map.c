@@ -126,7 +126,7 @@ SL_HOT void sl_backward_note_forward(uint32_t stack) {
     atomic_store_explicit(&slot->key, key, memory_order_release);
 }
 
-/* Autograd's threads serve all callers: with a second one nobody knows for whom. */
+/* Autograd's threads serve all callers: with a second caller it is unknown which one. */
 void sl_backward_note_call(uint32_t stack) {
     static const char several;
     const void *caller = NULL, *me = sl_guard_own;

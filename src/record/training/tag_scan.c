@@ -95,7 +95,7 @@ static sl_pyobject *optimizer_of(const void *first_argument) {
 
 typedef struct scan {
     const void *tensor_type, *parameter_type; /* torch's, borrowed */
-    uint64_t left;                            /* tensors that may still be looked at */
+    uint64_t left;                            /* tensors that may still be scanned */
     uint64_t refused;                         /* that came after */
 } scan;
 
@@ -149,7 +149,7 @@ static void tag_tensor(scan *s, sl_pyobject *tensor, sl_tag tag) {
     sl_py_drop(part);
 }
 
-/* torch warns when the gradient of a tensor is asked for that is no leaf. */
+/* torch prints a warning when the gradient of a tensor that is not a leaf is read. */
 static void tag_gradient(scan *s, sl_pyobject *parameter) {
     if (!is_plain(s, parameter) && !is_shell(parameter))
         return;
@@ -248,7 +248,7 @@ static bool is_watched_by_a_mode(void) {
     return false;
 }
 
-/* Readers may now conclude what is no gradient; not when something was left out. */
+/* Readers may now conclude which blocks are not gradients; not if something was skipped. */
 static void end_scan(const scan *s) {
     sl_capture capture;
     atomic_fetch_add(&scan_cnt, 1);
