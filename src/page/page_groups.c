@@ -16,7 +16,7 @@ typedef struct split {
     sl_page_column column;
     size_t (*key_of_life)(const struct split *by, const sl_page_lane *lane, const sl_life *life);
     sl_page_group (*group_of_key)(sl_page_lane *lane, size_t key);
-    bool keeps_order; /* groups stand in the order of their keys, key 0 ("unknown") last */
+    bool keeps_order; /* groups are in the order of their keys, key 0 ("unknown") last */
     size_t key_cnt;   /* 0 = the input cannot be split so */
     uint32_t *keys;   /* owned; by site or by stack, where the key is not in the life itself */
     uint64_t *live;   /* owned; by key */

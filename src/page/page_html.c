@@ -137,7 +137,7 @@ static void write_escaped(FILE *to, const char *text) {
     }
 }
 
-/* A "<" in JSON only ever stands inside a string; written as an escape, no text can end the script
+/* A "<" in JSON only ever is inside a string; written as an escape, no text can end the script
  * block or begin a comment in it. */
 static void write_json_text(FILE *to, const char *text, size_t len) {
     for (size_t i = 0; i < len; i++) {

@@ -197,7 +197,7 @@ static void lane_detail_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_end_array(json);
 }
 
-/* What the rows of LEDGER are; the card's size stands beside them. */
+/* What the rows of LEDGER are; the card's size is beside them. */
 static void ledger_json(const sl_page_lane *lane, sl_json_out *json) {
     const sl_ledger *ledger = lane->ledger;
     char label[SL_LEDGER_LABEL_CAP];

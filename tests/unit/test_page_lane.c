@@ -211,7 +211,7 @@ static void the_largest_blocks_are_kept_first(void **state) {
     close_bench(&b);
 }
 
-/* Without room for every block, exact sums stand at checkpoints, from before the start to the end. */
+/* Without room for every block, exact sums are at checkpoints, from before the start to the end. */
 static void checkpoints_add_up_to_the_totals(void **state) {
     SL_UNUSED(state);
     static bench b;
