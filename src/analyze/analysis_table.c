@@ -24,6 +24,7 @@ static const analysis_row analysis_rows[] = {
     {{"retry", "the allocator emptied its cache to go on"}, sl_find_retry},
     {{"pending-free", "dropped blocks that wait for another stream"}, sl_find_pending},
     {{"inefficient", "last step's blocks that are still held at the peak"}, sl_find_inefficient},
+    {{"settings", "allocator settings that are set but not in effect"}, sl_find_settings},
     {{"oom", "a failed request: who holds the memory, and why it failed"}, sl_find_oom},
 };
 
