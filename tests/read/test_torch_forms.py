@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import oracle
 import snapshots
 import tap
 import variants
@@ -48,6 +49,17 @@ for form, changer in variants.OTHER.items():
 def _(folder):
     dump = snapshots.load_bytes(folder, pickle.dumps(variants.unknown_things(variants.sample()), protocol=4))
     tap.equal((dump["unknown_keys"], dump["unknown_actions"]), (3, 1), "unknown keys, actions")
+
+
+@tap.test("what the program says about a block is a point with that name")
+def _(folder):
+    snapshot = variants.sample()
+    (event,) = [event for event in snapshot["device_traces"][0] if event["action"] == "annotate"]
+    event["user_metadata"], event["internal_metadata"] = "kv cache", ""
+    dump = snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4))
+    points = [mark for mark in oracle.resolve(dump)[1] if mark[0] == "point"]
+    tap.equal(points, [("point", "kv cache", 0, event["time_us"])])
+    tap.equal(dump["unknown_keys"], 0, "unknown keys")
 
 
 @tap.test("gzip, in one member and in several")
