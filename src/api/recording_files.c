@@ -106,7 +106,7 @@ static sl_status list_folder(sl_recordings *list, const char *folder, sl_find_wh
                        folder);
     if (status == SL_OK && list->paths.cnt == 0)
         return sl_fail(err, SL_E_OPEN,
-                       "cannot read '%s': it is a folder without recordings (*.slog); name a file",
+                       "cannot read '%s': it is a folder without recordings (*.slog); give a file",
                        folder);
     if (list->paths.cnt > 1)
         qsort(list->paths.at, list->paths.cnt, sizeof *list->paths.at, sl_order_texts);
@@ -143,6 +143,6 @@ sl_status sl_recordings_one(const sl_recordings *list, const char *path, const c
     for (size_t i = 0; i < list->paths.cnt && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
                                  strrchr(list->paths.at[i], '/') + 1);
-    return sl_fail(err, SL_E_USAGE, "'%s' holds %zu recordings; name one of them: %s%s", path,
+    return sl_fail(err, SL_E_USAGE, "'%s' contains %zu recordings; give one of them: %s%s", path,
                    list->paths.cnt, names, used < sizeof names ? "" : "...");
 }

@@ -21,15 +21,15 @@
     X(OOM, "oom", 4, "Out of memory", "a request for memory failed")                            \
     X(LEAK, "leak", 3, "Leak", "live memory keeps growing at one place")                        \
     X(FRAGMENTATION, "fragmentation", 2, "Fragmentation",                                       \
-      "reserved memory that cannot serve a request")                                            \
+      "reserved memory in pieces too small to use")                                             \
     X(SPIKE, "spike", 1, "Spike", "a short peak far above the usual one")                       \
-    X(GAP, "gap", 0, "Gap", "device memory that the framework does not know of")                \
+    X(GAP, "gap", 0, "Gap", "device memory outside the framework's allocator")                  \
     X(PENDING_FREE, "pending-free", 0, "Waiting to be freed",                                   \
-      "dropped blocks that wait for another stream")                                            \
+      "freed blocks that wait for another stream")                                              \
     X(INEFFICIENT, "inefficient", 0, "Inefficient", "memory held long before or after its use") \
-    X(RETRY, "retry", 0, "Retry", "the allocator emptied its cache to go on")                   \
-    X(HISTORY, "history", 0, "Missing history", "the input does not hold the whole story")      \
-    X(BUILD_UP, "build-up", 0, "Build-up", "blocks made in a row, all of them still live")
+    X(RETRY, "retry", 0, "Retry", "the allocator had to flush its cache to serve a request")    \
+    X(HISTORY, "history", 0, "Missing history", "the input is incomplete")                      \
+    X(BUILD_UP, "build-up", 0, "Build-up", "blocks allocated in a row, all still live")
 
 typedef enum sl_finding_kind {
 #define SL_FINDING_ENUM(name, ...) SL_FINDING_##name,

@@ -321,15 +321,14 @@ sl_status sl_run_check_filter(const sl_run *run, sl_group_by group_by, const cha
         }
     }
     if (nearest.best[0])
-        return sl_fail(err, SL_E_USAGE,
-                       "filter '%s' matches no line of code here; did you mean '%s'?", filter,
-                       nearest.best);
+        return sl_fail(err, SL_E_USAGE, "filter '%s' matches no line of code; did you mean '%s'?",
+                       filter, nearest.best);
     if (example[0])
         return sl_fail(err, SL_E_USAGE,
-                       "filter '%s' matches no line of code here; they look like '%.100s'", filter,
+                       "filter '%s' matches no line of code; they look like '%.100s'", filter,
                        example);
     return sl_fail(err, SL_E_USAGE,
-                   "filter '%s' has nothing to match: the input knows no line of code", filter);
+                   "filter '%s' has nothing to match: the input has no lines of code", filter);
 }
 
 /* ---- time ---- */

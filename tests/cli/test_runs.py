@@ -169,7 +169,7 @@ def _(folder):
     text = stormlog("runs", "prune", "--keep", "0", cwd=folder).stdout
     tap.equal(names(folder), before, "what is there")
     tap.equal(os.listdir(precious), ["closed.slog"], "behind the links")
-    tap.contains(text, "it holds 'thesis.txt', which stormlog did not record")
+    tap.contains(text, "it contains 'thesis.txt', which stormlog did not write")
     tap.contains(text, "none of its files can be read as a recording")
     tap.contains(text, "nothing to remove: 4 runs, ")
 

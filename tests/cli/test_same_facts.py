@@ -84,9 +84,9 @@ def check_text(facts):
     tap.contains(flat, f", {facts.events:,} events)")
     for advice in facts.advice:
         tap.contains(flat, advice)
-    steps = [int(n.replace(",", "")) for n in re.findall(r"s, ([\d,]+) steps? (?:found|marked)", flat)]
+    steps = [int(n.replace(",", "")) for n in re.findall(r"s, ([\d,]+) steps? \((?:inferred|marked)", flat)]
     tap.equal(steps, [d["steps"] for d in facts.devices if d["steps"] is not None], "steps in the text")
-    largest = re.findall(r"Who holds it at the end\n.*\n +([\d.]+ \w+) +[\d<]+% +[\d,]+  (.*)", text)
+    largest = re.findall(r"Live at the end\n.*\n +([\d.]+ \w+) +[\d<]+% +[\d,]+  (.*)", text)
     wanted = [d for d in facts.devices if d["line"] and d["live"]]
     tap.equal([amount for amount, _ in largest], [human(d["line_bytes"]) for d in wanted], "the largest line's bytes")
     for (_, line), d in zip(largest, wanted):
@@ -95,7 +95,7 @@ def check_text(facts):
     leaks = re.findall(r"^\d+\. leak\b.*?^  amount +([\d.]+ \w+)", text, re.M | re.S)
     tap.equal(leaks, [human(amount) for _, amount in facts.leaks], "amounts of leaks")
     if facts.oom:
-        tap.contains(flat, f"asked for {human(facts.oom['bytes'])} of")
+        tap.contains(flat, f"requested {human(facts.oom['bytes'])} of")
         tap.contains(flat, f" cause {facts.oom['cause']} ")
 
 
@@ -113,7 +113,7 @@ def check_markdown(facts):
     tap.equal(rows[0], [w[0] for w in wanted], "live in Markdown")
     tap.equal(rows[1], [w[1] for w in wanted], "peak in Markdown")
     tap.equal(rows[2], [w[2].replace("-", "unknown") for w in wanted], "reserved in Markdown")
-    largest = re.findall(r"Held at the end:\n\n.*\n.*\n\| ([^|]*) \| [\d,]+ \| `` (.*?)(?: in .*)? `` \|", text)
+    largest = re.findall(r"Live at the end:\n\n.*\n.*\n\| ([^|]*) \| [\d,]+ \| `` (.*?)(?: in .*)? `` \|", text)
     tap.equal(largest, [(human(d["line_bytes"]), d["line"]) for d in facts.devices if d["line"] and d["live"]], "largest lines")
     leaks = re.findall(r"^### leak\b.*?^\| amount \| ([\d.]+ \w+)", text, re.M | re.S)
     tap.equal(leaks, [human(amount) for _, amount in facts.leaks], "amounts of leaks in Markdown")
@@ -190,7 +190,7 @@ def check_plot(facts, folder):
     flat = one_space(good("analyze", facts.path, "--device", drawn["device"]))
     events = re.search(r" events +[\d,]+ \([^)]*\) in ([\d.]+ \w+|\d+ min \d+ s)", flat)
     device = "host memory" if drawn["device"] < 0 else f"device {drawn['device']}"
-    found = "" if f"{drawn['steps']} steps marked" in flat else " found in the pattern"
+    found = "" if f"{drawn['steps']} steps (marked)" in flat else " (inferred)"
     steps = "" if drawn["steps"] is None else f", {drawn['steps']} steps{found}"
     subtitle = f"{os.path.basename(facts.path)}, {device}, {drawn['events']:,} events in {events.group(1)}{steps}"
     tap.true(says(rows[0][1], subtitle), f"subtitle of the picture: {subtitle!r}, {len(rows[0][1])} glyphs")

@@ -7,7 +7,7 @@
 #include "sltest.h"
 
 #include "model/trace.h"
-#include "whatif/alloc_model.h"
+#include "whatif/alloc/alloc_model.h"
 
 #define MADE_MIB    ((uint64_t)1 << 20)
 #define MADE_PIECES 4

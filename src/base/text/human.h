@@ -25,6 +25,9 @@ static inline const char *sl_plural(uint64_t count) {
     return count == 1 ? "" : "s";
 }
 
+/* "once", "12 times". Returns buf. */
+char *sl_human_times(char buf[SL_HUMAN_CAP], uint64_t count);
+
 /* "256MiB", "1.5 GB", "4096", "20k": binary for KiB/MiB/GiB/TiB and for single letters, decimal
  * for KB/MB/GB/TB. */
 sl_status sl_human_parse_bytes(const char *text, uint64_t *bytes, sl_error *err);

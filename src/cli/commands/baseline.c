@@ -137,7 +137,8 @@ static sl_status gather(gathering *all, sl_error *err) {
         SL_TRY(sl_json_skip(&all->json, &token, err));
     SL_TRY(sl_json_next(&all->json, &token, err));
     if (!all->is_report)
-        return sl_fail(err, SL_E_FOREIGN, "it is not a report of schema '%s'", SL_REPORT_SCHEMA);
+        return sl_fail(err, SL_E_FOREIGN, "it is not a report with the schema '%s'",
+                       SL_REPORT_SCHEMA);
     return SL_OK;
 }
 

@@ -12,8 +12,8 @@
 #include "cli/core/shared_options.h"
 #include "export/report/check_format.h"
 
-/* Without any gate: nothing may leak or fail, and the peak may grow by this much. A round figure
- * that a reader of the table can judge; --max-peak says another one. */
+/* Without gates: nothing may leak or run out of memory, and the peak may grow by this much. A round number,
+ * because readers of the table judge by it; --max-peak sets another one. */
 #define DEFAULT_PEAK_PERCENT 5
 
 static sl_limit limit_of(const sl_opts *opts, const char *name) {
@@ -54,8 +54,8 @@ static sl_status check_limits(const sl_opts *opts, sl_error *err) {
         bool is_relative = value->limit.is_share || value->limit.is_more;
         if (value->is_given && is_relative && !sl_opts_is_given(opts, "baseline"))
             return sl_fail(err, SL_E_USAGE,
-                           "option '--%s %s' is relative to a baseline; name one with --baseline, "
-                           "or give a plain size",
+                           "option '--%s %s' is relative to a baseline; give one with --baseline, "
+                           "or use a plain size",
                            names[i], value->text);
     }
     return SL_OK;
@@ -139,37 +139,37 @@ static const sl_opt options[] = {
     {.name = "baseline",
      .short_name = 'b',
      .type = SL_OPT_FILE,
-     .help = "an earlier run: a recording, a snapshot, or a report as JSON"},
+     .help = "earlier run to compare with: a recording, a snapshot, or a JSON report"},
     {.name = "max-peak",
      .type = SL_OPT_LIMIT,
-     .help = "highest peak: 5% above the baseline, +200MiB above it, or 20GiB whatever it was"},
-    {.name = "max-live", .type = SL_OPT_LIMIT, .help = "most that may be live at the end"},
-    {.name = "max-reserved", .type = SL_OPT_LIMIT, .help = "most that may be reserved"},
+     .help = "highest allowed peak: 5% or +200MiB above the baseline, or 20GiB in any case"},
+    {.name = "max-live", .type = SL_OPT_LIMIT, .help = "highest allowed live memory at the end"},
+    {.name = "max-reserved", .type = SL_OPT_LIMIT, .help = "highest allowed reserved memory"},
     {.name = "max-slope",
      .type = SL_OPT_LIMIT,
-     .help = "most that all leaks together may add a step"},
+     .help = "highest allowed growth per step of all leaks together"},
     {.name = "fits",
      .type = SL_OPT_SIZE,
-     .help = "what PyTorch's allocator may reserve: every request must be served, in a replay; the "
-             "CUDA context comes on top"},
-    {.name = "no-leak", .type = SL_OPT_FLAG, .help = "nothing may leak"},
-    {.name = "no-oom", .type = SL_OPT_FLAG, .help = "no request may have failed"},
+     .help = "fail if a replay cannot serve every request with this much for PyTorch's allocator "
+             "(the CUDA context comes on top)"},
+    {.name = "no-leak", .type = SL_OPT_FLAG, .help = "fail if anything leaks"},
+    {.name = "no-oom", .type = SL_OPT_FLAG, .help = "fail if a request for memory failed"},
     {.name = "format",
      .short_name = 'f',
      .type = SL_OPT_CHOICE,
      .choices = "txt|json|md|junit",
      .initial = "txt",
-     .help = "for people, for programs, for a pull request, for a CI server"},
+     .help = "output format: for people, for programs, for a pull request, for a CI server"},
     SL_SHARED_OUTPUT,
     SL_SHARED_DEVICE,
     SL_SHARED_SINCE,
     SL_SHARED_UNTIL,
     SL_SHARED_FILTER,
     SL_SHARED_GROUP_BY,
-    SL_SHARED_TOP("length of the lists of holders the analysis keeps"),
+    SL_SHARED_TOP("rows in the lists of what holds memory"),
     {.name = "capacity",
      .type = SL_OPT_SIZE,
-     .help = "memory of the card, where the input does not say it"},
+     .help = "memory of the card (default: as recorded in the input)"},
 };
 
 const sl_cmd sl_cmd_check = {
@@ -177,17 +177,15 @@ const sl_cmd sl_cmd_check = {
     .operands = "[PATH]",
     .operand_min = 0,
     .operand_max = 1,
-    .summary = "hold a run against limits or an earlier run; for CI",
+    .summary = "check a run against limits or an earlier run; for CI",
     .description =
-        "Exits with 1 when a gate fails and prints a table of all of them. A limit in percent, or "
-        "with a plus sign, is relative to the baseline; a bare size is not. Without any gate the "
-        "peak may be 5% above the baseline, and nothing may leak or run out of memory.\n\n"
-        "Of a run folder the ranks are checked, or the main processes where it has no ranks; each "
-        "must pass. --fits replays PyTorch's allocator, as whatif does, and needs no card; where "
-        "the "
-        "replay cannot be proven the gate is an error, and the exit code 3. Every file of a folder "
-        "must be readable. Without a PATH the latest run of this "
-        "folder is checked.",
+        "Prints a table of all gates and exits with 1 if one fails. A limit in percent, or with a "
+        "plus sign, is relative to the baseline; a plain size is absolute. If no gate is given, "
+        "the peak may be 5% above the baseline, and nothing may leak or run out of memory.\n\n"
+        "In a run folder, every rank is checked, or the main processes if there are no ranks; each "
+        "must pass. --fits replays PyTorch's allocator, as whatif does, and needs no card; if the "
+        "replay cannot be proven, the gate is an error and the exit code is 3. Every file in the "
+        "folder must be readable. Without a PATH, the latest run in this folder is checked.",
     .examples = "stormlog analyze good.pickle --format json -o base.json\n"
                 "stormlog check new.pickle --baseline base.json --max-peak 5% --no-leak\n"
                 "stormlog check new.pickle --max-peak 20GiB --format junit -o memory.xml\n"

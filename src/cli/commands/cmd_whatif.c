@@ -7,6 +7,7 @@
 #include "base/core/str.h"
 #include "base/files/file_atomic.h"
 #include "base/text/term.h"
+#include "cli/commands/whatif_batch.h"
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
@@ -81,10 +82,22 @@ static bool has_answer(const whatif_job *job) {
     return false;
 }
 
+/* Another batch size is another question, with inputs of its own. */
+static int run_batch(const sl_opts *opts, sl_error *err) {
+    whatif_job job = {.opts = opts};
+    int code = take_settings(&job, err);
+    if (code == SL_OK)
+        code = sl_whatif_batch_run(opts, job.settings.at, job.settings.cnt, err);
+    sl_vec_free(&job.settings);
+    return code;
+}
+
 static int run(const sl_opts *opts, sl_error *err) {
     whatif_job job = {.opts = opts};
     sl_inputs inputs = {0};
     sl_path_span paths;
+    if (sl_whatif_batch_is_asked(opts))
+        return run_batch(opts, err);
     sl_status status = take_options(&job, err);
     if (status == SL_OK)
         status = sl_latest_or_operands(opts, &paths, err);
@@ -136,6 +149,18 @@ static const sl_opt options[] = {
      .type = SL_OPT_FLAG,
      .setter = SL_SET_BY_NOBODY,
      .help = "as if all work were on one stream"},
+    {.name = "batch",
+     .type = SL_OPT_STRING,
+     .setter = SL_SET_BY_NOBODY,
+     .metavar = "SIZE=PATH",
+     .is_repeated = true,
+     .help = "a recording of the same program with this batch size (or sequence length); given "
+             "twice or more, it says what other sizes need"},
+    {.name = "at",
+     .type = SL_OPT_STRING,
+     .setter = SL_SET_BY_NOBODY,
+     .metavar = "SIZE,...",
+     .help = "sizes to answer for, with --batch"},
     SL_SHARED_DEVICE,
     {.name = "quick",
      .type = SL_OPT_FLAG,
@@ -150,7 +175,7 @@ static const sl_opt options[] = {
      .type = SL_OPT_CHOICE,
      .choices = "txt|json|md",
      .initial = "txt",
-     .help = "for people, for programs, for a pull request"},
+     .help = "output format: for people, for programs, for a pull request"},
     SL_SHARED_OUTPUT,
 };
 
@@ -168,11 +193,16 @@ const sl_cmd sl_cmd_whatif = {
         "and the smallest card that would do. Last, which lines of the program could be repaired, "
         "and how much reserved memory each repair saves.\n\n"
         "The input is a snapshot of PyTorch with its history, or a recording. Without a PATH it "
-        "is the latest run of this folder.",
+        "is the latest run of this folder.\n\n"
+        "With --batch there are two or more inputs: the same program with different batch sizes. "
+        "Their allocations are paired, the bytes of each are fitted, rescaled and replayed: what "
+        "the sizes of --at need, and with --card the largest that fits. It refuses (exit code 3) "
+        "when the recordings differ in more than sizes, or the fit is poor.",
     .examples = "stormlog whatif snap.pickle\n"
                 "stormlog whatif snap.pickle --card 24GiB\n"
                 "stormlog whatif snap.pickle --set max_split_size_mb=128\n"
-                "stormlog whatif snap.pickle --card 24GiB --free 'train.py:12 '\n",
+                "stormlog whatif snap.pickle --card 24GiB --free 'train.py:12 '\n"
+                "stormlog whatif --batch 16=a.pickle --batch 32=b.pickle --at 48,64 --card 80GiB\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
     .run = run,

@@ -91,7 +91,7 @@ static const char *distrust(const struct stat *info) {
         return "it is not a regular file";
     if (info->st_uid != geteuid() && info->st_uid != 0)
         return "it belongs to another user";
-    return info->st_mode & S_IWOTH ? "everybody may write it" : NULL;
+    return info->st_mode & S_IWOTH ? "everybody may write to it" : NULL;
 }
 
 static sl_status read_bytes(int fd, const char *path, char **out, size_t *len, sl_error *err) {
@@ -113,7 +113,7 @@ static sl_status parse_open(sl_config_file *file, int fd, sl_error *err) {
     struct stat info;
     char *bytes = NULL;
     size_t len = 0;
-    const char *why = fstat(fd, &info) == 0 ? distrust(&info) : "it cannot be looked at";
+    const char *why = fstat(fd, &info) == 0 ? distrust(&info) : "it cannot be examined";
     if (why) {
         file->state = SL_CONFIG_IGNORED;
         snprintf(file->problem, sizeof file->problem, "%s", why);
@@ -280,7 +280,7 @@ static sl_status check_option(const check *c, const sl_cmd *cmd, const sl_toml_e
                     opt->name, cmd->name, opt->name);
     if (setter == SL_SET_BY_USER && c->owner == SL_CONFIG_PROJECT)
         return fail(c, entry->place,
-                    "'%s' of [%s] is not for a project's file; it can be set in your own, '%s'",
+                    "'%s' of [%s] cannot be set in a project's file; set it in your own, '%s'",
                     opt->name, cmd->name, config.files[SL_CONFIG_USER].path);
     if (!option_text(c->file, opt, &entry->value, &text))
         return fail_type(c, &entry->value, type_words(opt->type));

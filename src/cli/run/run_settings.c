@@ -19,8 +19,7 @@ const sl_opt sl_run_options[SL_RUN_OPTION_CNT] = {
     /* Of the launcher alone: the recorder does not know it. */
     {.name = "no-compact",
      .type = SL_OPT_FLAG,
-     .help = "leave the recordings as the processes wrote them, with room to grow (see "
-             "'stormlog compact')"},
+     .help = "do not compact the recordings when the command ends (see 'stormlog compact')"},
 #undef OPTION
 #undef OPTIONS_OF
 };

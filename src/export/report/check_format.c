@@ -36,13 +36,13 @@ static void say_headline(char *buf, size_t cap, const sl_check_view *view) {
     size_t refused = count_refused(view->result);
     if (refused && !failed)
         snprintf(buf, cap, "Not decided: %zu of %zu gate%s cannot be proven", refused, all,
-                 all == 1 ? "" : "s");
-    else if (failed)
-        snprintf(buf, cap, "Failed: %zu of %zu gate%s", failed, all, all == 1 ? "" : "s");
+                 sl_plural(all));
     else if (all == 1)
-        snprintf(buf, cap, "Passed: the one gate");
+        snprintf(buf, cap, "%s: the one gate", failed ? "Failed" : "Passed");
+    else if (failed)
+        snprintf(buf, cap, "Failed: %zu of %zu gate%s", failed, all, sl_plural(all));
     else
-        snprintf(buf, cap, "Passed: all %zu gates", all);
+        snprintf(buf, cap, "Passed: all %zu gate%s", all, sl_plural(all));
 }
 
 /* A gate's number is in bytes, unless the gate counts something. */
