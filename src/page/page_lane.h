@@ -36,11 +36,15 @@ typedef struct sl_page_clock {
     int64_t first_us;
 } sl_page_clock;
 
-#define SL_PAGE_GROUP_MAX 12 /* of one kind, the last one is "everything else" */
+/* Groups of one kind: as many as have a colour of their own, and more where the last one, which is all
+ * others, would hide too much (sl_sites_rest_is_large). */
+#define SL_PAGE_GROUPS    12
+#define SL_PAGE_GROUP_MAX SL_SITES_MOST_MAX
 
 typedef struct sl_page_group {
     const char *label; /* borrowed from the names, or a literal */
     uint32_t frame;    /* SL_IDX_NONE = none */
+    bool is_rest;      /* everything that has no group of its own */
 } sl_page_group;
 
 typedef struct sl_page_groups {

@@ -12,7 +12,7 @@
 
 #define SL_PAGE_SCHEMA "stormlog.page/1"
 
-/* In the order in which they stand in the file. LANE sections exist once for each lane. */
+/* In the order in which they are in the file. LANE sections exist once for each lane. */
 #define SL_PAGE_SECTION_MAP(X) \
     X(NAMES, ALL)              \
     X(MARKS, LANE)             \

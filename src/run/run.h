@@ -30,7 +30,8 @@ typedef struct sl_run_device {
     int rank;
 } sl_run_device;
 
-/* Pairs of device and rank in one file of samples that are told apart; of more, the devices are. */
+/* The most pairs of device and rank that a file of samples is split into; with more, it is split by
+ * device only. */
 #define SL_RUN_RANKED_MAX 1024
 
 /* One trace: a process of the run, a snapshot, a file of samples. */

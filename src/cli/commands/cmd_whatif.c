@@ -202,7 +202,7 @@ const sl_cmd sl_cmd_whatif = {
                 "stormlog whatif snap.pickle --card 24GiB\n"
                 "stormlog whatif snap.pickle --set max_split_size_mb=128\n"
                 "stormlog whatif snap.pickle --card 24GiB --free 'train.py:12 '\n"
-                "stormlog whatif --batch 16=a.pickle --batch 32=b.pickle --at 48,64 --card 80GiB\n",
+                "stormlog whatif --batch 16=a.pickle --batch 32=b.pickle --at 48 --card 80GiB\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
     .run = run,

@@ -9,6 +9,8 @@ export interface SectionMeta {
 
 export interface InputMeta {
   path: string;
+  /** "rank 1", "DataLoader worker 4711": what a process of a run is; null for any other input */
+  name: string | null;
   kind: string;
   /** what ran, where and when; null where the input does not say */
   identity: string | null;
@@ -127,6 +129,8 @@ export interface GroupMeta {
   label: string;
   /** frame of the user's line, or null */
   frame: number | null;
+  /** everything that has no group of its own */
+  is_rest: boolean;
 }
 
 export interface FindingMeta {
