@@ -120,6 +120,7 @@ static void absent_json(const sl_page_lane *lane, sl_json_out *json) {
         sl_json_key_cstr(json, "ledger",
                          "The ledger of the whole card needs readings of the device's counters; "
                          "this input has none.");
+    sl_page_whatif_absent(lane, json);
     sl_json_end_object(json);
 }
 
@@ -259,6 +260,7 @@ static void lane_json(const sl_page *page, const sl_page_lane *lane, sl_json_out
     lane_detail_json(lane, json);
     oom_events_json(lane, json);
     ledger_json(lane, json);
+    sl_page_whatif_json(lane, json);
     alerts_json(lane, json);
     absent_json(lane, json);
     sl_json_end_object(json);

@@ -21,6 +21,7 @@ import { segmentsView } from "./views/segments.ts";
 import { sitesView } from "./views/sites.ts";
 import { timelineView } from "./views/timeline.ts";
 import { failureView, headerView, oomView, tilesView, verdictView } from "./views/top.ts";
+import { whatifView } from "./views/whatif.ts";
 
 const always = (): boolean => true;
 
@@ -46,6 +47,12 @@ const VIEWS: View[] = [
     title: "Ledger",
     make: ledgerView,
     isShown: ({ lane }) => lane.meta.ledger !== null || lane.meta.counters.length > 0,
+  },
+  {
+    id: "whatif",
+    title: "What if",
+    make: whatifView,
+    isShown: ({ lane }) => lane.meta.whatif !== null,
   },
   { id: "ranks", title: "Ranks", make: ranksView, isShown: (s) => s.data.meta.lanes.length > 1 },
   {

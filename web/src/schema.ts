@@ -187,6 +187,12 @@ export const COLUMNS = {
     /** bytes of each ledger row, plus 1; 0 = unknown: a row of moments each */
     bytes: "plain",
   },
+  whatif: {
+    /** first event of each bin */
+    event: "delta",
+    /** highest in it and 1 more, 0 failed before: a row for each curve */
+    reserved: "delta",
+  },
   heat: {
     /** highest live bytes in each equal share of the time or of the events */
     max: "delta",

@@ -39,6 +39,7 @@ void sl_alloc_model_free(sl_alloc_model *model) {
     sl_vec_free(&model->ranges);
     sl_vec_free(&model->block_of_slot);
     sl_vec_free(&model->pending);
+    sl_vec_free(&model->holes);
     free(model->scratch);
     free(model);
 }
@@ -162,39 +163,6 @@ void sl__alloc_unreserve(sl_alloc_model *model, uint64_t bytes) {
 static void count_active(sl_alloc_model *model, uint64_t bytes) {
     model->stats.active_bytes += bytes;
     model->stats.active_peak = sl_max_u64(model->stats.active_peak, model->stats.active_bytes);
-}
-
-/* xorshift64; any seed but 0. */
-static uint64_t next_random(uint64_t *state) {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
-uint64_t sl__alloc_place(sl_alloc_model *model, uint64_t bytes) {
-    if (model->hint) {
-        uint64_t hint = model->hint;
-        model->hint = 0;
-        model->hint_was_used = true;
-        return hint;
-    }
-    if (model->next_recorded < model->places.recorded_cnt) {
-        const sl_alloc_place *place = &model->places.recorded[model->next_recorded++];
-        if (place->bytes == bytes)
-            return place->addr;
-        model->next_recorded = model->places.recorded_cnt;
-    }
-    if (model->places.seed)
-        return next_random(&model->random) >> 2 & ~(SL_ALLOC_SMALL_SEGMENT - 1);
-    if (bytes > SL_ALLOC_SMALL_SEGMENT)
-        return model->next_addr -= sl_min_u64(bytes, SL_ALLOC_BYTES_MAX);
-    if (model->chunk_left < SL_ALLOC_SMALL_SEGMENT)
-        model->chunk_addr = model->next_addr -= model->chunk_left = SL_DRIVER_CHUNK;
-    uint64_t addr = model->chunk_addr;
-    model->chunk_addr += SL_ALLOC_SMALL_SEGMENT;
-    model->chunk_left -= SL_ALLOC_SMALL_SEGMENT;
-    return addr;
 }
 
 /* ---- a request ---- */

@@ -35,8 +35,8 @@ struct sl_alloc_model {
     sl_alloc_places places;
     size_t next_recorded;
     uint64_t next_addr, random;
-    uint64_t chunk_addr, chunk_left; /* (M7) */
-    uint64_t hint;                   /* where the next segment lies; 0 = as `places` says */
+    SL_VEC(sl_alloc_place) holes; /* (M7), by ascending address */
+    uint64_t hint;                /* where the next segment lies; 0 = as `places` says */
     bool hint_was_used;
     sl_alloc_stats stats;
     SL_VEC(sl_alloc_block) blocks;
@@ -69,7 +69,7 @@ void sl__alloc_add_free(sl_alloc_model *model, uint32_t idx);
 void sl__alloc_merge(sl_alloc_model *model, uint32_t idx);
 void sl__alloc_reserve(sl_alloc_model *model, uint64_t bytes);
 void sl__alloc_unreserve(sl_alloc_model *model, uint64_t bytes);
-/* Where a new segment lies. */
+/* alloc_place.c: where a new segment lies. */
 uint64_t sl__alloc_place(sl_alloc_model *model, uint64_t bytes);
 
 /* alloc_expand.c. A free block of at least these bytes, in no set; SL_ALLOC_NONE with *no_memory when the host has

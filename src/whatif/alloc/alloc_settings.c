@@ -323,7 +323,8 @@ static bool has_one_division(const sl_rounding *rounding) {
     return true;
 }
 
-/* The first entry covers all smaller sizes, ">" all from the last one on. */
+/* The first entry covers all smaller sizes. The first size of ">" is named, too: in older versions of torch ">" begins with the
+ * last named one, and the text shall mean the same in all. */
 static void append_roundup(char buf[SL_SETTINGS_TEXT_CAP], const sl_rounding *rounding) {
     const uint32_t *divisions = rounding->divisions;
     char list[SL_ROUND_BUCKETS * 20 + 20] = "";
