@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/run_folder.h"
 #include "base/core/order.h"
 #include "read/core/source_bundle.h"
 
@@ -72,6 +73,16 @@ static bool is_input(const char *path) {
                                  : S_ISREG(info.st_mode) && sl_trace_is_known(path);
 }
 
+/* A folder of runs is one level too high. */
+static bool holds_runs(const char *folder) {
+    struct stat info;
+    char *latest = NULL;
+    bool is_there = asprintf(&latest, "%s/" SL_LATEST_NAME, folder) > 0 &&
+                    stat(latest, &info) == 0 && S_ISDIR(info.st_mode);
+    free(latest);
+    return is_there;
+}
+
 static sl_status list_folder(sl_recordings *list, const char *folder, sl_find_what what,
                              sl_error *err) {
     DIR *dir = opendir(folder);
@@ -83,6 +94,11 @@ static sl_status list_folder(sl_recordings *list, const char *folder, sl_find_wh
         status = add_entries(list, folder, dir, is_input, err);
     }
     closedir(dir);
+    if (status == SL_OK && list->paths.cnt == 0 && holds_runs(folder))
+        return sl_fail(err, SL_E_OPEN,
+                       "cannot read '%s': it is a folder of runs; name one of them, such as "
+                       "%s/" SL_LATEST_NAME,
+                       folder, folder);
     if (status == SL_OK && list->paths.cnt == 0 && what == SL_FIND_INPUTS)
         return sl_fail(err, SL_E_OPEN,
                        "cannot read '%s': it is a folder without a recording (*.slog), snapshot, "
@@ -100,6 +116,7 @@ static sl_status list_folder(sl_recordings *list, const char *folder, sl_find_wh
 sl_status sl_recordings_list(sl_recordings *list, const char *path, sl_find_what what,
                              sl_error *err) {
     struct stat info;
+    path = sl_latest_path(path);
     *list = (sl_recordings){.is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
                                          !sl_bundle_is(path)};
     sl_status status =

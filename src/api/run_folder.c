@@ -16,11 +16,18 @@
 #include "base/core/str.h"
 #include "base/files/file_rights.h"
 
-#define LATEST SL_RUNS_FOLDER "/latest"
+#define LATEST SL_RUNS_FOLDER "/" SL_LATEST_NAME
 
 /* What a recording takes at its first event, rounded up: its sections' first records, and 8 MiB of
  * its ring. */
 #define FIRST_BYTES (24 << 20)
+
+const char *sl_latest_path(const char *path) {
+    struct stat info;
+    bool is_meant = strcmp(path, SL_LATEST_NAME) == 0 && lstat(path, &info) != 0 &&
+                    stat(LATEST, &info) == 0 && S_ISDIR(info.st_mode);
+    return is_meant ? LATEST : path;
+}
 
 static size_t count_recordings(const char *path) {
     DIR *dir = opendir(path);

@@ -49,11 +49,13 @@ static sl_status check_content(const sl_plot_input *input, sl_plot_kind kind, sl
     if (input->replay->lives.cnt == 0 && !sl_run_is_sampled(input->device->input))
         return sl_fail(err, SL_E_FORMAT, "nothing to draw: '%s' has no allocations",
                        input->trace->path);
-    if (sl_run_is_sampled(input->device->input) && (kind == SL_PLOT_SITES || kind == SL_PLOT_FLAME))
-        return sl_fail(err, SL_E_FORMAT,
-                       "'%s' has only samples, which have no lines of code; --kind timeline or "
-                       "ledger shows them",
-                       input->trace->path);
+    bool needs_blocks = kind == SL_PLOT_SITES || kind == SL_PLOT_FLAME || kind == SL_PLOT_WHATIF;
+    if (sl_run_is_sampled(input->device->input) && needs_blocks)
+        return sl_fail(
+            err, SL_E_FORMAT,
+            "'%s' has only samples, which have no single allocations; --kind timeline or "
+            "ledger shows them",
+            input->trace->path);
     return SL_OK;
 }
 
@@ -66,10 +68,19 @@ sl_status sl_plot_write(const sl_plot_options *options, const sl_report *report,
                     .theme = sl_plot_theme(options->is_dark)};
     for (size_t i = 0; i < cnt; i++)
         SL_TRY(check_content(&inputs[i], options->kind, err));
-    SL_TRY(sl_canvas_open(&plot.canvas, options->width, options->height, options->is_svg, to, err));
-    sl_status status = draw_fns[options->kind](&plot, err);
-    sl_status closed = sl_canvas_close(plot.canvas, status < 0 ? NULL : err);
-    return status < 0 ? status : closed;
+    plot.notes = calloc(1, sizeof *plot.notes);
+    if (!plot.notes)
+        return sl_fail_no_memory(err, "the notes of the picture");
+    sl_status status =
+        sl_canvas_open(&plot.canvas, options->width, options->height, options->is_svg, to, err);
+    if (status == SL_OK) {
+        status = draw_fns[options->kind](&plot, err);
+        sl_plot_notes_draw(&plot);
+        sl_status closed = sl_canvas_close(plot.canvas, status < 0 ? NULL : err);
+        status = status < 0 ? status : closed;
+    }
+    free(plot.notes);
+    return status;
 }
 #else
 sl_status sl_plot_check_build(sl_error *err) {

@@ -48,7 +48,8 @@ struct sl_run_input {
 /* What facts may cost; set by whoever makes the run, before anybody asks for one. No fact depends on the threads. */
 typedef struct sl_run_effort {
     unsigned thread_cnt; /* for one fact; 0 = 1 */
-    bool no_whatif;      /* nobody tries other allocator settings: whatif/whatif_fact.h */
+    bool no_whatif;      /* nobody tries other allocator settings: whatif/facts/whatif_fact.h */
+    bool is_patient;     /* they are what was asked for: however long the trace */
 } sl_run_effort;
 
 typedef struct sl_run {

@@ -110,8 +110,12 @@ static sl_status find_floor(sl_whatif *whatif, sl_error *err) {
     uint64_t now = 0, *of_slot = calloc((size_t)whatif->calls->slot_cnt + 1, sizeof *of_slot);
     if (!of_slot)
         return sl_fail_no_memory(err, "the answer");
-    for (size_t i = 0; i < replay->base_cnt; i++) /* they have the first slots */
-        now += of_slot[i] = rounded_life(&replay->lives.at[i]);
+    /* Of the blocks from before the trace, those that the passes place; they have the first slots. */
+    for (size_t i = 0; i < whatif->calls->pieces.cnt; i++) {
+        uint32_t slot = whatif->calls->pieces.at[i].slot;
+        if (slot != SL_ALLOC_NONE && of_slot[slot] == 0)
+            now += of_slot[slot] = rounded_life(&replay->lives.at[slot]);
+    }
     whatif->floor_bytes = now;
     whatif->floor_event = SL_EVENT_BEFORE;
     for (size_t i = 0; i < whatif->calls->list.cnt; i++) {

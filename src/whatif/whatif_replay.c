@@ -280,6 +280,11 @@ static bool step_to(pass_run *run, uint32_t idx) {
     return !run->no_memory && on_call(run, idx);
 }
 
+static void tell(const pass_run *run, uint32_t event, uint64_t reserved) {
+    if (run->options->watch)
+        run->options->watch(run->options->watch_arg, event, reserved);
+}
+
 sl_status sl_pass_run(const sl_calls *calls, const sl_pass_options *options, sl_pass *out,
                       sl_error *err) {
     sl_alloc_limits limits = limits_of(options);
@@ -303,9 +308,15 @@ sl_status sl_pass_run(const sl_calls *calls, const sl_pass_options *options, sl_
     SL_TRY(sl_alloc_model_new(&options->settings, &limits, &places, &run.model, err));
     run.stats = sl_alloc_model_stats(run.model);
     run.no_memory = !prepare(&run);
-    for (size_t i = 0; !run.no_memory && i < calls->list.cnt; i++)
-        if (!step_to(&run, (uint32_t)i))
+    tell(&run, SL_EVENT_BEFORE, run.stats->reserved_bytes);
+    for (size_t i = 0; !run.no_memory && i < calls->list.cnt; i++) {
+        bool goes_on = step_to(&run, (uint32_t)i);
+        if (goes_on || run.has_ended)
+            tell(&run, calls->list.at[i].event,
+                 run.has_ended ? out->stats.reserved_bytes : run.stats->reserved_bytes);
+        if (!goes_on)
             break;
+    }
     if (options->is_recorded)
         follow_reserved(&run, calls->replay->event_cnt);
     if (!run.has_ended)

@@ -23,6 +23,9 @@ typedef struct sl_pass_options {
     bool frees_early;   /* a block of another stream is free when its free is requested */
     bool is_one_stream; /* as the setting of this name */
     const sl_repair *repair; /* borrowed; NULL = none; not with is_recorded */
+    /* Told what is reserved before the first call (SL_EVENT_BEFORE) and after each; NULL. */
+    void (*watch)(void *watch_arg, uint32_t event, uint64_t reserved_bytes);
+    void *watch_arg;
 } sl_pass_options;
 
 typedef struct sl_pass {

@@ -27,7 +27,7 @@ static const struct sweep_row {
     {"max_split_size_mb:256", SL_WHATIF_SETTING, 0},
     {"max_split_size_mb:512", SL_WHATIF_SETTING, 0},
     {"max_split_size_mb:128,max_non_split_rounding_mb:128", SL_WHATIF_SETTING, 0},
-    {"roundup_power2_divisions:1", SL_WHATIF_SETTING, 0},
+    {"roundup_power2_divisions:2", SL_WHATIF_SETTING, 0},
     {"roundup_power2_divisions:4", SL_WHATIF_SETTING, 0},
     {"roundup_power2_divisions:8", SL_WHATIF_SETTING, 0},
     {"roundup_power2_divisions:16", SL_WHATIF_SETTING, 0},

@@ -37,6 +37,7 @@ COMMANDS = [
       for kind in ("snapshot", "speedscope", "pprof", "perfetto", "prometheus", "telemetry-json")],
     *[(("plot", LEAK, "--kind", kind, "-o", "{}/x.svg"), [LEAK]) for kind in ("timeline", "sites", "flame")],
     (("plot", LEAK, FIXED, "-o", "{}/x.png"), [LEAK, FIXED]),
+    (("plot", OOM, "--kind", "whatif", "-o", "{}/x.svg"), [OOM]),
 ]
 
 
@@ -52,7 +53,7 @@ for command, inputs in COMMANDS:
         rows = [line.split("\t") for line in Path(counts).read_text().splitlines()]
         tap.equal([row for row in rows if row[3] != "1"], [], "facts that were made more than once")
         swept = {row[1] for row in rows if row[0] == "whatif"}
-        tap.true(swept >= {str(path) for path in SWEPT if path in inputs and command[0] in ("analyze", "report")}, f"sweeps of {swept}")
+        tap.true(swept >= {str(path) for path in SWEPT if path in inputs and command[0] in ("analyze", "report", "plot")}, f"sweeps of {swept}")
         tap.equal(sorted({row[1] for row in rows if row[0] == "replay"}), sorted(str(path) for path in inputs), "inputs replayed")
 
 

@@ -6,80 +6,29 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
-#include "whatif/whatif_fact.h"
+#include "made_trace.h"
+#include "whatif/facts/whatif_fact.h"
 
-#define MIB    ((uint64_t)1 << 20)
-#define PIECES 4
+#define MIB MADE_MIB
 
 typedef struct made {
-    sl_trace *trace;
-    sl_device_trace *device;
+    made_trace of;
     sl_run *run;
     sl_report *report;
-    sl_alloc_model *model;
-    int64_t now;
-    bool is_wrong; /* every third address is not the allocator's */
 } made;
-
-static void push(made *m, sl_event_kind kind, uint64_t addr, uint64_t bytes) {
-    sl_event event = {.time_us = m->now++, .addr = addr, .size_bytes = bytes, .kind = kind};
-    assert_true(sl_events_push(&m->device->events, &event));
-}
-
-static uint64_t shown(const made *m, uint32_t slot) {
-    return sl_alloc_addr(m->model, slot) + (m->is_wrong && slot % 3 == 0 ? 4096 : 0);
-}
-
-static void take(made *m, uint32_t slot, uint64_t bytes) {
-    uint64_t before = sl_alloc_model_stats(m->model)->reserved_bytes;
-    assert_int_equal(sl_alloc_request(m->model, 0, slot, bytes), SL_ALLOC_DONE);
-    uint64_t after = sl_alloc_model_stats(m->model)->reserved_bytes;
-    if (after > before)
-        push(m, SL_EV_SEGMENT_ALLOC, sl_alloc_addr(m->model, slot), after - before);
-    push(m, SL_EV_ALLOC, shown(m, slot), bytes);
-}
-
-static void give(made *m, uint32_t slot, uint64_t bytes) {
-    push(m, SL_EV_FREE_REQUESTED, shown(m, slot), bytes);
-    push(m, SL_EV_FREE_COMPLETED, shown(m, slot), bytes);
-    assert_true(sl_alloc_give_back(m->model, slot));
-}
-
-/* Segments of 300 MiB of which 200 MiB stay in use: what is free lies in pieces of 100 MiB. */
-static void make_pieces(made *m, bool is_wrong) {
-    sl_alloc_settings settings;
-    sl_error err = SL_ERROR_INIT;
-    *m = (made){.trace = sl_trace_new("made", SL_SOURCE_TORCH_SNAPSHOT), .is_wrong = is_wrong};
-    m->device = sl_trace_device(m->trace, 0);
-    m->trace->has_requested_sizes = m->trace->has_time = true;
-    sl_trace_stream(m->trace, 0);
-    sl_trace_pool(m->trace, 0, 0);
-    sl_alloc_settings_init(&settings);
-    assert_int_equal(sl_alloc_model_new(&settings,
-                                        &(sl_alloc_limits){SL_ALLOC_NO_LIMIT, SL_ALLOC_NO_LIMIT, 0},
-                                        &(sl_alloc_places){0}, &m->model, &err),
-                     SL_OK);
-    assert_true(sl_alloc_model_add_group(m->model, 0));
-    for (uint32_t i = 0; i < PIECES; i++)
-        take(m, i, 300 * MIB);
-    for (uint32_t i = 0; i < PIECES; i++) {
-        give(m, i, 300 * MIB);
-        take(m, i, 200 * MIB);
-    }
-}
 
 /* A request fails: `room` bytes were left on the card. */
 static void fail_request(made *m, uint64_t bytes, uint64_t room) {
-    m->device->capacity_bytes = sl_known_u64(2000 * MIB);
-    push(m, SL_EV_OOM, room, bytes);
+    m->of.device->capacity_bytes = sl_known_u64(2000 * MIB);
+    made_push(&m->of, SL_EV_OOM, room, bytes);
 }
 
 static const sl_finding *find(made *m, sl_finding_kind kind, sl_run_effort effort) {
     static const sl_thresholds *t = &sl_thresholds_initial;
     sl_analysis_options options = {.thresholds = t};
     sl_error err = SL_ERROR_INIT;
-    m->trace->devices.at[0]->has_end_state = false;
-    assert_int_equal(sl_run_new((const sl_trace *const *)&m->trace, 1, &m->run, &err), SL_OK);
+    m->of.trace->devices.at[0]->has_end_state = false;
+    assert_int_equal(sl_run_new((const sl_trace *const *)&m->of.trace, 1, &m->run, &err), SL_OK);
     m->run->effort = effort;
     if (sl_analyze(m->run, &options, &m->report, &err) < 0)
         fail_msg("%s", err.text);
@@ -93,8 +42,7 @@ static const sl_finding *find(made *m, sl_finding_kind kind, sl_run_effort effor
 static void drop(made *m) {
     sl_report_free(m->report);
     sl_run_free(m->run);
-    sl_alloc_model_free(m->model);
-    sl_trace_free(m->trace);
+    made_free(&m->of);
 }
 
 static void expect(const sl_finding *finding, sl_trial_result result, const char *words) {
@@ -106,8 +54,8 @@ static void expect(const sl_finding *finding, sl_trial_result result, const char
 /* 800 MiB in use and 400 in pieces; 250 more fit into 1,200 with expandable segments only. */
 static void test_helps(void **state) {
     (void)state;
-    made m;
-    make_pieces(&m, false);
+    made m = {0};
+    made_pieces(&m.of, false);
     fail_request(&m, 250 * MIB, MIB);
     const sl_finding *oom = find(&m, SL_FINDING_OOM, (sl_run_effort){.thread_cnt = 2});
     expect(oom, SL_TRIAL_HELPS,
@@ -122,8 +70,8 @@ static void test_helps(void **state) {
 /* 800 MiB in use and 500 more are above every limit of 1,200. */
 static void test_no_help(void **state) {
     (void)state;
-    made m;
-    make_pieces(&m, false);
+    made m = {0};
+    made_pieces(&m.of, false);
     fail_request(&m, 500 * MIB, MIB);
     const sl_finding *oom = find(&m, SL_FINDING_OOM, (sl_run_effort){0});
     expect(oom, SL_TRIAL_NO_HELP,
@@ -135,8 +83,8 @@ static void test_no_help(void **state) {
 
 static void test_not_proven(void **state) {
     (void)state;
-    made m;
-    make_pieces(&m, true);
+    made m = {0};
+    made_pieces(&m.of, true);
     fail_request(&m, 250 * MIB, MIB);
     const sl_finding *oom = find(&m, SL_FINDING_OOM, (sl_run_effort){0});
     expect(oom, SL_TRIAL_NOT_PROVEN, "Which allocator setting helps could not be proven: only ");
@@ -146,8 +94,8 @@ static void test_not_proven(void **state) {
 
 static void test_off(void **state) {
     (void)state;
-    made m;
-    make_pieces(&m, false);
+    made m = {0};
+    made_pieces(&m.of, false);
     fail_request(&m, 250 * MIB, MIB);
     const sl_finding *oom = find(&m, SL_FINDING_OOM, (sl_run_effort){.no_whatif = true});
     expect(oom, SL_TRIAL_NOT_TRIED, "'stormlog whatif' tries them");
@@ -157,11 +105,11 @@ static void test_off(void **state) {
 
 static void test_too_long(void **state) {
     (void)state;
-    made m;
-    make_pieces(&m, false);
+    made m = {0};
+    made_pieces(&m.of, false);
     for (uint32_t i = 0; i < SL_WHATIF_EVENTS_MAX / 3; i++) {
-        take(&m, 100, 512);
-        give(&m, 100, 512);
+        made_take(&m.of, 100, 512);
+        made_give(&m.of, 100, 512);
     }
     fail_request(&m, 250 * MIB, MIB);
     const sl_finding *oom = find(&m, SL_FINDING_OOM, (sl_run_effort){0});
@@ -172,17 +120,17 @@ static void test_too_long(void **state) {
 /* Of one run of several inputs the first are replayed, up to the limit of all together. */
 static void test_budget(void **state) {
     (void)state;
-    made m[2];
+    made_trace m[2];
     sl_run *run;
     sl_error err = SL_ERROR_INIT;
     const sl_whatif_fact *facts[2];
     const sl_trace *traces[2];
     for (int i = 0; i < 2; i++) {
-        make_pieces(&m[i], false);
+        made_pieces(&m[i], false);
         for (uint32_t k = 0; k < SL_WHATIF_EVENTS_MAX / 3 - 100; k++)
-            push(&m[i], SL_EV_OOM, 0, 1);
+            made_push(&m[i], SL_EV_OOM, 0, 1);
         for (uint32_t k = 0; k < SL_WHATIF_EVENTS_MAX / 3 - 100; k++)
-            push(&m[i], SL_EV_RESERVED, 0, 1);
+            made_push(&m[i], SL_EV_RESERVED, 0, 1);
         traces[i] = m[i].trace;
     }
     assert_int_equal(sl_run_new(traces, 2, &run, &err), SL_OK);
@@ -195,10 +143,8 @@ static void test_budget(void **state) {
     assert_int_equal(sl_whatif_of(&run->inputs[0].devices[0], &again, &err), SL_OK);
     assert_ptr_equal(again, facts[0]);
     sl_run_free(run);
-    for (int i = 0; i < 2; i++) {
-        sl_alloc_model_free(m[i].model);
-        sl_trace_free(m[i].trace);
-    }
+    for (int i = 0; i < 2; i++)
+        made_free(&m[i]);
 }
 
 /* torch_npu reads another variable, and an XPU has none. */
@@ -209,10 +155,10 @@ static void test_variable(void **state) {
     } rows[] = {{"/venv/torch_npu/npu/memory.py", "Set PYTORCH_NPU_ALLOC_CONF=expandable"},
                 {"/venv/intel_extension_for_pytorch/x.py", NULL}};
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++) {
-        made m;
-        make_pieces(&m, false);
+        made m = {0};
+        made_pieces(&m.of, false);
         fail_request(&m, 250 * MIB, MIB);
-        assert_true(sl_strtab_intern(&m.trace->strings, rows[i].file, strlen(rows[i].file)) !=
+        assert_true(sl_strtab_intern(&m.of.trace->strings, rows[i].file, strlen(rows[i].file)) !=
                     SL_STR_NONE);
         const sl_finding *oom = find(&m, SL_FINDING_OOM, (sl_run_effort){0});
         if (rows[i].variable)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "analyze/analysis.h"
+#include "api/run_folder.h"
 #include "base/core/str.h"
 #include "base/text/json_in.h"
 #include "cli/core/inputs.h"
@@ -201,6 +202,7 @@ static sl_status read_report(const char *path, gathering *all, sl_error *err) {
 sl_status sl_baseline_load(const char *path, sl_baseline *baseline, sl_error *err) {
     gathering all = {0};
     struct stat info;
+    path = sl_latest_path(path);
     bool is_there = stat(path, &info) == 0;
     sl_status status = read_report(path, &all, err);
     if (status == SL_OK) {

@@ -13,8 +13,6 @@
 #include "cli/core/shared_options.h"
 #include "plot/plot.h"
 
-#define TOP_DEFAULT 8
-
 /* The format follows the name, as every program that draws does it. */
 static sl_status read_format(const char *path, sl_plot_options *options, sl_error *err) {
     if (!path)
@@ -45,7 +43,7 @@ static sl_status read_options(const sl_opts *opts, sl_plot_options *options, sl_
     *options = (sl_plot_options){
         .kind = (sl_plot_kind)sl_opts_number(opts, "kind"),
         .is_dark = strcmp(sl_opts_text(opts, "theme"), "dark") == 0,
-        .top = sl_opts_is_given(opts, "top") ? (size_t)sl_opts_number(opts, "top") : TOP_DEFAULT,
+        .top = sl_opts_is_given(opts, "top") ? (size_t)sl_opts_number(opts, "top") : 0,
     };
     SL_TRY(read_format(sl_opts_text(opts, "output"), options, err));
     SL_TRY(read_size(sl_opts_text(opts, "size"), options, err));
@@ -140,7 +138,8 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_status status = SL_OK;
     if (options.kind != SL_PLOT_RANKS || !is_several)
         status = sl_plot_check_inputs(options.kind, inputs.traces.cnt, err);
-    inputs.run->effort.no_whatif = true; /* a picture has no advice */
+    inputs.run->effort.no_whatif = options.kind != SL_PLOT_WHATIF; /* others show no advice */
+    inputs.run->effort.is_patient = true;
     if (status == SL_OK)
         status = draw(opts, &options, inputs.run, err);
     sl_inputs_fini(&inputs);
@@ -175,7 +174,9 @@ static const sl_opt options[] = {
      .initial = "1200x600",
      .help = "size in pixels"},
     SL_SHARED_DEVICE,
-    SL_SHARED_TOP("lines of code shown by name, at most 24; the others are summed up (default: 8)"),
+    SL_SHARED_TOP(
+        "lines of code shown by name, at most 24 (default: 8, and more as long as the others "
+        "are over a quarter of the bytes)"),
 };
 
 const sl_cmd sl_cmd_plot = {
@@ -188,12 +189,17 @@ const sl_cmd sl_cmd_plot = {
         "The title is the verdict. A timeline stacks the live bytes by line of code. Each pixel "
         "shows the highest value in its time span, and a line the lowest, so that no spike is "
         "lost; long idle times are shortened and labelled. Without --device, the device with the "
-        "highest peak is shown. The processes of one run folder share a time axis; other inputs "
-        "each start at 0. Without a PATH, the latest run in this folder is drawn.\n\n"
+        "highest peak is shown. The processes of one run folder, and ranks that ran at the same "
+        "time, "
+        "share a time axis; other inputs each start at 0. Without a PATH, the latest run in this "
+        "folder is drawn.\n\n"
+        "The kind whatif has the answer of 'stormlog whatif' as its title, and one curve for all "
+        "settings that reserve the same; where a request fails, the curve ends with a dot.\n\n"
         "Drawing needs cairo; without it, the exit code is 4. If the input lacks the data for a "
         "kind, the exit code is 3.",
     .examples = "stormlog plot snap.pickle -o memory.png\n"
                 "stormlog plot snap.pickle --kind flame --theme dark -o flame.svg\n"
+                "stormlog plot snap.pickle --kind whatif -o settings.png\n"
                 "stormlog plot rank0.pickle rank1.pickle -o ranks.png\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),

@@ -6,6 +6,7 @@
 #include "base/files/file_atomic.h"
 #include "base/text/human.h"
 #include "base/text/term.h"
+#include "cli/commands/open_page.h"
 #include "cli/core/analysis_options.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
@@ -75,6 +76,10 @@ static sl_status write_file(const sl_opts *opts, const sl_run *run, const sl_rep
     SL_TRY(sl_file_out_commit(&out, err));
     if (bytes >= 0 && strcmp(path, "-") != 0)
         say_result(path, (uint64_t)bytes);
+    if (sl_opts_flag(opts, "open")) {
+        fflush(stdout); /* what is said comes before the browser */
+        sl_open_page(path);
+    }
     return SL_OK;
 }
 
@@ -95,6 +100,8 @@ static int run(const sl_opts *opts, sl_error *err) {
     if (sl_opts_flag(opts, "diff") && opts->operands.cnt != 2)
         return sl_fail(err, SL_E_USAGE, "option '--diff' compares two inputs, found %zu",
                        opts->operands.cnt);
+    if (sl_opts_flag(opts, "open") && strcmp(sl_opts_text(opts, "output"), "-") == 0)
+        return sl_fail(err, SL_E_USAGE, "option '--open' needs a file: name one with -o");
     sl_inputs inputs;
     sl_path_span paths;
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
@@ -127,8 +134,9 @@ static const sl_opt options[] = {
     {.name = "title",
      .type = SL_OPT_STRING,
      .setter = SL_SET_BY_PROJECT,
-     .help = "heading of the page (default: the input paths)"},
+     .help = "heading of the page (default: the command and the run, or the file's name)"},
     {.name = "diff", .type = SL_OPT_FLAG, .help = "compare two inputs: what changed from A to B"},
+    {.name = "open", .type = SL_OPT_FLAG, .help = "open the page in the browser (xdg-open)"},
     {.name = "capacity",
      .type = SL_OPT_SIZE,
      .help = "memory of the card (default: as recorded in the input)"},
@@ -150,6 +158,7 @@ const sl_cmd sl_cmd_report = {
         "compare; two with --diff become before and after. Without a PATH, the page shows the "
         "latest run in this folder.",
     .examples = "stormlog report snap.pickle -o snap.html\n"
+                "stormlog report --open\n"
                 "stormlog report before.pickle after.pickle --diff -o diff.html\n"
                 "stormlog report rank0.pickle rank1.pickle -o ranks.html\n",
     .options = options,

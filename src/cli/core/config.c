@@ -127,13 +127,21 @@ static sl_status parse_open(sl_config_file *file, int fd, sl_error *err) {
     return status;
 }
 
+/* Out of reach is not there: `sudo -u somebody` leaves HOME as it was, and that is somebody else's. */
+static bool is_there(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
 static sl_status parse_file(sl_config_file *file, sl_error *err) {
     /* Not waiting for the writer of a pipe. */
     int fd = *file->path ? open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    int failed = errno;
+    if (fd < 0 && (!*file->path || !is_there(file->path)))
+        return SL_OK;
+    errno = failed;
     if (fd < 0)
-        return !*file->path || errno == ENOENT || errno == ENOTDIR
-                   ? SL_OK
-                   : sl_fail_errno(err, SL_E_READ, "cannot read '%s'", file->path);
+        return sl_fail_errno(err, SL_E_READ, "cannot read '%s'", file->path);
     sl_status status = parse_open(file, fd, err);
     close(fd);
     return status;

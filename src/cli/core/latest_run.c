@@ -9,7 +9,7 @@
 #include "api/run_folder.h"
 #include "cli/core/cli.h"
 
-#define LATEST SL_RUNS_FOLDER "/latest"
+#define LATEST SL_RUNS_FOLDER "/" SL_LATEST_NAME
 
 /* The folder's own name says when it was recorded; the shortcut's does not. */
 static void resolve(char path[SL_RUN_PATH_CAP]) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `stormlog run`: starts a command with the recorder preloaded and ends with its exit code. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,13 @@ static void say_next(const char *path) {
         sl_cli_complain("next: stormlog analyze, with a recording in that folder");
 }
 
+/* The shell would say it of its own child, but that is us. Of Ctrl-C and a closed pipe it says nothing. */
+static void say_signal(sl_run_end end) {
+    if (end.signal && end.signal != SIGINT && end.signal != SIGPIPE)
+        sl_cli_complain("the command was ended by signal %d (%s)", end.signal,
+                        strsignal(end.signal));
+}
+
 static void say_result(const sl_run_folder *folder) {
     size_t cnt = sl_run_folder_count_new(folder);
     if (cnt == 0) {
@@ -96,10 +104,11 @@ static char **make_argv(const sl_opts *opts) {
 
 /* A run without a recording is worth more to its owner than no run. */
 static int run_unrecorded(const sl_target *target, char **argv, const char *why, sl_error *err) {
-    int exit_code = 0;
+    sl_run_end end = {0};
     sl_cli_complain("not recording '%s': %s; it runs unrecorded", target->binary, why);
-    SL_TRY(sl_run_process(target->path, argv, NULL, &exit_code, err));
-    return exit_code;
+    SL_TRY(sl_run_process(target->path, argv, NULL, &end, err));
+    say_signal(end);
+    return end.exit_code;
 }
 
 static void look(void *self) {
@@ -107,11 +116,11 @@ static void look(void *self) {
 }
 
 static sl_status run_watched(const sl_opts *opts, const sl_target *target, char **argv,
-                             const sl_run_folder *folder, int *exit_code, sl_error *err) {
+                             const sl_run_folder *folder, sl_run_end *end, sl_error *err) {
     sl_run_watch *watch = sl_run_watch_new(folder, sl_opts_flag(opts, "quiet"));
     sl_run_idle idle = {look, watch, WATCH_MS};
     /* Without memory for watching the command still runs and is recorded. */
-    sl_status status = sl_run_process(target->path, argv, watch ? &idle : NULL, exit_code, err);
+    sl_status status = sl_run_process(target->path, argv, watch ? &idle : NULL, end, err);
     if (status == SL_OK && watch)
         sl_run_watch_finish(watch);
     sl_run_watch_free(watch);
@@ -128,7 +137,7 @@ static sl_status prepare(const sl_opts *opts, const sl_run_folder *folder, sl_er
 static int run_recorded(const sl_opts *opts, const sl_target *target, char **argv, sl_error *err) {
     static sl_run_folder folder; /* too large for a stack frame; the command runs once */
     char name[64];
-    int exit_code = 0;
+    sl_run_end end = {0};
     sl_run_folder_name(name, (int)opts->operands.cnt, opts->operands.at);
     sl_status status = sl_run_folder_open(&folder, sl_opts_text(opts, "output"), name, err);
     if (status == SL_E_USAGE)
@@ -137,18 +146,19 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
         sl_run_folder_discard(&folder);
     if (status < 0)
         return run_unrecorded(target, argv, err->text, err);
-    status = run_watched(opts, target, argv, &folder, &exit_code, err);
+    status = run_watched(opts, target, argv, &folder, &end, err);
     if (status < 0) {
         sl_run_folder_discard(&folder);
         return status;
     }
     if (!sl_opts_flag(opts, "no-compact"))
         sl_run_compact(&folder, sl_opts_flag(opts, "quiet"));
-    if (!sl_opts_flag(opts, "quiet"))
+    if (!sl_opts_flag(opts, "quiet")) {
+        say_signal(end);
         say_result(&folder);
-    else if (sl_run_folder_count_new(&folder) == 0)
+    } else if (sl_run_folder_count_new(&folder) == 0)
         sl_run_folder_discard(&folder);
-    return exit_code;
+    return end.exit_code;
 }
 
 static int run(const sl_opts *opts, sl_error *err) {

@@ -22,6 +22,8 @@
 /* Narrower, the name of a run has a line of its own. */
 #define WIDE_COLUMNS 60
 #define COMMAND_MIN  12
+/* From here on the list suggests to prune; the number is that of the suggestion. */
+#define MANY_RUNS    10
 
 /* ---- the list ---- */
 
@@ -81,13 +83,20 @@ static void print_row(const sl_run_row *row, const sl_run_verdict *verdict, int6
     putchar('\n');
 }
 
+/* What to type next, where there is something to do. */
+static const char *say_hint(size_t run_cnt) {
+    if (run_cnt == 0)
+        return " 'stormlog run -- CMD' records one.";
+    return run_cnt > MANY_RUNS
+               ? " 'stormlog runs prune --keep 10' removes the older ones; 'stormlog "
+                 "compact' makes recordings smaller."
+               : "";
+}
+
 static void print_end(const sl_run_list *list, const char *folder) {
     char text[SL_RUN_PATH_CAP + 300], size[SL_HUMAN_CAP];
     snprintf(text, sizeof text, "%zu run%s, %s in %s.%s", list->rows.cnt, sl_plural(list->rows.cnt),
-             sl_human_bytes(size, list->bytes), folder,
-             list->rows.cnt ? " 'stormlog runs prune --keep 10' removes the older ones; 'stormlog "
-                              "compact' makes recordings smaller."
-                            : " 'stormlog run -- CMD' records one.");
+             sl_human_bytes(size, list->bytes), folder, say_hint(list->rows.cnt));
     if (list->rows.cnt)
         putchar('\n');
     sl_term_wrap(stdout, &(sl_wrap){0}, text);
@@ -202,8 +211,12 @@ static void say_plan(const sl_run_list *list, const sl_prune_fate *fates,
         bytes += row->bytes;
         cnt++;
     }
-    printf("%s %zu of %zu run%s, %s\n", is_dry ? "would remove" : "removing", cnt, list->rows.cnt,
-           sl_plural(list->rows.cnt), sl_human_bytes(size, bytes));
+    if (cnt)
+        printf("%s %zu of %zu run%s, %s\n", is_dry ? "would remove" : "removing", cnt,
+               list->rows.cnt, sl_plural(list->rows.cnt), sl_human_bytes(size, bytes));
+    else
+        printf("nothing to remove: %zu run%s, %s\n", list->rows.cnt, sl_plural(list->rows.cnt),
+               sl_human_bytes(size, list->bytes));
     fflush(stdout);
 }
 

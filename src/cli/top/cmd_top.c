@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/run_folder.h"
 #include "base/core/order.h"
 #include "base/text/term.h"
 #include "cli/core/cli.h"
@@ -111,7 +112,10 @@ static sl_status print_json(const sl_top_paths *list, sl_error *err) {
 static sl_status follow(const sl_top_paths *list, const sl_top_options *options,
                         int64_t interval_us, sl_error *err) {
     struct timespec pause = {interval_us / 1000000, interval_us % 1000000 * 1000};
-    for (bool is_live = true; is_live;) {
+    bool is_live = false;
+    /* What has ended is printed below what is on the screen; only a picture that changes takes it over. */
+    SL_TRY(print_all(list, options, &is_live, err));
+    while (is_live) {
         fputs("\033[H\033[J", stdout);
         SL_TRY(print_all(list, options, &is_live, err));
         fflush(stdout);
@@ -128,7 +132,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_top_paths list = {0};
     bool is_live;
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
-    sl_status status = list_recordings(&list, paths.at[0], err);
+    sl_status status = list_recordings(&list, sl_latest_path(paths.at[0]), err);
     if (status == SL_OK && strcmp(sl_opts_text(opts, "format"), "json") == 0)
         status = print_json(&list, err);
     else if (status == SL_OK && (sl_opts_flag(opts, "once") || !isatty(STDOUT_FILENO)))

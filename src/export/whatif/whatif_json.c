@@ -5,8 +5,6 @@
 #include "export/whatif/whatif_format.h"
 #include "export/whatif/whatif_words.h"
 
-#define WHATIF_SCHEMA "stormlog.whatif/1"
-
 static void key_settings(sl_json_out *json, const sl_alloc_settings *settings) {
     char text[SL_SETTINGS_TEXT_CAP];
     sl_alloc_settings_text(text, settings);
@@ -239,7 +237,7 @@ sl_status sl_whatif_write_json(const sl_whatif_list *list, FILE *to, sl_error *e
     sl_json_out json;
     sl_json_init(&json, to, 1);
     sl_json_begin_object(&json);
-    sl_json_key_cstr(&json, "schema", WHATIF_SCHEMA);
+    sl_json_key_cstr(&json, "schema", SL_WHATIF_SCHEMA);
     sl_json_key(&json, "answers");
     sl_json_begin_array(&json);
     for (size_t i = 0; i < list->cnt; i++)

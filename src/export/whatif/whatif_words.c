@@ -216,8 +216,8 @@ void sl_whatif_say_lines(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
     }
     sl_words_append(buf, "Repairs of single lines, each replayed alone. ");
     sl_words_append(buf,
-                    lines->has_limit ? "Without a limit and a repair the run needs %s MiB"
-                                     : "Without a repair %s MiB are reserved",
+                    lines->has_limit ? "Unrepaired and without a limit the run needs %s MiB"
+                                     : "Unrepaired, %s MiB are reserved",
                     peak);
     if (lines->candidate_cnt > lines->tried_cnt)
         sl_words_append(buf, "; the %s that hold most at the peak were tried, of %zu",
@@ -430,7 +430,7 @@ static void append_servers(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
     else if (count_possible(whatif))
         sl_words_append(buf,
                         "Under the lower limit none of the settings would have served it, "
-                        "under the higher one %zu",
+                        "under the higher one %zu would",
                         count_possible(whatif));
     else
         sl_words_append(buf, "None of the settings would have served it");
@@ -446,9 +446,11 @@ void sl_whatif_say_failure(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
                     sl_human_bytes(bytes, failure->bytes));
     append_place(buf, whatif, failure->event);
     sl_words_append(buf, "; %s were in use. ", sl_human_bytes(active, failure->active_bytes));
-    if (whatif->program.is_changed &&
-        whatif->rows.at[0].pass.oom_served_cnt == whatif->calls->failed_cnt)
-        sl_words_append(buf, "The changed program would have got it");
+    if (whatif->rows.at[0].pass.oom_served_cnt == whatif->calls->failed_cnt)
+        sl_words_append(buf, whatif->program.is_changed
+                                 ? "The changed program would have got it"
+                                 : "Under this limit it is served, also with the recorded "
+                                   "settings");
     else
         append_servers(buf, whatif);
 }
