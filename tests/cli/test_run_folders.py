@@ -243,7 +243,7 @@ def _(folder):
     stormlog("diff", c, make_ranks(folder, "d", 8))
 
 
-@tap.test("diff: a rank that was started again counts as it was last; two runs of a script are not told apart")
+@tap.test("diff: of a rank that was started again the last recording counts; two runs of a script are ambiguous")
 def _(folder):
     a, b = make_ranks(folder, "a", 0, 1), make_ranks(folder, "b", 0, 1)
     shutil.copy(os.path.join(V1, "closed.slog"), f"{a}/again.slog")
@@ -362,7 +362,7 @@ def _(folder):
     tap.equal(len(done.stderr.splitlines()), 1, done.stderr)
 
 
-@tap.test("a series of readings that is none is refused by name and place")
+@tap.test("a bad series of readings is refused with its name and position")
 def _(folder):
     path = os.path.join(folder, "x.json")
     for text, reason in [('{"timestamps": [1, 2], "allocated": [1]}', "'allocated' has 1 values but 'timestamps' has 2"),

@@ -250,7 +250,8 @@ class Log:
     def summary(self):
         events = self.events()
         sites, blocks, intents = self.tables()
-        return {"ending": self.ending(), "events": len(events), "overwritten": max(0, sum(self.published.values()) - self.present), "damaged": self.damaged,
+        overwritten = max(0, sum(self.published.values()) - self.present)
+        return {"ending": self.ending(), "events": len(events), "overwritten": overwritten, "damaged": self.damaged,
                 "in_flight": len(intents), "sites": len(sites), "live_blocks": len(blocks),
                 "live_bytes": sum(size for size, _ in blocks.values()), "marks": self.list_records("marks"),
                 "alerts": self.list_records("alerts"), "ooms": self.list_records("ooms"), "threads": self.threads.used}

@@ -48,7 +48,7 @@ def _(folder):
     tap.equal(events, [("alloc", 512)] * 3 + [("work_end", 3 * 512)] + [("free", 512)] * 3)
 
 
-@tap.test("a torch of an unknown version: one line names it, nothing is left, and the program runs on")
+@tap.test("a torch of an unknown version: one line names it, nothing is left, and the program continues")
 def _(folder):
     libraries = os.path.join(folder, "lib")
     os.mkdir(libraries)

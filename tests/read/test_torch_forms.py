@@ -99,7 +99,7 @@ def _(folder):
     tap.equal(dump["notes"], [], "notes")
 
 
-@tap.test("time that goes backwards is put right, and said")
+@tap.test("time that goes backwards is sorted, with a note")
 def _(folder):
     snapshot = variants.sample()
     trace = snapshot["device_traces"][0]
@@ -109,7 +109,7 @@ def _(folder):
     tap.contains(dump["notes"][0], "device 0: time went backwards")
 
 
-@tap.test("events without time are numbered, and a mixture is said")
+@tap.test("events without time are numbered; a mixture gets a note")
 def _(folder):
     snapshot = variants.sample()
     del snapshot["device_traces"][0][3]["time_us"]
@@ -128,7 +128,7 @@ def _(folder):
                           "torch.cuda.memory._record_memory_history(max_entries=1000000) before the part of interest"], "notes")
 
 
-@tap.test("blocks that do not add up are said")
+@tap.test("blocks that do not add up get a note")
 def _(folder):
     snapshot = variants.sample()
     snapshot["segments"][0]["total_size"] += 512
