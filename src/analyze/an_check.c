@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gates: a report against limits and a baseline. One row of the table a gate. */
+/* Gates: a report against limits and a baseline. One row of the table per gate. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -80,15 +80,19 @@ static sl_status run_gate(sl_check_result *result, const gate *g, sl_error *err)
                        g->name);
     /* A number that was not measured cannot pass a gate. */
     bool passed = g->actual.known && g->actual.value <= limit.value;
-    sl_gate_row row = {g->name,     passed, g->actual,
-                       g->baseline, limit,  describe(&result->arena, g, limit, passed)};
+    sl_gate_row row = {.name = g->name,
+                       .passed = passed,
+                       .actual = g->actual,
+                       .baseline = g->baseline,
+                       .limit = limit,
+                       .text = describe(&result->arena, g, limit, passed)};
     result->passed = result->passed && passed;
     if (!row.text || !sl_vec_push(&result->rows, row))
         return sl_fail_no_memory(err, "the checks");
     return SL_OK;
 }
 
-/* What is said where nothing was found: no more than what was looked for. */
+/* The text when nothing was found; it claims only what was checked. */
 static const char *describe_absence(const sl_report *report, sl_finding_kind kind) {
     bool is_judged = kind != SL_FINDING_LEAK || report->devices.cnt == 0;
     for (size_t i = 0; i < report->devices.cnt; i++)

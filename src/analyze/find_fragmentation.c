@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Fragmentation: reserved memory in pieces too small for what is asked. The numbers of the last
- * instant always go into the report; a finding needs a consequence: the reserved total keeps
- * growing although as much memory lies unused (private pools left out: theirs is not for others). */
+/* Fragmentation: reserved memory in pieces too small for the requests. The numbers at the end are
+ * always reported; a finding needs a consequence: the reserved total keeps growing although as much
+ * memory is unused. Private pools do not count, because other requests cannot use them. */
 #include <inttypes.h>
 #include <math.h>
 
 #include "analyze/free_space.h"
+#include "analyze/settings/setting_advice.h"
 #include "analyze/thresholds.h"
 #include "base/core/order.h"
-#include "report/device_words.h"
+#include "base/text/human.h"
 
 /* Reserved growth that unused memory of the same class would have covered. */
 typedef struct forced_growth {
@@ -20,7 +21,7 @@ enum { CLASS_SMALL, CLASS_LARGE, CLASS_PRIVATE, CLASS_CNT };
 
 static int class_of(const sl_an *an, uint32_t segment_idx) {
     if (segment_idx == SL_IDX_NONE)
-        return CLASS_PRIVATE; /* nowhere: counts for nobody */
+        return CLASS_PRIVATE; /* unknown pool: not counted */
     const sl_segment_life *segment = &an->replay->segments.at[segment_idx];
     if (segment->pool_idx != 0 && segment->pool_idx != SL_POOL_UNKNOWN)
         return CLASS_PRIVATE;
@@ -46,8 +47,8 @@ static void start_walk(const sl_an *an, class_walk *walk) {
             replay->lives.at[i].block_bytes;
 }
 
-/* A segment that comes; unused bytes of its class before it. Rests of a cut range come with the
- * event that cut them and are no growth. */
+/* A segment that comes; unused bytes of its class before it. What remains of a range that was split
+ * comes with the event that split it and is not growth. */
 static void on_segment_event(const sl_an *an, class_walk *walk, uint32_t event, uint8_t kind,
                              forced_growth *forced) {
     const sl_replay *replay = an->replay;
@@ -110,12 +111,13 @@ static bool report_fragmentation(sl_an *an, const sl_free_space *space,
     uint64_t unused = space->inactive_bytes - space->private_bytes;
     uint64_t largest = sl_max_u64(space->largest_large, space->largest_small);
     double reserved = (double)(d->reserved_bytes.value ? d->reserved_bytes.value : 1);
+    char times[SL_HUMAN_CAP];
     sl_evidence evidence[] = {
         {"unused over reserved", (double)unused / reserved, "1", sl_an_t(an)->fragmentation_ratio,
          ">="},
         {"unused bytes", (double)unused, "bytes", sl_an_t(an)->fragmentation_bytes, ">="},
         {"largest free block", (double)largest, "bytes", NAN, NULL},
-        {"reserved although as much lay unused, second half", (double)forced->late_bytes, "bytes",
+        {"reserved although as much was unused, second half", (double)forced->late_bytes, "bytes",
          SL_T_FRAG_FORCED_SHARE * (double)d->peak_reserved_bytes.value, ">="},
     };
     sl_severity severity = judge(an, space, forced);
@@ -126,24 +128,19 @@ static bool report_fragmentation(sl_an *an, const sl_free_space *space,
     f->bytes = sl_known_u64(unused);
     f->blocks = sl_known_u64(space->hole_cnt);
     f->confidence = severity == SL_SEV_INFO ? 0.5 : 0.8;
-    f->title = sl_an_text(an, "%s reserved but unused, in %" PRIu64 " pieces of at most %s",
-                          sl_an_bytes(an, unused), space->hole_cnt, sl_an_bytes(an, largest));
+    f->title = sl_an_text(an, "%s reserved but unused, in %" PRIu64 " piece%s of at most %s",
+                          sl_an_bytes(an, unused), space->hole_cnt, sl_plural(space->hole_cnt),
+                          sl_an_bytes(an, largest));
     f->explanation = sl_an_text(
         an,
-        "%.0f %% of the reserved %s is used by no block; empty_cache() would give back %s of it. "
-        "%" PRIu64 " times (%s) the allocator took new memory although as much lay unused in "
-        "pieces too small. %s",
+        "%.0f %% of the reserved %s is unused; empty_cache() would return %s of it. The allocator "
+        "took new memory %s (%s) although as much was unused, in pieces that were too small. %s",
         100 * (double)unused / reserved, sl_an_bytes(an, d->reserved_bytes.value),
-        sl_an_bytes(an, space->releasable_bytes), forced->cnt, sl_an_bytes(an, forced->bytes),
-        severity == SL_SEV_INFO ? "Nothing failed for it in this trace."
-                                : "The reserved total keeps creeping up for it.");
-    const char *conf = sl_device_words_of(an->trace, an->device->device)->conf;
-    f->advice = sl_an_text(an,
-                           "%s%s%sWhere sizes vary (batches, sequence lengths), pad them to a few "
-                           "sizes%s.",
-                           conf ? "Set " : "", conf ? conf : "", conf ? ". " : "",
-                           conf ? " or set roundup_power2_divisions" : "");
-    return true;
+        sl_an_bytes(an, space->releasable_bytes), sl_human_times(times, forced->cnt),
+        sl_an_bytes(an, forced->bytes),
+        severity == SL_SEV_INFO ? "No request failed because of it."
+                                : "The reserved total keeps growing because of it.");
+    return sl_an_advise_setting(an, f, "");
 }
 
 static void fill_report(sl_an *an, const sl_free_space *space) {
@@ -198,7 +195,7 @@ bool sl_find_fragmentation(sl_an *an) {
                  "fragmentation: device %d: %" PRIu64
                  " bytes unused outside private pools (%" PRIu64
                  " inside), largest free block %" PRIu64 "; %" PRIu64
-                 " bytes were reserved although as much lay unused",
+                 " bytes were reserved although as much was unused",
                  an->device->device, unused, space.private_bytes,
                  d->fragmentation.largest_free_bytes.value, forced.bytes);
     return !is_remarkable || report_fragmentation(an, &space, &forced);

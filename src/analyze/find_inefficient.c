@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Inefficient use, as far as times of allocation and free can tell. They do not say when a kernel
- * used a block, so "allocated too early" and "idle" cannot be derived from them and are not
- * claimed. What they do show is a late free: at the peak, a block of the step before is still
- * there although the same call has already made its successor (the previous batch, loss or output,
- * held by a loop variable until it is assigned again). Its bytes are on the peak for nothing. */
+/* Inefficient use, as far as the times of allocation and free show it. They do not show when a
+ * kernel used a block, so "allocated too early" and "idle" are not reported. What they do show is a
+ * late free: at the peak, a block of the step before is still there although the same call has
+ * already made its successor (the previous batch, loss or output, held by a loop variable until it
+ * is assigned again). Its bytes raise the peak for nothing. */
 #include <inttypes.h>
 
 #include "analyze/an_context.h"
 #include "analyze/thresholds.h"
+#include "base/text/human.h"
 
 typedef struct late_free {
     uint64_t bytes, blocks;
@@ -26,8 +27,8 @@ static uint32_t *newest_by_stack(const sl_an *an, const sl_life_ids *live) {
     return newest;
 }
 
-/* Dropped within the step that has the peak, made in the one before it, and already succeeded. What is
- * older was kept on purpose or by a leak, until an error or the end let go of it. */
+/* Allocated in the previous step, freed within the step of the peak, and its successor already
+ * exists. Older blocks were kept on purpose or by a leak. */
 static bool is_late(const sl_an *an, const sl_life *life, const sl_life *newest, size_t step) {
     uint32_t begin = an->steps->borders.at[step];
     uint32_t before = step > 0 ? an->steps->borders.at[step - 1] : 0;
@@ -77,16 +78,17 @@ static bool report_late(sl_an *an, const late_free *late) {
     f->blocks = sl_known_u64(late->blocks);
     f->confidence = 0.7;
     f->title =
-        sl_an_text(an, "%s of the peak belong to the step before", sl_an_bytes(an, late->bytes));
-    f->explanation = sl_an_text(
-        an,
-        "At the peak, %" PRIu64 " blocks (%s, %.0f %% of it) of the step before are still held "
-        "although the same calls have already made their successors; the largest comes from %s. "
-        "The times of allocation and free do not tell when a block was last used.",
-        late->blocks, sl_an_bytes(an, late->bytes), 100 * share,
-        sl_site_text(f->site, &an->report->arena));
+        sl_an_text(an, "%s of the peak belongs to the previous step", sl_an_bytes(an, late->bytes));
+    f->explanation =
+        sl_an_text(an,
+                   "At the peak, the program still held %" PRIu64
+                   " block%s of the previous step (%s, %.0f %% of the peak) although the same "
+                   "calls had already allocated their successors; the largest is from %s. A trace "
+                   "does not show when a block was last used.",
+                   late->blocks, sl_plural(late->blocks), sl_an_bytes(an, late->bytes), 100 * share,
+                   sl_site_text(f->site, &an->report->arena));
     f->advice = "Put the body of the loop into a function, or `del` batch, outputs and loss at the "
-                "end of the step, so that they are gone before the next forward.";
+                "end of the step, so that they are freed before the next forward pass.";
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaks. Two tests, either is enough; both are held against the device's total:
+/* Leaks. Two tests, either is enough; both are checked against the device's total:
  *
  * (A) Survivors: a call's blocks of nearly every part of the run, or of few but regular moments,
  *     are still alive at its end, and old blocks of that call are not given back. Finds 512 bytes
@@ -14,6 +14,7 @@
 
 #include "analyze/leak_report.h"
 #include "base/stats/sample_stats.h"
+#include "base/text/human.h"
 
 /* What the units of one site add up to. */
 typedef struct site_growth {
@@ -38,7 +39,7 @@ static bool is_parameter(uint8_t roles) {
     return (roles & (SL_ROLE_PARAM | SL_ROLE_OPTIM)) != 0;
 }
 
-/* Rare occasions at equal distances, none of them ever taken back, up to the end. */
+/* Rare leaking steps at equal distances up to the end, none of whose blocks is ever freed. */
 static bool is_regular(const sl_leak_unit *unit, const sl_leak_window *window) {
     if (unit->occasions < SL_T_REGULAR_MIN_OCCASIONS || unit->evicted_bytes)
         return false;
@@ -122,7 +123,7 @@ static bool is_hoarding(const sl_leak_scan *scan) {
     return sl_stretch_is_hoarding(&scan->stretch);
 }
 
-/* A loop whose recurring call makes parameters is no training loop. */
+/* A loop whose recurring call allocates parameters is not a training loop. */
 static bool is_building(const sl_an *an, const sl_leak_scan *scan) {
     uint32_t beat = an->steps->beat_stack;
     if (beat != SL_IDX_NONE && (an->sites->classes[beat].roles & SL_ROLE_PARAM))
@@ -165,15 +166,15 @@ static bool passes_survivors(const leak_search *search, const site_growth *growt
            (late >= SL_T_LEAK_LATE_BINS || hits_of(growth->mask) + SL_T_LEAK_MISSED_BINS >= bins);
 }
 
-/* Nothing is freed: only many occasions count, and only when the trace ends with them. Else the
- * program loaded something and went on. */
+/* Nothing is freed: then only many leaking steps count, and only if the trace ends with them.
+ * Otherwise the program loaded something and continued. */
 static bool is_mere_loading(const leak_search *search, const site_growth *growth) {
     return is_hoarding(search->scan) &&
            (growth->occasions < SL_T_HOARD_MIN_OCCASIONS || search->scan->window.has_tail);
 }
 
 /* Without steps, one pass through a model looks like growth: its parameters, its gradients and its
- * optimizer's state all come one after the other. Only the user's own lines are asked then. */
+ * optimizer's state all come one after the other. Only the user's own lines are considered then. */
 static bool may_ask(const leak_search *search, uint32_t site_idx, uint8_t roles) {
     const sl_site_info *info = &search->an->sites->sites.at[site_idx];
     if (!info->is_shown)
@@ -182,8 +183,8 @@ static bool may_ask(const leak_search *search, uint32_t site_idx, uint8_t roles)
            (info->site.origin == SL_ORIGIN_LINE && !is_parameter(roles));
 }
 
-/* A loop that the program did not mark and in which no layer runs may be one that prepares data. Without
- * stacks nobody can tell. */
+/* A loop that the program did not mark and in which no layer runs may be one that prepares data.
+ * Without stacks that is unknown. */
 static bool is_bare(const leak_search *search) {
     const sl_leak_scan *scan = search->scan;
     return search->an->trace->has_event_stacks && !search->an->steps->is_marked &&
@@ -257,7 +258,7 @@ static bool find_by_valleys(leak_search *search) {
             continue;
         }
         sl_leak leak = leak_from(valley->site_idx, growth);
-        /* A buffer that is made anew each step is in flight all the time. */
+        /* A buffer that is made again each step is in flight all the time. */
         bool has_more_late = growth->late_bytes >= growth->kept_bytes;
         leak.bytes = has_more_late ? growth->late_bytes : growth->kept_bytes;
         leak.blocks = has_more_late ? growth->late_blocks : growth->kept_blocks;
@@ -338,7 +339,7 @@ static void merge_graph(leak_search *search) {
 /* Surviving bytes against parts, at up to SL_SERIES_MAX moments, for the leaks of test (A). */
 typedef struct survivor_series {
     size_t point_cnt;
-    size_t stride; /* whole parts a point, so that the slope has no rounding in it */
+    size_t stride; /* whole parts per point, so that the slope has no rounding error */
     double *y;     /* owned; leaks x points */
 } survivor_series;
 
@@ -435,29 +436,32 @@ static void explain_rejections(leak_search *search) {
     sl_an *an = search->an;
     const sl_leak_window *window = &search->scan->window;
     sl_an_reason(an,
-                 "leak: device %d: looked at %zu %s after warm-up (events %" PRIu32 " to %" PRIu32
-                 "); %zu sites are leaks",
-                 an->device->device, window->part_cnt,
-                 window->has_steps ? "steps" : "bins of events", window->edges.at[0], window->end,
-                 search->leaks.cnt);
+                 "leak: device %d: checked %zu %s%s after warm-up (events %" PRIu32 " to %" PRIu32
+                 "); %zu site%s leak%s",
+                 an->device->device, window->part_cnt, window->has_steps ? "step" : "equal part",
+                 sl_plural(window->part_cnt), window->edges.at[0], window->end, search->leaks.cnt,
+                 sl_plural(search->leaks.cnt), search->leaks.cnt == 1 ? "s" : "");
     if (search->rejected_bins)
-        sl_an_reason(
-            an,
-            "leak: %" PRIu64 " sites left survivors, but in fewer than %" PRIu32 " of %" PRIu32
-            " parts of the run or not in the last one: warm-up, a one-time copy, or the "
-            "current step's data",
-            search->rejected_bins, window->bin_cnt - SL_T_LEAK_MISSED_BINS, window->bin_cnt);
+        sl_an_reason(an,
+                     "leak: %" PRIu64
+                     " site%s left blocks that were never freed, but in fewer than %" PRIu32
+                     " of %" PRIu32
+                     " parts of the run or not in the last one: warm-up, a one-time copy, or the "
+                     "current step's data",
+                     search->rejected_bins, sl_plural(search->rejected_bins),
+                     window->bin_cnt - SL_T_LEAK_MISSED_BINS, window->bin_cnt);
     if (search->rejected_valley)
         sl_an_reason(an,
-                     "leak: %" PRIu64 " sites hold more at the end than at the start, but their "
-                     "least live bytes do not rise steadily (tau >= %.1f, no fall above %.0f %%, "
+                     "leak: %" PRIu64 " site%s ended with more than at the start, but the "
+                     "lowest live bytes do not rise steadily (tau >= %.1f, no fall above %.0f %%, "
                      "growth in each third)",
-                     search->rejected_valley, SL_T_VALLEY_MIN_TAU, 100 * SL_T_VALLEY_MAX_FALL);
+                     search->rejected_valley, sl_plural(search->rejected_valley),
+                     SL_T_VALLEY_MIN_TAU, 100 * SL_T_VALLEY_MAX_FALL);
     if (search->rejected_moved)
         sl_an_reason(an,
-                     "leak: %" PRIu64 " sites grew by what other sites gave up; the device's total "
-                     "did not rise with them",
-                     search->rejected_moved);
+                     "leak: %" PRIu64 " site%s grew by what other sites freed; the device's total "
+                     "did not rise",
+                     search->rejected_moved, sl_plural(search->rejected_moved));
 }
 
 static bool search_leaks(leak_search *search) {
@@ -486,13 +490,12 @@ static bool report_leaks(leak_search *search) {
 }
 
 static void explain_no_window(sl_an *an) {
-    sl_an_reason(
-        an,
-        "leak: device %d: not looked for; %zu steps are too few (at least %u after warm-up "
-        "are needed) and there are %" PRIu32 " events%s",
-        an->device->device, an->steps->borders.cnt, SL_T_LEAK_MIN_STEPS,
-        an->to - an->steps->work_from,
-        an->steps->rows.cnt ? " after the last block that was made in a row" : "");
+    sl_an_reason(an,
+                 "leak: device %d: not checked; there are too few steps (%zu, at least %u after "
+                 "warm-up are needed) and too few events (%" PRIu32 "%s)",
+                 an->device->device, an->steps->borders.cnt, SL_T_LEAK_MIN_STEPS,
+                 an->to - an->steps->work_from,
+                 an->steps->rows.cnt ? " after the last build-up" : "");
 }
 
 /* Without steps the whole window may be a row: nothing recurs regularly, and nothing is freed. */
@@ -507,10 +510,10 @@ static sl_row row_of_window(const sl_an *an, const sl_leak_scan *scan) {
 /* Why there is nothing to decide; NULL where there is. */
 static const char *why_unjudged(const sl_an *an) {
     if (an->is_building)
-        return "the recurring call makes parameters, so the program is building its model";
-    return an->last_row.cnt ? "memory is only made and kept, and no layer runs: the program loads "
-                              "its data or fills a list"
-                            : NULL;
+        return "the call that recurs allocates parameters, so the program is building its model";
+    return an->last_row.cnt
+               ? "nothing is freed and no layer runs: the program loads its data or fills a list"
+               : NULL;
 }
 
 static bool judge(sl_an *an, const sl_leak_scan *scan) {
@@ -529,7 +532,7 @@ static bool judge(sl_an *an, const sl_leak_scan *scan) {
     }
     if (an->is_building)
         sl_an_device(an)->steps = (sl_maybe_u64){0};
-    sl_an_reason(an, "leak: device %d: not looked for; %s", an->device->device, why);
+    sl_an_reason(an, "leak: device %d: not checked; %s", an->device->device, why);
     return true;
 }
 

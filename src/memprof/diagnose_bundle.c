@@ -143,7 +143,7 @@ static void write_environment(sl_json_out *json, const facts *f) {
     sl_json_end_object(json);
     sl_json_key(json, "fragmentation");
     sl_json_begin_object(json);
-    put_text(json, "note", "the allocator's blocks are visible inside the program only");
+    put_text(json, "note", "the allocator's blocks are visible only inside the program");
     sl_json_end_object(json);
     sl_json_end_object(json);
 }
@@ -374,7 +374,7 @@ int sl_diagnose_command(const sl_opts *opts, const char *prefix, sl_error *err) 
         .pid = (int)sl_opts_number(opts, "pid"),
     };
     sl_diagnose_result result;
-    /* A number, or the number behind "/GPU:". */
+    /* A number, or the number after "/GPU:". */
     if (sl_opts_is_given(opts, "device")) {
         const char *text = sl_opts_text(opts, "device"), *colon = strrchr(text, ':');
         what.device = (int)strtol(colon ? colon + 1 : text, NULL, 10);

@@ -7,12 +7,12 @@
 #include "model/rank_identity.h"
 
 /* enumerator, outside name, words. */
-#define SL_PROCESS_END_MAP(X)                                      \
-    X(UNKNOWN, "unknown", "it is not known whether it still runs") \
-    X(RUNNING, "running", "still running")                         \
-    X(EXITED, "exited", "exited")                                  \
-    X(LEFT, "left", "exited by _exit")                             \
-    X(REPLACED, "replaced", "went on as another program (exec)")   \
+#define SL_PROCESS_END_MAP(X)                                     \
+    X(UNKNOWN, "unknown", "may still be running")                 \
+    X(RUNNING, "running", "still running")                        \
+    X(EXITED, "exited", "exited")                                 \
+    X(LEFT, "left", "exited by _exit")                            \
+    X(REPLACED, "replaced", "replaced by another program (exec)") \
     X(KILLED, "killed", "ended without closing its recording")
 
 typedef enum sl_process_end {
@@ -22,11 +22,11 @@ typedef enum sl_process_end {
         SL_PROCESS_END_LIMIT
 } sl_process_end;
 
-/* What the reader of a recording says of one that ended so. */
+/* The note of a reader about such a recording. */
 #define SL_NOTE_KILLED "the recorded process ended without closing its recording"
 
 typedef struct sl_process {
-    bool is_known; /* false: the input is no recording, and nothing else here means anything */
+    bool is_known; /* false: the input is not a recording, and the other members are meaningless */
     uint32_t pid;
     uint32_t parent_pid; /* 0 = not known */
     const char *host;    /* texts: in the arena of the trace, never NULL */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a block is for, in a training program. The names stand in reports and pages: append, never
+/* What a block is for, in a training program. The names are in reports and pages: append, never
  * rename. */
 #ifndef SL_TAG_H
 #define SL_TAG_H
@@ -7,15 +7,17 @@
 #include "base/core/sl_base.h"
 
 /* enumerator, name on the outside, what it means. */
-#define SL_TAG_MAP(X)                                                                              \
-    X(UNKNOWN, "unknown", "nothing says what it is for")                                           \
-    X(PARAMETER, "parameter", "a weight that an optimizer steps, or that a module was built with") \
-    X(GRADIENT, "gradient", "the gradient of a parameter")                                         \
-    X(OPTIMIZER_STATE, "optimizer state", "what an optimizer keeps from step to step")             \
-    X(INPUT, "input", "made outside the model, during training")                                   \
-    X(ACTIVATION, "activation", "made by a module's forward pass")                                 \
-    X(OTHER, "other", "made in training, and none of these: temporaries, what a program collects") \
-    X(WORKSPACE, "workspace", "what cuBLAS and cuDNN compute in, taken by PyTorch for them")
+#define SL_TAG_MAP(X)                                                                  \
+    X(UNKNOWN, "unknown", "purpose unknown")                                           \
+    X(PARAMETER, "parameter",                                                          \
+      "a weight that an optimizer updates, or that a module was built with")           \
+    X(GRADIENT, "gradient", "the gradient of a parameter")                             \
+    X(OPTIMIZER_STATE, "optimizer state", "what an optimizer keeps between steps")     \
+    X(INPUT, "input", "allocated outside the model, during training")                  \
+    X(ACTIVATION, "activation", "allocated by a module's forward pass")                \
+    X(OTHER, "other",                                                                  \
+      "allocated in training and none of these: temporaries, what a program collects") \
+    X(WORKSPACE, "workspace", "workspaces of cuBLAS and cuDNN, allocated by PyTorch")
 
 typedef enum sl_tag {
 #define SL_TAG_ENUM(name, text, meaning) SL_TAG_##name,
@@ -24,8 +26,8 @@ typedef enum sl_tag {
         SL_TAG_LIMIT /* one past the last tag */
 } sl_tag;
 
-/* Label of an annotation without an address: an optimizer has just been looked at, so what it holds has
- * its tag. On disk. */
+/* Label of an annotation without an address: an optimizer was just scanned, so the tags of its
+ * tensors are up to date. On disk. */
 #define SL_TAG_LOOKED_LABEL "looked"
 
 /* The outside name; "unknown" for a number this version does not know. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger of a card: every byte that the driver says is in use has a row. Rows whose parts were
+/* The ledger of a card: every byte that the driver reports as in use belongs to a row. Rows whose parts were
  * not measured are unknown, never 0, and a difference that comes out below zero, because its parts
  * were read at different moments, is unknown too.
  *
@@ -16,16 +16,15 @@
 #include "run/blocks/replay.h"
 
 /* enumerator, outside name, label, what it holds. In the order in which rows lie on each other. */
-#define SL_LEDGER_KIND_MAP(X)                                                              \
-    X(TENSORS, "tensors", "tensors", "blocks that PyTorch's allocator has handed out")     \
-    X(CACHE, "cache", "allocator's cache", "held by PyTorch's allocator and in no tensor") \
-    X(LIBRARY, "library", "library", "taken from the driver by this library")              \
-    X(CONTEXT, "context", "CUDA context and modules",                                      \
-      "the rest of this process: also what was "                                           \
-      "not seen")                                                                          \
-    X(OTHERS, "other-processes", "other processes", "all others that the driver lists")    \
-    X(DRIVER, "driver", "kept by the driver", "what the driver keeps for itself")          \
-    X(REST, "rest", "rest", "in use, and nobody is named for it")
+#define SL_LEDGER_KIND_MAP(X)                                                                    \
+    X(TENSORS, "tensors", "tensors", "blocks that PyTorch's allocator has handed out")           \
+    X(CACHE, "cache", "allocator's cache", "held by PyTorch's allocator but in no tensor")       \
+    X(LIBRARY, "library", "library", "taken from the driver by this library")                    \
+    X(CONTEXT, "context", "CUDA context and modules",                                            \
+      "the rest of this process, including what was not recorded")                               \
+    X(OTHERS, "other-processes", "other processes", "all other processes that the driver lists") \
+    X(DRIVER, "driver", "kept by the driver", "what the driver keeps for itself")                \
+    X(REST, "rest", "rest", "in use, but not attributed to anything")
 
 typedef enum sl_ledger_kind {
 #define SL_LEDGER_ENUM(name, text, label, meaning) SL_LEDGER_##name,
@@ -71,7 +70,7 @@ typedef struct sl_ledger_state {
 /* Appends one row of each kind but LIBRARY, in order; rows for tags where has_tags. */
 bool sl_ledger_make_rows(sl_ledger_rows *rows, bool has_tags);
 
-/* Adds to the row of a library, made on first use behind the cache. The name is borrowed. */
+/* Adds to the row of a library, made on first use after the cache. The name is borrowed. */
 bool sl_ledger_add_library(sl_ledger_rows *rows, sl_str name, uint64_t bytes);
 
 /* The driver is asked for the card first, for its processes then. What these took in between is in use too:
@@ -88,7 +87,7 @@ typedef struct sl_ledger_moment {
     int64_t from_us, to_us; /* the card was read somewhere between */
     int64_t time_us;        /* where the rows are taken: all of them fit here */
     sl_maybe_u64 card_used, card_total;
-    uint64_t used_min, used_max; /* of the readings that this moment stands for */
+    uint64_t used_min, used_max; /* of the readings that this moment summarises */
 } sl_ledger_moment;
 
 typedef struct sl_ledger {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Operators with workspaces, as the recorder sees them. Argument: the folder of the fakes."""
+"""Operators with workspaces, as the recorder sees them. Arguments: the folder of the fakes; "mixed" for one line that first
+takes workspaces of one size only, then tensors of that size, then both."""
 
 import ctypes
 import os
@@ -14,6 +15,10 @@ def run(output, workspace=0):
     cuda.fake_operator(ctypes.c_size_t(output), ctypes.c_size_t(workspace))
 
 
+if sys.argv[2:] == ["mixed"]:
+    for output, workspace in [(0, 7)] * 40 + [(7, 0)] * 40 + [(7, 7)] * 20:
+        run(output * MIB, workspace * MIB)
+    os._exit(0)
 for number in range(6):
     run(32 * MIB, 32 * MIB if number == 0 else 0)  # cuBLAS: an output of the workspace's size, before and after it
 for number in range(20):

@@ -132,7 +132,7 @@ static sl_status claimed_world(const picked *p, int32_t *size, sl_error *err) {
     return is_good ? SL_OK : sl_fail_no_memory(err, "the timelines of the ranks");
 }
 
-/* The points of each rank behind each other, and a row for each rank. */
+/* The points of each rank one after another, and a row for each rank. */
 static bool add_point(sl_ranks *ranks, const sl_tm_record *r) {
     sl_rank_row *row = ranks->rows.cnt ? &ranks->rows.at[ranks->rows.cnt - 1] : NULL;
     if (!row || row->rank != r->rank) {
@@ -189,10 +189,11 @@ static void align(sl_ranks *ranks, double interval_ns) {
             shift(&ranks->points.at[point], row->offset_ns);
         double distance = (double)(row->offset_ns < 0 ? -row->offset_ns : row->offset_ns);
         if (distance > 5 * interval_ns)
-            sl__ranks_note(ranks,
-                           "Rank %d begins %" PRId64 " ns from the anchor rank; alignment by the "
-                           "first sample may be approximate.",
-                           row->rank, row->offset_ns);
+            sl__ranks_note(
+                ranks,
+                "Rank %d begins %" PRId64
+                " ns from the anchor rank; aligning by the first sample may be approximate.",
+                row->rank, row->offset_ns);
     }
 }
 

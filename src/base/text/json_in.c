@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/json_text.h"
 #include "base/text/utf8.h"
 
 /* What may come next. */
@@ -134,7 +135,7 @@ static sl_status decode(sl_json_in *json, const unsigned char *body, size_t len,
 #define HIGHS UINT64_C(0x8080808080808080)
 
 /* Bytes from here that are plain: no quote, no backslash, no control character, ASCII. Eight at a
- * time, so it may stop early; what is left is looked at byte by byte. */
+ * time, so it may stop early; the rest is checked byte by byte. */
 static size_t plain_run(const unsigned char *at, const unsigned char *end) {
     const unsigned char *p = at;
     for (; end - p >= 8; p += 8) {
@@ -256,7 +257,7 @@ static sl_status take_number(sl_json_in *json, sl_json_token *token, sl_error *e
         return sl_bytes_failure(json->in, "a JSON number", err);
     if (!is_right)
         return sl_fail_at(err, SL_E_FORMAT, token->position,
-                          "JSON: '%.24s' at byte %llu is no number", text,
+                          "JSON: '%.24s' at byte %llu is not a number", text,
                           (unsigned long long)token->position);
     token->raw = (sl_str){(const char *)json->in->at, len};
     token->is_integer = is_int;
@@ -312,7 +313,7 @@ static sl_status open_container(sl_json_in *json, sl_json_token *token, bool is_
                                 sl_error *err) {
     if (json->depth == SL_JSON_IN_DEPTH_MAX)
         return sl_fail_at(err, SL_E_LIMIT, token->position,
-                          "JSON: more than %d brackets inside each other at byte %llu",
+                          "JSON: more than %d levels of brackets at byte %llu",
                           SL_JSON_IN_DEPTH_MAX, (unsigned long long)token->position);
     json->is_object[json->depth++] = is_object;
     json->in->at++;
@@ -338,7 +339,7 @@ static sl_status take_key(sl_json_in *json, sl_json_token *token, sl_error *err)
         return unexpected(json, wanted[json->state], err);
     token->type = SL_JSON_KEY;
     SL_TRY(take_string(json, token, err));
-    /* The text may stand in the window, which the search for ':' could move. */
+    /* The text may be in the window, which the search for ':' could move. */
     if (token->text.ptr != json->text.at) {
         json->text.cnt = 0;
         if (!sl_vec_reserve(&json->text, token->text.len + 1))
@@ -408,6 +409,15 @@ sl_status sl_json_next(sl_json_in *json, sl_json_token *token, sl_error *err) {
     if (json->state == WANT_KEY || json->state == WANT_KEY_OR_CLOSE)
         return take_key(json, token, err);
     return take_value(json, token, err);
+}
+
+sl_status sl_json_expect_object(sl_json_in *json, sl_error *err) {
+    sl_json_token token;
+    SL_TRY(sl_json_next(json, &token, err));
+    if (token.type == SL_JSON_BEGIN_OBJECT)
+        return SL_OK;
+    return sl_fail_at(err, SL_E_FORMAT, token.position, "expected an object, found %s",
+                      sl_json_type_name(token.type));
 }
 
 sl_status sl_json_skip(sl_json_in *json, const sl_json_token *token, sl_error *err) {

@@ -44,8 +44,8 @@ typedef struct sl_json_in {
     int depth;
     bool is_object[SL_JSON_IN_DEPTH_MAX];
     uint8_t state;
-    /* Set behind sl_json_in_init, where the input needs it. */
-    bool allows_more; /* several values behind each other (JSON lines); END comes behind the last */
+    /* Set after sl_json_in_init, where the input needs it. */
+    bool allows_more; /* several values one after another (JSON lines); END comes after the last */
     bool allows_nan;  /* NaN, Infinity, -Infinity, which Python writes: FLOAT */
 } sl_json_in;
 
@@ -54,6 +54,9 @@ void sl_json_in_fini(sl_json_in *json);
 
 /* The next token. After a failure the reader must not be used again. */
 sl_status sl_json_next(sl_json_in *json, sl_json_token *token, sl_error *err);
+
+/* The next token must begin an object. */
+sl_status sl_json_expect_object(sl_json_in *json, sl_error *err);
 
 /* Passes over the value that begins with this token: a scalar is already past. */
 sl_status sl_json_skip(sl_json_in *json, const sl_json_token *token, sl_error *err);

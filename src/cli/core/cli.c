@@ -31,10 +31,10 @@ void sl_cli_complain(const char *fmt, ...) {
     sl_progress_show();
 }
 
-static bool output_failed; /* and was told */
+static bool output_failed; /* and was reported */
 
-/* Prints a failure and gives its exit code. A reader of our output that went away has seen what it
- * wanted: not worth a word. */
+/* Prints a failure and gives its exit code. A closed pipe is not an error: its reader has seen
+ * enough (`| head`). */
 static int fail_with(const sl_error *err, sl_status status) {
     output_failed = output_failed || status == SL_E_WRITE || status == SL_E_NOSPACE;
     if (status == SL_E_WRITE && err->sys_errno == EPIPE)
@@ -46,7 +46,7 @@ static int fail_with(const sl_error *err, sl_status status) {
 }
 
 static const sl_opt help_option = {
-    .name = "help", .short_name = 'h', .type = SL_OPT_FLAG, .help = "print this text"};
+    .name = "help", .short_name = 'h', .type = SL_OPT_FLAG, .help = "print this help"};
 
 typedef SL_VEC(sl_opt) opt_vec;
 
@@ -66,7 +66,7 @@ static sl_status check_operands(const sl_cmd *cmd, const sl_opts *opts, sl_error
     return SL_OK;
 }
 
-/* Every usage error ends in something to do; a suggestion is already that. */
+/* Every usage error ends with what to do; a text with a ';' already has it. */
 static int fail_usage(const sl_cmd *cmd, const sl_error *err) {
     if (running->is_compat)
         return sl_compat_usage(running, cmd, err->text);
@@ -93,7 +93,7 @@ static int run_parsed(const sl_cmd *cmd, const sl_opts *opts) {
     return result < 0 ? fail_with(&err, (sl_status)result) : result;
 }
 
-/* What is wrong with a settings file ends every command but the one that shows it, and help. */
+/* A bad settings file ends every command except help and the one that shows settings. */
 static sl_status take_settings(const sl_cmd *cmd, sl_opts *opts, sl_error *err) {
     if (running->is_compat || cmd->is_hidden || cmd->is_unsettable)
         return SL_OK;
@@ -170,7 +170,7 @@ static int dispatch(int argc, char **argv) {
     if (word[0] == '-' && running->is_compat)
         return sl_compat_unknown(running, word);
     if (word[0] == '-') {
-        sl_cli_complain("unknown option '%s'; a command comes first, '%s --help' lists them", word,
+        sl_cli_complain("unknown option '%s'; give a command first, '%s --help' lists them", word,
                         running->name);
         return sl_status_exit_code(SL_E_USAGE);
     }

@@ -7,7 +7,7 @@
 #include "base/core/options.h"
 #include "base/core/status.h"
 
-/* Exit code of a command that worked and found what it was told to fail on. */
+/* Exit code of a command that succeeded and found what --fail-on names. */
 #define SL_EXIT_FOUND 1
 
 #define SL_OPERANDS_ANY (-1)
@@ -16,23 +16,26 @@ typedef struct sl_cmd {
     const char *name;
     const char *operands; /* as in the usage line, "PATH..."; "" = none */
     int operand_min, operand_max;
-    bool stops_at_operand;       /* options behind the first operand belong to another program */
+    bool stops_at_operand;       /* options after the first operand belong to another program */
     bool is_hidden;              /* not listed; for build and packaging */
     bool is_unsettable;          /* reads no settings file */
-    bool shows_settings;         /* runs whatever is wrong with them, to say what */
+    bool shows_settings;         /* runs also with bad settings files, to show what is wrong */
     const char *operand_choices; /* "bash|zsh|fish" for completion; NULL = files */
     const char *summary;         /* one line, lower case, no full stop, at most 58 columns */
     const char *description;     /* paragraphs apart by an empty line; NULL = the summary is all */
     const char *examples;        /* lines "command\n  what it does\n"; NULL = none */
     const sl_opt *options;       /* without --help, which every command has */
     size_t option_cnt;
+    /* Checks the value of an option beyond its type, so that a settings file is refused with its line and
+     * column; NULL = the type says it all. */
+    sl_status (*check_value)(const sl_opt *opt, const sl_opt_value *value, sl_error *err);
     /* 0 or another exit code from 0 to 255; or a negative sl_status with err filled, which becomes
      * one line on standard error and its own exit code. Standard output is flushed and checked
      * by the caller. */
     int (*run)(const sl_opts *opts, sl_error *err);
 } sl_cmd;
 
-/* What the executable is called decides which table it speaks. */
+/* The name of the executable selects the table of commands. */
 typedef struct sl_program {
     const char *name;
     const char *summary;

@@ -20,17 +20,17 @@
 #include "log/read/log_reader.h"
 
 #define READER_MAX 256 /* recordings watched at a time; each has a file open */
-#define ALERT_MAX  64  /* kinds of alert told in one run, by rule and device */
+#define ALERT_MAX  64  /* kinds of alert printed in one run, by rule and device */
 
 /* One recording of the run, or one that was there before it. */
 typedef struct watched {
     char *name;            /* owned */
     sl_log_reader *reader; /* owned; NULL: not opened yet, or done */
     uint64_t oom_cnt;      /* failures that a writer was started for */
-    uint64_t alert_cnt;    /* alerts looked at */
+    uint64_t alert_cnt;    /* alerts read so far */
     bool is_old;           /* from before the run */
     bool is_over;          /* its process is gone and everything was seen */
-    bool has_failed;       /* a bundle could not be written; that was told */
+    bool has_failed;       /* a bundle could not be written, which was reported */
 } watched;
 
 typedef struct told_alert {
@@ -119,8 +119,9 @@ static void tell(const sl_run_watch *watch, const char *text, const char *where)
         sl_cli_complain("%s%s", text, where);
 }
 
-/* One bundle, the first with a line; false when it cannot be written, which is told. One that is there, and one whose events
- * are not there (not yet: the end of the run tries again), are no failures. */
+/* Writes one bundle and prints a line for the first. False if it cannot be written, after a message. It is not a
+ * failure if the bundle exists already (SL_E_OPEN), or if its events are not in the file yet (SL_E_LAPPED):
+ * sl_run_watch_finish tries again. */
 static bool write_bundle(const sl_run_watch *watch, const watched *log, uint64_t number) {
     char path[SL_RUN_PATH_CAP];
     sl_error err = SL_ERROR_INIT;
@@ -132,7 +133,7 @@ static bool write_bundle(const sl_run_watch *watch, const watched *log, uint64_t
                         log->name, number);
     if (status == SL_OK || status == SL_E_OPEN || status == SL_E_LAPPED)
         return true;
-    tell(watch, "no bundle for the out-of-memory: ", err.text);
+    tell(watch, "out of memory, but no bundle was written: ", err.text);
     return false;
 }
 
@@ -144,7 +145,7 @@ static bool write_bundles(const sl_run_watch *watch, const watched *log, uint64_
     return true;
 }
 
-/* Where the host itself runs out of memory, the writer is what should go, not the training. */
+/* If the host runs out of memory, the kernel should kill this writer, not the training. */
 static void offer_to_killer(void) {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd < 0)
@@ -209,7 +210,7 @@ static bool is_told(sl_run_watch *watch, sl_str rule, int device) {
     return false;
 }
 
-/* Every rank of a node sees the same full card: one line a rule and device in the whole run. */
+/* Every rank of a node sees the same full card: one line per rule and device in the whole run. */
 static void tell_alert(sl_run_watch *watch, const watched *log, const sl_fmt_alert *alert) {
     int device = (int32_t)(uint32_t)alert->device_word;
     sl_str rule = sl_log_get_string(log->reader, (uint32_t)alert->text_word);
@@ -219,8 +220,8 @@ static void tell_alert(sl_run_watch *watch, const watched *log, const sl_fmt_ale
         return;
     if (device >= 0)
         snprintf(place, sizeof place, "device %d", device);
-    sl_cli_complain("alert: %s: %.*s (%s used, the limit is %s); told once a run, 'stormlog top' "
-                    "lists them",
+    sl_cli_complain("alert: %s: %.*s (%s used, the limit is %s); printed once per run, 'stormlog "
+                    "top' lists all",
                     place, (int)text.len, text.ptr, sl_human_bytes(value, alert->value),
                     sl_human_bytes(threshold, alert->threshold));
 }
@@ -255,7 +256,7 @@ static void look_at(sl_run_watch *watch, size_t index) {
     watched *log = &watch->logs.at[index];
     if (!open_reader(watch, log) || sl_log_refresh(log->reader, NULL) < 0)
         return;
-    /* Asked before the lists are: what a process wrote before it went is seen below. */
+    /* Read before the lists, so that what a process wrote before it ended is seen below. */
     bool is_over = sl_log_get_ending(log->reader) != SL_LOG_LIVE;
     uint64_t oom_cnt = sl_log_list_used(log->reader, SL_SECTION_OOMS);
     look_at_alerts(watch, log);
@@ -277,7 +278,7 @@ void sl_run_watch_look(sl_run_watch *watch) {
             look_at(watch, i);
 }
 
-/* One failure with its bundle was told when the bundle was written. */
+/* A single failure was reported when its bundle was written. */
 static void tell_count(const char *name, const sl_oom_bundles_result *r) {
     size_t saved = r->written_cnt + r->present_cnt;
     char which[64];
@@ -292,7 +293,7 @@ static void tell_count(const char *name, const sl_oom_bundles_result *r) {
     else
         snprintf(which, sizeof which, "no evidence was saved");
     sl_cli_complain("%" PRIu64 " request%s failed in %s; %s", r->failure_cnt,
-                    r->failure_cnt == 1 ? "" : "s", name, which);
+                    sl_plural(r->failure_cnt), name, which);
 }
 
 typedef struct finishing {
@@ -300,7 +301,7 @@ typedef struct finishing {
     sl_oom_bundles_result result;
 } finishing;
 
-/* The first bundle of a recording has a line; the writer has told it when there was one. */
+/* Prints a line for the first bundle of a recording, unless write_bundle() has printed it. */
 static void tell_bundle(void *self, const char *path) {
     const finishing *f = self;
     if (f->result.written_cnt == 1 && f->result.present_cnt == 0 && !f->watch->is_quiet)
@@ -315,16 +316,17 @@ static void finish_log(const sl_run_watch *watch, const watched *log) {
     uint64_t cnt;
     if (!join(path, watch->folder->full_path, log->name) ||
         sl_oom_bundles_count(path, &cnt, NULL) < 0 || cnt == 0)
-        return; /* what cannot be read is told by those who need it */
+        return; /* whoever needs it reports what cannot be read */
     if (sl_oom_bundles_write_all(path, NULL, tell_bundle, &f, &f.result, &err) < 0)
-        tell(watch, "no bundle for the out-of-memory: ", err.text);
+        tell(watch, "out of memory, but no bundle was written: ", err.text);
     if (!watch->is_quiet)
         tell_count(log->name, &f.result);
 }
 
 void sl_run_watch_finish(sl_run_watch *watch) {
     reap_writer(watch, 0);
-    watch->folder_changed = (struct timespec){0}; /* a clock's tick may hide the last change */
+    watch->folder_changed = (struct timespec){0}; /* the last change may share a clock tick with the
+                                                   * one before */
     read_folder(watch, false);
     for (size_t i = 0; i < watch->logs.cnt; i++) {
         watched *log = &watch->logs.at[i];

@@ -141,7 +141,7 @@ static void print_row(const picture *p, const char *name, sl_maybe_u64 value) {
                    value.known ? sl_human_bytes(bytes, value.value) : "unknown", name);
 }
 
-/* A library or a tag that holds nothing is no row. */
+/* A library or a tag that holds nothing has no row. */
 static bool is_empty(const sl_ledger_row *row) {
     return (row->kind == SL_LEDGER_LIBRARY || row->has_tag) && row->bytes.known &&
            row->bytes.value == 0;
@@ -191,7 +191,7 @@ static void print_device(const picture *p, int device) {
     print_holders(p, device);
 }
 
-/* Devices that have blocks or driver memory, ascending; the host stands first. */
+/* Devices that have blocks or driver memory, ascending; the host comes first. */
 static void print_devices(const picture *p) {
     bool is_seen[256] = {false};
     for (size_t i = 0; i < p->tables.sites.cnt; i++)
@@ -259,8 +259,9 @@ static void print_head(const picture *p) {
     fprintf(p->to, "  %s, %s, %s", sl_top_process_words(role, p->process, header->pid),
             sl_log_ending_name(sl_log_get_ending(p->reader)),
             sl_human_duration_us(time, (int64_t)(last_time_ns(p) / 1000)));
-    fprintf(p->to, ", %s allocs and frees, %s steps", sl_human_count(events, event_cnt),
-            sl_human_count(steps, count_steps(p)));
+    uint64_t step_cnt = count_steps(p);
+    fprintf(p->to, ", %s allocs and frees, %s step%s", sl_human_count(events, event_cnt),
+            sl_human_count(steps, step_cnt), sl_plural(step_cnt));
     if (p->ooms.cnt)
         fprintf(p->to, ", %zu out of memory", p->ooms.cnt);
     fputc('\n', p->to);

@@ -48,12 +48,12 @@ enum { STATE_CLEARED = 1 };   /* PACKET_SEQUENCE_FLAGS */
 enum { UNIT_SIZE_BYTES = 3 }; /* COUNTER_UNIT */
 typedef enum event_type { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 } event_type;
 
-/* Counters of a device; those of the sites come behind them. */
+/* Counters of a device; those of the sites come after them. */
 enum { LIVE, ALLOCATED, RESERVED, SITES, COUNTER_CNT = SITES + SITE_TRACKS + 1 };
 
 /* Tracks of a device, counted from its own base. */
 enum { TRACK_DEVICE = 0, TRACK_STEPS = 1, TRACK_COUNTERS = 2, TRACKS_PER_DEVICE = 100 };
-/* Counters of the card, behind those of the events: what is in use, then the rows of the ledger. */
+/* Counters of the card, after those of the events: what is in use, then the rows of the ledger. */
 enum {
     CARD_USED = COUNTER_CNT,
     CARD_ROWS,
@@ -103,7 +103,7 @@ static void put_process(perfetto *p, const sl_replay *replay) {
     char name[SL_WORDS_CAP];
     sl_words_device(name, replay->device->device);
     if (!p->trace->has_time)
-        sl_words_append(name, " (no clock: one event a microsecond)");
+        sl_words_append(name, " (no clock: one event per microsecond)");
     sl_pb_varint(&p->inner, PROCESS_PID, uuid_of(replay, TRACK_DEVICE));
     sl_pb_text(&p->inner, PROCESS_NAME, text_of(name));
     sl_pb_message(&p->part, TRACK_PROCESS, &p->inner);
@@ -130,7 +130,7 @@ static void put_counter(perfetto *p, const sl_replay *replay, size_t counter, co
 static void put_tracks(perfetto *p, const sl_site_bands *bands, const sl_steps *steps) {
     char name[SL_WORDS_CAP], site[SL_WORDS_CAP];
     put_process(p, bands->replay);
-    put_thread(p, bands->replay, steps->is_marked ? "steps" : "steps, found in the pattern");
+    put_thread(p, bands->replay, steps->is_marked ? "steps" : "steps (inferred)");
     put_counter(p, bands->replay, LIVE, "live, as requested");
     put_counter(p, bands->replay, ALLOCATED, "allocated, in blocks");
     if (bands->replay->reserved_known)
@@ -211,7 +211,7 @@ static void put_instants(perfetto *p, const sl_replay *replay) {
     for (size_t i = 0; i < events->cnt; i++) {
         if (events->kind[i] != SL_EV_OOM)
             continue;
-        snprintf(name, sizeof name, "out of memory: %s asked",
+        snprintf(name, sizeof name, "out of memory: %s requested",
                  sl_human_bytes(human, events->size_bytes[i]));
         put_named(p, INSTANT, track, events->time_us[i], text_of(name));
     }
@@ -271,7 +271,7 @@ static void put_ledger(perfetto *p, const sl_replay *replay, const sl_ledger *le
     }
 }
 
-/* On the device's own track; those of the host stand with every device. */
+/* On the device's own track; those of the host are with every device. */
 static void put_alerts(perfetto *p, const sl_replay *replay) {
     char words[SL_WORDS_CAP], name[SL_WORDS_CAP];
     for (size_t i = 0; i < p->trace->alerts.cnt; i++) {

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/core/str.h"
-#include "base/text/json_text.h"
+#include "base/text/json_in.h"
 #include "telemetry/telemetry.h"
 #include "telemetry/telemetry_read.h"
 
@@ -59,10 +59,7 @@ static const char **slot_of(story *s, sl_str key) {
 
 static sl_status read_members(sl_json_in *json, story *s, sl_error *err) {
     sl_json_token token;
-    SL_TRY(sl_json_next(json, &token, err));
-    if (token.type != SL_JSON_BEGIN_OBJECT)
-        return sl_fail_at(err, SL_E_FORMAT, token.position, "expected an object, found %s",
-                          sl_json_type_name(token.type));
+    SL_TRY(sl_json_expect_object(json, err));
     for (;;) {
         SL_TRY(sl_json_next(json, &token, err));
         if (token.type == SL_JSON_END_OBJECT)
@@ -147,8 +144,8 @@ static sl_status fill(const char *path, const sl_load_options *options, sl_trace
     story s = {.arena = &trace->arena};
     if (!has_file(path, "manifest.json"))
         return sl_fail(err, SL_E_TRUNCATED,
-                       "it has no manifest.json, which is written last: its writer was stopped "
-                       "halfway; the files in it can be read one by one");
+                       "it has no manifest.json, which is written last: the bundle is incomplete; "
+                       "read its files one by one");
     const char *file = find_trace(path);
     SL_TRY(file ? fill_from_trace(path, file, options, trace, err)
                 : fill_from_samples(path, options, trace, err));
@@ -157,7 +154,7 @@ static sl_status fill(const char *path, const sl_load_options *options, sl_trace
     if (!file)
         trace->oom_message = s.message ? s.message : s.reason;
     if (s.reason)
-        sl_trace_note(trace, "the bundle was written because of: %s", s.reason);
+        sl_trace_note(trace, "reason for this bundle: %s", s.reason);
     return SL_OK;
 }
 

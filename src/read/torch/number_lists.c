@@ -42,10 +42,7 @@ static sl_status take(sl_json_in *json, sl_number_list *list, sl_error *err) {
 
 static sl_status read_object(sl_json_in *json, sl_number_list *lists, size_t cnt, sl_error *err) {
     sl_json_token token;
-    SL_TRY(sl_json_next(json, &token, err));
-    if (token.type != SL_JSON_BEGIN_OBJECT)
-        return sl_fail_at(err, SL_E_FORMAT, token.position, "expected an object, found %s",
-                          sl_json_type_name(token.type));
+    SL_TRY(sl_json_expect_object(json, err));
     for (;;) {
         SL_TRY(sl_json_next(json, &token, err));
         if (token.type == SL_JSON_END_OBJECT)

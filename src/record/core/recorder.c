@@ -37,7 +37,7 @@
 #include "record/training/workspace_watch.h"
 
 typedef enum recorder_state {
-    STATE_OFF,   /* never armed, failed, or closed: every event passes by */
+    STATE_OFF,   /* never armed, failed, or closed: events are ignored */
     STATE_READY, /* armed; the first event opens the log */
     STATE_OPEN,
 } recorder_state;
@@ -108,7 +108,7 @@ static sl_status create_log(sl_error *err) {
         .starts_small = rec.is_child,
         .is_shared = rec.settings.is_shared,
     };
-    /* Told only if the file cannot be made either: the folder may be there on a read-only disk. */
+    /* Reported only if the file cannot be created either: the folder may exist on a read-only disk. */
     int no_folder = mkdir(rec.settings.dir, rec.settings.is_shared ? 0755 : 0700) == 0 ? 0 : errno;
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
         make_path(path, &who, attempt);
@@ -123,11 +123,11 @@ static sl_status create_log(sl_error *err) {
             continue; /* a process of another machine, with the same number, was faster */
         else if (no_folder && no_folder != EEXIST && access(rec.settings.dir, F_OK) != 0) {
             errno = no_folder;
-            return sl_fail_errno(err, SL_E_OPEN, "cannot make the folder '%s'", rec.settings.dir);
+            return sl_fail_errno(err, SL_E_OPEN, "cannot create the folder '%s'", rec.settings.dir);
         }
         return status;
     }
-    return sl_fail(err, SL_E_OPEN, "'%s' and 999 more exist", path);
+    return sl_fail(err, SL_E_OPEN, "'%s' and 999 other names are taken", path);
 }
 
 static void start_native_stacks(void) {
@@ -135,7 +135,7 @@ static void start_native_stacks(void) {
     if (rec.settings.stacks != SL_RECORD_STACKS_NATIVE || sl_native_attach() != SL_NATIVE_REFUSED)
         return;
     sl_log_health_add(rec.log, SL_HEALTH_STACK_FAILURE, 1);
-    sl_diag_say(&native_refused, "no native stacks: %s", sl_native_get_reason());
+    sl_diag_say(&native_refused, "recording no native stacks: %s", sl_native_get_reason());
 }
 
 static void start_stacks(void) {
@@ -144,19 +144,20 @@ static void start_stacks(void) {
     start_native_stacks();
     if (sl_pystack_attach() == SL_PYSTACK_REFUSED) {
         sl_log_health_add(rec.log, SL_HEALTH_STACK_FAILURE, 1);
-        sl_diag_say(&stacks_refused, "no Python stacks for Python 3.%u: %s", sl_pystack_get_minor(),
-                    sl_pystack_get_reason());
+        sl_diag_say(&stacks_refused, "recording no Python stacks (Python 3.%u): %s",
+                    sl_pystack_get_minor(), sl_pystack_get_reason());
     }
 }
 
-/* Nothing more can be kept. Events pass by from now on; the memory stays, because threads may be writing to it. Tried
- * again at the next turn while somebody has the lock: that may be who waits for this thread. */
+/* Ends the recording after a fault. Later events are ignored; the memory stays mapped, because
+ * threads may be writing to it. If the lock is taken, the next turn tries again: its holder may be
+ * waiting for this thread. */
 static void give_log_up(void) {
     sl_control before;
     if (!sl_control_try(&before))
         return;
     sl_diag_say(&file_lost,
-                "recording ended: '%s' was cut short, or its disk failed; the program runs on",
+                "recording ended: '%s' was truncated, or its disk failed; the program continues",
                 sl_recorder_path());
     atomic_store(&rec.state, STATE_OFF);
     atomic_store(&sl_recorder_page.current, NULL);
@@ -210,7 +211,8 @@ static void start_helper(void) {
     sl_log *log = atomic_load(&rec.log);
     if (log)
         sl_log_health_add(log, SL_HEALTH_HOOK_FAILURE, 1);
-    sl_diag_say(&thread_failed, "no thread for the recorder; long recordings will be cut short");
+    sl_diag_say(&thread_failed,
+                "the recorder could not start its thread; long recordings will be incomplete");
 }
 
 /* --- Opening ----------------------------------------------------------------------------------- */
@@ -275,7 +277,7 @@ static bool is_child_too_many(void) {
     unsigned number = atomic_fetch_add(rec.child_cnt, 1) + 1;
     if (number == CHILD_CNT_MAX + 1)
         sl_diag_say(&too_many_children,
-                    "recorded %d forked children; this one and later ones are not recorded",
+                    "already recorded %d forked children; this one and later ones are not recorded",
                     CHILD_CNT_MAX);
     return number > CHILD_CNT_MAX;
 }
@@ -302,7 +304,7 @@ static sl_log *open_log(void) {
     bool is_left_out = is_child_too_many();
     if (is_left_out || create_log(&err) < 0) {
         if (!is_left_out)
-            sl_diag_say(&open_failed, "not recording: %s; the program runs on", err.text);
+            sl_diag_say(&open_failed, "not recording: %s; the program continues", err.text);
         atomic_store(&rec.state, STATE_OFF);
         return NULL;
     }
@@ -489,12 +491,12 @@ static void arm(const sl_record_settings *settings) {
     atomic_store(&rec.state, STATE_READY);
 }
 
-/* The launcher has looked at its folder; one that a program names may be in /tmp. */
+/* The launcher has checked its folder; one that a program gives may be in /tmp. */
 static bool is_place_safe(const sl_record_settings *settings) {
     sl_error err = SL_ERROR_INIT;
     if (!settings->is_patching || sl_place_check(settings->dir, &err) >= 0)
         return true;
-    sl_diag_say(&open_failed, "not recording: %s; the program runs on", err.text);
+    sl_diag_say(&open_failed, "not recording: %s; the program continues", err.text);
     return false;
 }
 

@@ -39,8 +39,9 @@ static const field_row device_fields[] = {
     {SL_COUNTER_POWER, offsetof(sl_device_sample, power_mw), NULL},
 };
 
-static const sl_counters_ops *back_end;  /* NULL = not open */
-static sl_error refused = SL_ERROR_INIT; /* why no back end works here; it is asked only once */
+static const sl_counters_ops *back_end; /* NULL = not open */
+static sl_error refused =
+    SL_ERROR_INIT;             /* why no back end works on this machine; checked only once */
 static atomic_bool is_loaded;  /* the vendors' libraries are in the process, if they exist */
 static atomic_bool is_reading; /* the helper is inside the back end's library */
 
@@ -57,7 +58,7 @@ static void put(sl_log *log, const field_row *row, int device, const void *sampl
         return;
     }
     if (!why)
-        why = "not to be had here";
+        why = "not available on this machine";
     sl_log_counter_unavailable(log, counter, sl_log_string(log, why, strlen(why)));
 }
 
@@ -103,7 +104,7 @@ static void open_back_end(sl_log *log) {
         return;
     if (!has_standard_streams()) { /* asked again at the next reading */
         (void)sl_fail(&refused, SL_E_BUSY,
-                      "a standard stream is closed; the driver would get its number");
+                      "a standard stream is closed, and the driver would get its file descriptor");
         return;
     }
     refused = (sl_error)SL_ERROR_INIT;
@@ -124,7 +125,7 @@ static void run_backward(sl_log *log) {
     put(log, &rows[1], -1, &mapped, NULL);
 }
 
-/* What looking at optimizers has cost so far; nothing while none was looked at. */
+/* What scanning optimizers has cost so far; nothing before the first scan. */
 static void run_tags(sl_log *log) {
     static const field_row rows[] = {{SL_COUNTER_CUSTOM, 0, "tag_scans"},
                                      {SL_COUNTER_CUSTOM, 0, "tag_scan_calls"},
@@ -187,6 +188,7 @@ void sl_sampler_after_fork_child(void) {
     refused = (sl_error)SL_ERROR_INIT;
     /* The library's own locks may be held by a thread that does not exist here. */
     if (atomic_exchange(&is_reading, false))
-        (void)sl_fail(&refused, SL_E_SYSTEM, "the parent was reading its counters while it forked");
+        (void)sl_fail(&refused, SL_E_SYSTEM,
+                      "the parent process was reading its counters when it forked");
     atomic_store(&sl_sampler_devices, 0);
 }

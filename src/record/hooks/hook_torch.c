@@ -171,9 +171,8 @@ void sl_hook_torch_after_fork(bool is_child) {
     if (is_child)
         sl_recorder_drop_cpu();
     else
-        sl_diag_say(&child_without_cpu,
-                    "the CPU memory of a child was not recorded: another thread was "
-                    "inside torch's allocator when it was forked");
+        sl_diag_say(&child_without_cpu, "not recording the CPU memory of a child: another thread "
+                                        "was inside torch's allocator when it forked");
 }
 
 /* A block that torch's table does not know ends its free without a report and leaves the mark behind: such
@@ -224,8 +223,9 @@ static SL_HOT bool is_profiler_on(void) {
     return original && original();
 }
 
-/* Whether torch alone would have made this call, and with which total. `caller` tells the CPU
- * allocator, which sits in the definer itself, from the shared-memory one, which always reports. */
+/* Whether torch alone would have made this call, and with which total. `caller` distinguishes the
+ * CPU allocator, which is in the defining library itself, from the shared-memory allocator, which
+ * always reports. */
 static SL_HOT bool would_report(torch_report *report, sl_hook_id id, const void *caller) {
     if (device_of(report->device_word).type != DEVICE_TYPE_CPU || !sl_recorder_wants_cpu() ||
         !sl_hook_is_in_definer(id, caller))
