@@ -357,7 +357,7 @@ static void test_table_of_analyses(void **state) {
         for (size_t i = 0; i < cnt; i++)
             assert_string_not_equal(sl_analysis_at(i)->name, info->name);
     }
-    assert_int_equal(cnt, 9);
+    assert_int_equal(cnt, 10);
 }
 
 /* One line keeps a block each step and holds another one until the next: that one is no leak. */

@@ -96,10 +96,12 @@ static bool is_first_card(const sl_an *an) {
 }
 
 bool sl_find_settings(sl_an *an) {
+    char times[SL_HUMAN_CAP];
     size_t cnt = an->trace->settings_changes.cnt;
     if (!cnt || !is_first_card(an))
         return true;
-    sl_an_reason(an, "settings: the allocator's settings were set %zu times", cnt);
+    sl_an_reason(an, "settings: the allocator's settings were set %s",
+                 sl_human_times(times, cnt));
     for (size_t i = 1; i < cnt; i++)
         if (!report_reset(an, i))
             return false;

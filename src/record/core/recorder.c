@@ -478,6 +478,7 @@ static void register_once(void) {
 }
 
 static void arm(const sl_record_settings *settings) {
+    sl_tracker_arm(settings->has_replay);
     rec.settings = *settings;
     atomic_store(&rec.wants_cpu, settings->cpu == SL_RECORD_CPU_ON ||
                                      (settings->cpu == SL_RECORD_CPU_AUTO && !sl_record_has_gpu()));

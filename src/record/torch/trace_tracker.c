@@ -315,11 +315,17 @@ static void call_attach(void) {
     target.attach(target.allocator, &function);
 }
 
+void sl_tracker_arm(bool is_wanted) {
+    int before = is_wanted ? SL_TRACKER_UNWANTED : SL_TRACKER_UNTRIED;
+    atomic_compare_exchange_strong(&sl_tracker_now, &before,
+                                   is_wanted ? SL_TRACKER_UNTRIED : SL_TRACKER_UNWANTED);
+}
+
 /* Outside the guard while torch is called (R4). The log is open before: it then has the first segment. */
 void sl_tracker_attach(void) {
     int expected = SL_TRACKER_UNTRIED;
     sl_capture capture;
-    if (!sl_recorder_settings()->has_replay || !sl_capture_begin(&capture))
+    if (!sl_capture_begin(&capture))
         return;
     sl_capture_end(&capture);
     if (!atomic_compare_exchange_strong(&sl_tracker_now, &expected, SL_TRACKER_BUSY))

@@ -22,17 +22,21 @@
 #include "log/write/log_writer.h"
 
 typedef enum sl_tracker_state {
+    SL_TRACKER_UNWANTED,
     SL_TRACKER_UNTRIED,
     SL_TRACKER_BUSY, /* a thread is trying */
     SL_TRACKER_ON,
     SL_TRACKER_OFF, /* refused, or switched off */
 } sl_tracker_state;
 
-extern atomic_int sl_tracker_now; /* sl_tracker_state; never back to UNTRIED */
+extern atomic_int sl_tracker_now; /* sl_tracker_state; once tried it stays so */
 
 static inline bool sl_tracker_is(sl_tracker_state state) {
     return atomic_load_explicit(&sl_tracker_now, memory_order_relaxed) == (int)state;
 }
+
+/* Before a recording: whether it wants the trace. Under the control lock. */
+void sl_tracker_arm(bool is_wanted);
 
 /* PyTorch is about to take memory from the driver, or has reported a block: the moment to attach. Not inside the guard. */
 void sl_tracker_attach(void);
