@@ -22,7 +22,7 @@ typedef struct sl_page {
 
 void sl_page_meta_json(sl_page *page, sl_json_out *json);
 
-/* page_whatif.c: the lane's part, and why it has none. */
+/* whatif/page_whatif.c: the lane's part, and why it has none. */
 void sl_page_whatif_json(const sl_page_lane *lane, sl_json_out *json);
 void sl_page_whatif_absent(const sl_page_lane *lane, sl_json_out *json);
 
