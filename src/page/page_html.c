@@ -8,7 +8,6 @@
 #include "export/report/report_words.h"
 #include "page/html_bundle.h"
 #include "page/page_meta.h"
-#include "page/page_title.h"
 
 #define HEAT_BINS 240
 

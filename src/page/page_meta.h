@@ -26,6 +26,11 @@ void sl_page_meta_json(sl_page *page, sl_json_out *json);
 void sl_page_whatif_json(const sl_page_lane *lane, sl_json_out *json);
 void sl_page_whatif_absent(const sl_page_lane *lane, sl_json_out *json);
 
+/* What a page is called where nobody gave it a heading: "python3 train.py --lr 0.1, run
+ * 20261115T120000Z-train", "snap.pickle", "a.pickle to b.pickle"; a longer one is cut. Returns buf. */
+#define SL_PAGE_TITLE_CAP 512
+const char *sl_page_title(char buf[SL_PAGE_TITLE_CAP], const sl_run *run, bool is_diff);
+
 /* The same for a page that says why there is none. */
 void sl_page_failure_json(const char *title, const char *reason, sl_json_out *json);
 

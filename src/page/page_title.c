@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "page/page_title.h"
-
+/* The heading of a page: the command and the run, or the names of the files. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/core/str.h"
+#include "page/page_meta.h"
 
 static void append(char buf[SL_PAGE_TITLE_CAP], sl_str text) {
     size_t used = strlen(buf);
