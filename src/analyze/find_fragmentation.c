@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "analyze/free_space.h"
 #include "analyze/allocator/setting_advice.h"
+#include "analyze/free_space.h"
 #include "analyze/thresholds.h"
 #include "base/core/order.h"
 #include "base/text/human.h"

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/free_space.h"
 #include "analyze/allocator/setting_advice.h"
+#include "analyze/free_space.h"
 #include "analyze/step_peaks.h"
 #include "analyze/thresholds.h"
 #include "report/device_words.h"

@@ -218,7 +218,8 @@ static sl_status draw_chart(whatif_chart *chart, sl_error *err) {
 static sl_status make_curves(whatif_chart *chart, sl_error *err) {
     SL_TRY(sl_whatif_curves_new(chart->answer, BINS_MAX, &chart->curves, err));
     chart->points = calloc(2 * (size_t)chart->curves->bin_cnt + 2, sizeof *chart->points);
-    size_t top = chart->plot->options->top < CURVES_MAX ? chart->plot->options->top : CURVES_MAX;
+    size_t wanted = chart->plot->options->top;
+    size_t top = wanted && wanted < CURVES_MAX ? wanted : CURVES_MAX;
     chart->curve_cnt = chart->curves->list.cnt < top ? chart->curves->list.cnt : top;
     return chart->points ? SL_OK : sl_fail_no_memory(err, "the curves");
 }

@@ -140,7 +140,7 @@ def _(folder):
 def _(folder):
     trace = read(DATA / "h200/s5_oom.pickle.gz", f"{folder}/t")
     names = [event["name"][0] for _, event in trace.thread_events(0) if event["type"][0] == INSTANT]
-    tap.equal(names, ["peak: 2.78 GiB live", "out of memory: 16.0 MiB asked"], "instants")
+    tap.equal(names, ["peak: 2.78 GiB live", "out of memory: 16.0 MiB requested"], "instants")
 
 
 @tap.test("a window leaves the rest out and begins with the state it finds")

@@ -155,7 +155,7 @@ def _(folder):
     tap.equal(none.count(ALARM), 0, "red pixels without a limit")
     out = ("--kind", "whatif", "-o", f"{folder}/none.png")
     refuse(3, "95 % are needed", DATA / "slog/jax.slog.xz", *out)
-    refuse(3, "samples of counters", DATA / "peer/leaky/events.json", *out)
+    refuse(3, "has only samples", DATA / "peer/leaky/events.json", *out)
     tap.true(not os.path.exists(f"{folder}/none.png"), "no picture is left")
 
 
@@ -213,13 +213,13 @@ def _(folder):
     ledger = Png(draw(events, f"{folder}/l.png", "--kind", "ledger", "--size", "900x500"))
     tap.true(ledger.count(LIGHT) < 900 * 500, "something is drawn")
     draw(events, f"{folder}/two.png", DATA / "peer/baseline/events.json")
-    refuse(3, "samples of counters", events, "-k", "flame", "-o", f"{folder}/x.png")
+    refuse(3, "has only samples", events, "-k", "flame", "-o", f"{folder}/x.png")
 
 
 @tap.test("what an input lacks is reported in one line, with exit code 3")
 def _(folder):
     out = f"{folder}/x.png"
-    refuse(3, "no readings of the device's own counters", DATA / "h200/s5_oom.pickle.gz", "-k", "ledger", "-o", out)
+    refuse(3, "no readings of the device's counters", DATA / "h200/s5_oom.pickle.gz", "-k", "ledger", "-o", out)
     refuse(3, "no history", DATA / "corpus/x1_state_mode.pickle.gz", "-o", out)
     refuse(3, "nothing to draw", exported.save(folder, []), "-o", out)
     refuse(3, "no-such-file", f"{folder}/no-such-file.pickle", "-o", out)

@@ -33,7 +33,7 @@ def set_process(path, pid, parent=0, rank=-1, start_s=0, command="python3 train.
     """Makes a recording that of another process, as docs/format.md has it."""
     with open(path, "r+b") as file:
         header = bytearray(file.read(4096))
-        struct.pack_into("<Q", header, 48, (1_700_000_000 + start_s) * 10**9)
+        struct.pack_into("<Q", header, 48, 1_700_000_000 * 10**9 + int(start_s * 10**9))
         struct.pack_into("<I", header, 64, pid)
         struct.pack_into("<I", header, 4024, parent)
         struct.pack_into("<1600s", header, 2424, command.encode())
@@ -151,6 +151,7 @@ def _(folder):
     os.makedirs(f"{folder}/b")
     child = os.path.join(folder, "b", "child.slog")
     shutil.move(f"{run}/rank0-python3-110.slog", child)
+    set_process(child, 110, 10, 0, 0.5)
     stormlog("plot", f"{run}/rank0-python3-10.slog", child, "-o", f"{folder}/two.svg")
     starts = curve_starts(f"{folder}/two.svg")
     tap.true(starts[1] - starts[0] > 100, f"inputs of two folders that ran at the same time: {starts}")

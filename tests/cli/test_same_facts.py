@@ -106,7 +106,7 @@ def plain_markdown(text):
 def check_markdown(facts):
     text = plain_markdown(good("analyze", facts.path, "--format", "md"))
     tap.contains(text, f"## {facts.headline}\n")
-    tap.equal(re.findall(r"^\*\*Do:\*\* (.*)$", text, re.M), facts.advice, "advice in Markdown")
+    tap.equal(re.findall(r"^\*\*Fix:\*\* (.*)$", text, re.M), facts.advice, "advice in Markdown")
     rows = [re.findall(rf"^\| {name} \| (\S+(?: \w+)?) \|$", text, re.M)
             for name in ("live at the end", "peak", "reserved at the end")]
     wanted = amounts(facts)

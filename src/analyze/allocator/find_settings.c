@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/an_context.h"
+#include "base/text/human.h"
 #include "model/torch/conf_text.h"
 
 static sl_str text_of(const sl_an *an, size_t i) {
@@ -100,8 +101,7 @@ bool sl_find_settings(sl_an *an) {
     size_t cnt = an->trace->settings_changes.cnt;
     if (!cnt || !is_first_card(an))
         return true;
-    sl_an_reason(an, "settings: the allocator's settings were set %s",
-                 sl_human_times(times, cnt));
+    sl_an_reason(an, "settings: the allocator's settings were set %s", sl_human_times(times, cnt));
     for (size_t i = 1; i < cnt; i++)
         if (!report_reset(an, i))
             return false;

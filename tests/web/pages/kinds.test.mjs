@@ -60,10 +60,7 @@ test("telemetry: the curve of the samples, a ledger, no single blocks", async ()
   await page.click("#tab-ledger");
   assert.equal(await page.locator("#panel-ledger tbody tr").count(), 4);
   await page.click("#tab-about");
-  assert.match(
-    await page.locator("#panel-about").innerText(),
-    /samples, not single allocations/,
-  );
+  assert.match(await page.locator("#panel-about").innerText(), /samples, not single allocations/);
   await page.close();
 });
 

@@ -70,7 +70,7 @@ test("a legend entry for each curve; the readout names them at the pointer", asy
   const { page, done } = await open("saves", [SAVES]);
   await page.click("#tab-whatif");
   const legend = await page.locator("#panel-whatif .legend").innerText();
-  assert.match(legend, /as recorded \(defaults\) and 9 more/);
+  assert.match(legend, /as recorded \(defaults\) and 8 more/);
   assert.match(legend, /expandable_segments:True and 1 more/);
   assert.match(legend, /no setting can reserve less, 128 MiB/);
   const plot = page.locator("#panel-whatif .plot");
@@ -82,7 +82,7 @@ test("a legend entry for each curve; the readout names them at the pointer", asy
   );
   assert.match(
     await page.locator("#panel-whatif .readout").innerText(),
-    /as recorded \(defaults\) and 9 more: 280 MiB; expandable_segments:True and 1 more: 168 MiB/,
+    /as recorded \(defaults\) and 8 more: 280 MiB; expandable_segments:True and 1 more: 168 MiB/,
   );
   await done();
 });
