@@ -243,13 +243,13 @@ static long peak_mib(void) {
 /* The whole answer as the command gives it: proof, sweep, cards, two threads. */
 static int time_answer(const sl_run_device *device) {
     sl_error err = SL_ERROR_INIT;
-    sl_whatif_options options = {.thread_cnt = 2, .wants_cards = true};
+    sl_whatif_options options = {.thread_cnt = 2, .wants_cards = true, .wants_lines = true};
     sl_whatif *answer;
     double from = now_s();
     if (sl_whatif_new(device, &options, &answer, &err) < 0)
         return complain("stress", &err);
-    printf("the answer, proof and cards included: %zu settings in %.2f s with 2 threads; %" PRIu64
-           " of %" PRIu64 " addresses\n",
+    printf("the answer, proof, cards and repairs of lines included: %zu settings in %.2f s with 2 "
+           "threads; %" PRIu64 " of %" PRIu64 " addresses\n",
            answer->rows.cnt, now_s() - from, answer->proof.pass.same_cnt,
            answer->proof.pass.placed_cnt);
     sl_whatif_free(answer);

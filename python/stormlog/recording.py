@@ -211,7 +211,7 @@ class Recording:
 
             _read.export(path, "oom-bundle", os.path.dirname(path) or ".")
         except Exception as failure:
-            logger.warning("no bundle for the out-of-memory: %s", failure)
+            logger.warning("out of memory, but no bundle was written: %s", failure)
 
     def _dump_oom(self) -> None:
         self._write_bundles()

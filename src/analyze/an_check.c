@@ -80,8 +80,12 @@ static sl_status run_gate(sl_check_result *result, const gate *g, sl_error *err)
                        g->name);
     /* A number that was not measured cannot pass a gate. */
     bool passed = g->actual.known && g->actual.value <= limit.value;
-    sl_gate_row row = {g->name,     passed, g->actual,
-                       g->baseline, limit,  describe(&result->arena, g, limit, passed)};
+    sl_gate_row row = {.name = g->name,
+                       .passed = passed,
+                       .actual = g->actual,
+                       .baseline = g->baseline,
+                       .limit = limit,
+                       .text = describe(&result->arena, g, limit, passed)};
     result->passed = result->passed && passed;
     if (!row.text || !sl_vec_push(&result->rows, row))
         return sl_fail_no_memory(err, "the checks");

@@ -109,6 +109,15 @@ bool sl_diff_pair_devices(const sl_run_input *before, const sl_run_input *after,
 sl_status sl_check_run(const sl_report *report, const sl_baseline *baseline, const sl_gates *gates,
                        sl_check_result **out, sl_error *err);
 
+/* Adds the gate "fits": whether every card of the run, or only this device (NULL = all), would have done with so many bytes
+ * for PyTorch's allocator under the recorded settings. By replay; refused where that does not prove itself. */
+sl_status sl_check_fits(const sl_run *run, const int *only, uint64_t bytes, sl_check_result *result,
+                        sl_error *err);
+
+/* Where the gate "max-reserved" failed, its text then says which request first went above the limit. */
+sl_status sl_check_say_crossing(const sl_run *run, const int *only, sl_check_result *result,
+                                sl_error *err);
+
 /* The numbers of a report that later runs are held against. */
 void sl_baseline_from_report(const sl_report *report, sl_baseline *baseline);
 

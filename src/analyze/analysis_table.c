@@ -16,15 +16,16 @@ typedef struct analysis_row {
 } analysis_row;
 
 static const analysis_row analysis_rows[] = {
-    {{"history", "whether the input holds the whole story"}, sl_find_history},
+    {{"history", "whether the input is complete"}, sl_find_history},
     {{"leak", "sites whose live memory keeps growing, step over step"}, sl_find_leak},
-    {{"build-up", "blocks made in a row before any step, all still live"}, sl_find_build_up},
+    {{"build-up", "blocks allocated in a row before any step, all still live"}, sl_find_build_up},
     {{"spike", "a step whose peak is far above the usual one"}, sl_find_spike},
     {{"fragmentation", "reserved memory that cannot serve requests"}, sl_find_fragmentation},
-    {{"retry", "the allocator emptied its cache to go on"}, sl_find_retry},
-    {{"pending-free", "dropped blocks that wait for another stream"}, sl_find_pending},
-    {{"inefficient", "last step's blocks that are still held at the peak"}, sl_find_inefficient},
-    {{"oom", "a failed request: who holds the memory, and why it failed"}, sl_find_oom},
+    {{"retry", "the allocator had to flush its cache to serve a request"}, sl_find_retry},
+    {{"pending-free", "freed blocks that wait for another stream"}, sl_find_pending},
+    {{"inefficient", "the previous step's blocks that are still live at the peak"},
+     sl_find_inefficient},
+    {{"oom", "a failed request: what holds the memory, and why it failed"}, sl_find_oom},
 };
 
 const sl_analysis_info *sl_analysis_at(size_t i) {
@@ -159,8 +160,8 @@ static bool fill_device(sl_an *an) {
 static void explain_steps(sl_an *an) {
     const sl_steps *steps = an->steps;
     if (!steps->borders.cnt) {
-        sl_an_reason(an, "steps: device %d: none are marked and %s", an->device->device,
-                     steps->rows.cnt ? "all that recurs only makes memory"
+        sl_an_reason(an, "steps: device %d: none is marked, and %s", an->device->device,
+                     steps->rows.cnt ? "the calls that recur only allocate and free nothing"
                                      : "no allocation recurs regularly");
         return;
     }

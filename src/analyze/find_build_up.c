@@ -7,6 +7,7 @@
 
 #include "analyze/an_context.h"
 #include "analyze/thresholds.h"
+#include "base/text/human.h"
 #include "run/step_thresholds.h"
 
 /* What one site made in the row. */
@@ -46,10 +47,9 @@ static uint32_t largest_site(const sl_an *an, const site_row *by_site) {
 
 static const char *why_not_a_leak(const sl_stretch *stretch) {
     return sl_stretch_is_hoarding(stretch)
-               ? "Almost nothing was freed and no layer ran in between, so these are not steps: "
-                 "the "
+               ? "Almost nothing was freed and no layer ran meanwhile, so these are not steps: the "
                  "program loaded data or filled a list."
-               : "No layer ran in between, and the growth ended when the model began to work: the "
+               : "No layer ran meanwhile, and the growth ended when the model began to work: the "
                  "program prepared its data.";
 }
 
@@ -61,9 +61,9 @@ static bool report_row(sl_an *an, const sl_row *row, const site_row *site, uint3
     sl_stretch stretch = sl_stretch_count(an->replay, an->sites->classes, row->first, row->end);
     sl_evidence evidence[] = {
         {"share of the live bytes", share, "1", sl_an_t(an)->build_up_share, ">="},
-        {"blocks made in the row", (double)stretch.allocs, "blocks", 0, ">"},
-        {"of them freed in it", (double)stretch.freed, "blocks", 0, NULL},
-        {"of them made by layers or autograd", (double)stretch.computed, "blocks",
+        {"blocks allocated in a row", (double)stretch.allocs, "blocks", 0, ">"},
+        {"of these, freed meanwhile", (double)stretch.freed, "blocks", 0, NULL},
+        {"of these, allocated by layers or autograd", (double)stretch.computed, "blocks",
          SL_T_ROW_COMPUTED_SHARE * (double)row->cnt, "<"},
     };
     sl_finding *f =
@@ -76,14 +76,14 @@ static bool report_row(sl_an *an, const sl_row *row, const site_row *site, uint3
     f->first_time_us = sl_replay_time(an->replay, row->first);
     f->last_time_us = sl_replay_time(an->replay, row->end - 1);
     const char *where = sl_site_text(f->site, &an->report->arena);
-    f->title = sl_an_text(an, "%" PRIu64 " of %" PRIu64 " blocks made in a row at %s are live: %s",
-                          site->live, site->made, where, sl_an_bytes(an, site->live_bytes));
+    f->title =
+        sl_an_text(an, "%" PRIu64 " of %" PRIu64 " blocks allocated in a row at %s are live: %s",
+                   site->live, site->made, where, sl_an_bytes(an, site->live_bytes));
     f->explanation = sl_an_text(
-        an, "%s made %" PRIu64 " blocks in a row, and %" PRIu64 " of them are live at the end. %s",
+        an, "%s allocated %" PRIu64 " blocks in a row; %" PRIu64 " of them are live at the end. %s",
         where, site->made, site->live, why_not_a_leak(&stretch));
-    f->advice =
-        "Nothing to do if they are meant to stay. If this is the loop that should not grow, "
-        "mark its steps with stormlog.step(): marked steps are always checked for leaks.";
+    f->advice = "Nothing, if they are meant to stay. If this loop should not grow, mark its steps "
+                "with stormlog.step(): marked steps are always checked for leaks.";
     return true;
 }
 
@@ -105,7 +105,9 @@ bool sl_find_build_up(sl_an *an) {
         ok = find_in_row(an, &steps->rows.at[i]);
     if (ok && an->last_row.cnt)
         ok = find_in_row(an, &an->last_row);
-    sl_an_reason(an, "build-up: device %d: %zu stretches in which memory was only made",
-                 an->device->device, steps->rows.cnt + (an->last_row.cnt > 0));
+    size_t cnt = steps->rows.cnt + (an->last_row.cnt > 0);
+    sl_an_reason(
+        an, "build-up: device %d: %zu stretch%s in which blocks were allocated and none was freed",
+        an->device->device, cnt, cnt == 1 ? "" : "es");
     return ok;
 }

@@ -6,9 +6,10 @@
 #include <math.h>
 
 #include "analyze/free_space.h"
+#include "analyze/settings/setting_advice.h"
 #include "analyze/thresholds.h"
 #include "base/core/order.h"
-#include "report/device_words.h"
+#include "base/text/human.h"
 
 /* Reserved growth that unused memory of the same class would have covered. */
 typedef struct forced_growth {
@@ -110,12 +111,13 @@ static bool report_fragmentation(sl_an *an, const sl_free_space *space,
     uint64_t unused = space->inactive_bytes - space->private_bytes;
     uint64_t largest = sl_max_u64(space->largest_large, space->largest_small);
     double reserved = (double)(d->reserved_bytes.value ? d->reserved_bytes.value : 1);
+    char times[SL_HUMAN_CAP];
     sl_evidence evidence[] = {
         {"unused over reserved", (double)unused / reserved, "1", sl_an_t(an)->fragmentation_ratio,
          ">="},
         {"unused bytes", (double)unused, "bytes", sl_an_t(an)->fragmentation_bytes, ">="},
         {"largest free block", (double)largest, "bytes", NAN, NULL},
-        {"reserved although as much lay unused, second half", (double)forced->late_bytes, "bytes",
+        {"reserved although as much was unused, second half", (double)forced->late_bytes, "bytes",
          SL_T_FRAG_FORCED_SHARE * (double)d->peak_reserved_bytes.value, ">="},
     };
     sl_severity severity = judge(an, space, forced);
@@ -126,24 +128,19 @@ static bool report_fragmentation(sl_an *an, const sl_free_space *space,
     f->bytes = sl_known_u64(unused);
     f->blocks = sl_known_u64(space->hole_cnt);
     f->confidence = severity == SL_SEV_INFO ? 0.5 : 0.8;
-    f->title = sl_an_text(an, "%s reserved but unused, in %" PRIu64 " pieces of at most %s",
-                          sl_an_bytes(an, unused), space->hole_cnt, sl_an_bytes(an, largest));
+    f->title = sl_an_text(an, "%s reserved but unused, in %" PRIu64 " piece%s of at most %s",
+                          sl_an_bytes(an, unused), space->hole_cnt, sl_plural(space->hole_cnt),
+                          sl_an_bytes(an, largest));
     f->explanation = sl_an_text(
         an,
-        "%.0f %% of the reserved %s is used by no block; empty_cache() would give back %s of it. "
-        "%" PRIu64 " times (%s) the allocator took new memory although as much lay unused in "
-        "pieces too small. %s",
+        "%.0f %% of the reserved %s is unused; empty_cache() would return %s of it. The allocator "
+        "took new memory %s (%s) although as much was unused, in pieces that were too small. %s",
         100 * (double)unused / reserved, sl_an_bytes(an, d->reserved_bytes.value),
-        sl_an_bytes(an, space->releasable_bytes), forced->cnt, sl_an_bytes(an, forced->bytes),
-        severity == SL_SEV_INFO ? "Nothing failed for it in this trace."
-                                : "The reserved total keeps creeping up for it.");
-    const char *conf = sl_device_words_of(an->trace, an->device->device)->conf;
-    f->advice = sl_an_text(an,
-                           "%s%s%sWhere sizes vary (batches, sequence lengths), pad them to a few "
-                           "sizes%s.",
-                           conf ? "Set " : "", conf ? conf : "", conf ? ". " : "",
-                           conf ? " or set roundup_power2_divisions" : "");
-    return true;
+        sl_an_bytes(an, space->releasable_bytes), sl_human_times(times, forced->cnt),
+        sl_an_bytes(an, forced->bytes),
+        severity == SL_SEV_INFO ? "No request failed because of it."
+                                : "The reserved total keeps growing because of it.");
+    return sl_an_advise_setting(an, f, "");
 }
 
 static void fill_report(sl_an *an, const sl_free_space *space) {
@@ -198,7 +195,7 @@ bool sl_find_fragmentation(sl_an *an) {
                  "fragmentation: device %d: %" PRIu64
                  " bytes unused outside private pools (%" PRIu64
                  " inside), largest free block %" PRIu64 "; %" PRIu64
-                 " bytes were reserved although as much lay unused",
+                 " bytes were reserved although as much was unused",
                  an->device->device, unused, space.private_bytes,
                  d->fragmentation.largest_free_bytes.value, forced.bytes);
     return !is_remarkable || report_fragmentation(an, &space, &forced);

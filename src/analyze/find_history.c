@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "analyze/an_context.h"
+#include "base/text/human.h"
 #include "report/device_words.h"
 
 static bool add(sl_an *an, const sl_evidence *evidence, const char *title, const char *explanation,
@@ -30,8 +31,8 @@ static const char *advise_history(sl_an *an) {
 static bool report_state_only(sl_an *an) {
     sl_evidence evidence = {"events", (double)an->device->events.cnt, "events", 1, "<="};
     return add(an, &evidence, "no event history: only the state at the moment of the dump",
-               "The input lists the blocks that were live when it was made, but not how they came "
-               "to be: peak, growth, leaks and spikes are therefore unknown.",
+               "The input lists the blocks that were live when it was written, but no events "
+               "before that: peak, growth, leaks and spikes are unknown.",
                advise_history(an));
 }
 
@@ -40,32 +41,35 @@ static bool report_overflow(sl_an *an) {
     sl_evidence evidence = {"frees of blocks from before the trace",
                             (double)replay->unmatched_frees, "events", 0, ">"};
     return add(an, &evidence,
-               sl_an_text(an, "the trace begins in the middle: %s were live before it",
+               sl_an_text(an, "the trace begins in the middle: %s was live before it",
                           sl_an_bytes(an, replay->start.requested_bytes)),
                sl_an_text(an,
-                          "%" PRIu64 " frees (%s) belong to blocks that were allocated before the "
-                          "first event: recording began late, or its ring overflowed and the "
-                          "oldest events are gone. Who allocated those blocks, and any peak before "
-                          "the first event, is therefore unknown; totals are exact all the same.",
-                          replay->unmatched_frees, sl_an_bytes(an, replay->unmatched_bytes)),
+                          "%" PRIu64
+                          " freed block%s (%s) had been allocated before the first event: the "
+                          "recording began late, or its ring overflowed and the oldest events were "
+                          "overwritten. What allocated those blocks, and any peak before the first "
+                          "event, is unknown; the totals are still exact.",
+                          replay->unmatched_frees, sl_plural(replay->unmatched_frees),
+                          sl_an_bytes(an, replay->unmatched_bytes)),
                "Start recording earlier or raise max_entries.");
 }
 
 static bool report_residue(sl_an *an) {
     const sl_replay *replay = an->replay;
-    sl_evidence evidence = {"trace less end state", (double)replay->identity_residue, "bytes", 0,
-                            "!="};
-    return add(an, &evidence, "the events and the end state do not add up",
+    sl_evidence evidence = {"replayed events minus final state", (double)replay->identity_residue,
+                            "bytes", 0, "!="};
+    return add(an, &evidence, "the events and the final state do not add up",
                sl_an_text(an,
                           "Replaying the events gives %" PRIu64
                           " bytes %s than the blocks that are "
-                          "live in the end state; %" PRIu64 " blocks lost their free. Events are "
-                          "missing (skipped actions, an overflow inside the trace, another thread "
-                          "during the dump), so curves may be off by that much; the end state is "
-                          "the allocator's own.",
+                          "live in the final state; %" PRIu64
+                          " free%s missing. Events were lost (skipped actions, an overflow "
+                          "inside the trace, another thread during the dump), so curves may be off "
+                          "by that much; the final state is the allocator's own.",
                           replay->identity_residue < 0 ? 0 - (uint64_t)replay->identity_residue
                                                        : (uint64_t)replay->identity_residue,
-                          replay->identity_residue < 0 ? "less" : "more", replay->lost_frees),
+                          replay->identity_residue < 0 ? "less" : "more", replay->lost_frees,
+                          replay->lost_frees == 1 ? " is" : "s are"),
                "Record without skip_actions and dump while no other thread allocates.");
 }
 
@@ -73,10 +77,11 @@ static bool report_dropped(sl_an *an) {
     sl_evidence evidence = {"dropped events", (double)an->device->dropped_events, "events", 0, ">"};
     return add(an, &evidence, "events were dropped while recording",
                sl_an_text(an,
-                          "%" PRIu64 " events are not in the input: what happened in them is "
-                          "unknown; totals per site that the recorder kept are complete.",
-                          an->device->dropped_events),
-               "Give the recorder a larger ring.");
+                          "%" PRIu64 " event%s dropped, so the input has gaps. The recorder's "
+                          "totals per line of code are complete.",
+                          an->device->dropped_events,
+                          an->device->dropped_events == 1 ? " was" : "s were"),
+               "Record with a larger ring: `stormlog run --ring 1GiB`.");
 }
 
 bool sl_find_history(sl_an *an) {
@@ -91,9 +96,11 @@ bool sl_find_history(sl_an *an) {
     if (ok && an->device->dropped_events)
         ok = report_dropped(an);
     sl_an_reason(an,
-                 "history: device %d: %" PRIu32 " events replayed, identity %s (residue %" PRId64
-                 " bytes), %" PRIu64 " blocks sized by rule",
-                 an->device->device, replay->event_cnt, replay->identity_holds ? "holds" : "fails",
-                 replay->identity_residue, replay->rounded_by_rule);
+                 "history: device %d: replayed %" PRIu32
+                 " event%s; events and final state %s (difference %" PRId64
+                 " bytes); the size of %" PRIu64 " block%s was estimated",
+                 an->device->device, replay->event_cnt, sl_plural(replay->event_cnt),
+                 replay->identity_holds ? "agree" : "disagree", replay->identity_residue,
+                 replay->rounded_by_rule, sl_plural(replay->rounded_by_rule));
     return ok;
 }

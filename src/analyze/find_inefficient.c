@@ -8,6 +8,7 @@
 
 #include "analyze/an_context.h"
 #include "analyze/thresholds.h"
+#include "base/text/human.h"
 
 typedef struct late_free {
     uint64_t bytes, blocks;
@@ -77,16 +78,17 @@ static bool report_late(sl_an *an, const late_free *late) {
     f->blocks = sl_known_u64(late->blocks);
     f->confidence = 0.7;
     f->title =
-        sl_an_text(an, "%s of the peak belong to the step before", sl_an_bytes(an, late->bytes));
-    f->explanation = sl_an_text(
-        an,
-        "At the peak, %" PRIu64 " blocks (%s, %.0f %% of it) of the step before are still held "
-        "although the same calls have already made their successors; the largest comes from %s. "
-        "The times of allocation and free do not tell when a block was last used.",
-        late->blocks, sl_an_bytes(an, late->bytes), 100 * share,
-        sl_site_text(f->site, &an->report->arena));
+        sl_an_text(an, "%s of the peak belongs to the previous step", sl_an_bytes(an, late->bytes));
+    f->explanation =
+        sl_an_text(an,
+                   "At the peak, the program still held %" PRIu64
+                   " block%s of the previous step (%s, %.0f %% of the peak) although the same "
+                   "calls had already allocated their successors; the largest is from %s. A trace "
+                   "does not show when a block was last used.",
+                   late->blocks, sl_plural(late->blocks), sl_an_bytes(an, late->bytes), 100 * share,
+                   sl_site_text(f->site, &an->report->arena));
     f->advice = "Put the body of the loop into a function, or `del` batch, outputs and loss at the "
-                "end of the step, so that they are gone before the next forward.";
+                "end of the step, so that they are freed before the next forward pass.";
     return true;
 }
 

@@ -14,6 +14,7 @@
 
 #include "analyze/leak_report.h"
 #include "base/stats/sample_stats.h"
+#include "base/text/human.h"
 
 /* What the units of one site add up to. */
 typedef struct site_growth {
@@ -435,29 +436,32 @@ static void explain_rejections(leak_search *search) {
     sl_an *an = search->an;
     const sl_leak_window *window = &search->scan->window;
     sl_an_reason(an,
-                 "leak: device %d: looked at %zu %s after warm-up (events %" PRIu32 " to %" PRIu32
-                 "); %zu sites are leaks",
-                 an->device->device, window->part_cnt,
-                 window->has_steps ? "steps" : "bins of events", window->edges.at[0], window->end,
-                 search->leaks.cnt);
+                 "leak: device %d: checked %zu %s%s after warm-up (events %" PRIu32 " to %" PRIu32
+                 "); %zu site%s leak%s",
+                 an->device->device, window->part_cnt, window->has_steps ? "step" : "equal part",
+                 sl_plural(window->part_cnt), window->edges.at[0], window->end, search->leaks.cnt,
+                 sl_plural(search->leaks.cnt), search->leaks.cnt == 1 ? "s" : "");
     if (search->rejected_bins)
-        sl_an_reason(
-            an,
-            "leak: %" PRIu64 " sites left survivors, but in fewer than %" PRIu32 " of %" PRIu32
-            " parts of the run or not in the last one: warm-up, a one-time copy, or the "
-            "current step's data",
-            search->rejected_bins, window->bin_cnt - SL_T_LEAK_MISSED_BINS, window->bin_cnt);
+        sl_an_reason(an,
+                     "leak: %" PRIu64
+                     " site%s left blocks that were never freed, but in fewer than %" PRIu32
+                     " of %" PRIu32
+                     " parts of the run or not in the last one: warm-up, a one-time copy, or the "
+                     "current step's data",
+                     search->rejected_bins, sl_plural(search->rejected_bins),
+                     window->bin_cnt - SL_T_LEAK_MISSED_BINS, window->bin_cnt);
     if (search->rejected_valley)
         sl_an_reason(an,
-                     "leak: %" PRIu64 " sites hold more at the end than at the start, but their "
-                     "least live bytes do not rise steadily (tau >= %.1f, no fall above %.0f %%, "
+                     "leak: %" PRIu64 " site%s ended with more than at the start, but the "
+                     "lowest live bytes do not rise steadily (tau >= %.1f, no fall above %.0f %%, "
                      "growth in each third)",
-                     search->rejected_valley, SL_T_VALLEY_MIN_TAU, 100 * SL_T_VALLEY_MAX_FALL);
+                     search->rejected_valley, sl_plural(search->rejected_valley),
+                     SL_T_VALLEY_MIN_TAU, 100 * SL_T_VALLEY_MAX_FALL);
     if (search->rejected_moved)
         sl_an_reason(an,
-                     "leak: %" PRIu64 " sites grew by what other sites gave up; the device's total "
-                     "did not rise with them",
-                     search->rejected_moved);
+                     "leak: %" PRIu64 " site%s grew by what other sites freed; the device's total "
+                     "did not rise",
+                     search->rejected_moved, sl_plural(search->rejected_moved));
 }
 
 static bool search_leaks(leak_search *search) {
@@ -486,13 +490,12 @@ static bool report_leaks(leak_search *search) {
 }
 
 static void explain_no_window(sl_an *an) {
-    sl_an_reason(
-        an,
-        "leak: device %d: not looked for; %zu steps are too few (at least %u after warm-up "
-        "are needed) and there are %" PRIu32 " events%s",
-        an->device->device, an->steps->borders.cnt, SL_T_LEAK_MIN_STEPS,
-        an->to - an->steps->work_from,
-        an->steps->rows.cnt ? " after the last block that was made in a row" : "");
+    sl_an_reason(an,
+                 "leak: device %d: not checked; there are too few steps (%zu, at least %u after "
+                 "warm-up are needed) and too few events (%" PRIu32 "%s)",
+                 an->device->device, an->steps->borders.cnt, SL_T_LEAK_MIN_STEPS,
+                 an->to - an->steps->work_from,
+                 an->steps->rows.cnt ? " after the last build-up" : "");
 }
 
 /* Without steps the whole window may be a row: nothing recurs regularly, and nothing is freed. */
@@ -507,10 +510,10 @@ static sl_row row_of_window(const sl_an *an, const sl_leak_scan *scan) {
 /* Why there is nothing to decide; NULL where there is. */
 static const char *why_unjudged(const sl_an *an) {
     if (an->is_building)
-        return "the recurring call makes parameters, so the program is building its model";
-    return an->last_row.cnt ? "memory is only made and kept, and no layer runs: the program loads "
-                              "its data or fills a list"
-                            : NULL;
+        return "the call that recurs allocates parameters, so the program is building its model";
+    return an->last_row.cnt
+               ? "nothing is freed and no layer runs: the program loads its data or fills a list"
+               : NULL;
 }
 
 static bool judge(sl_an *an, const sl_leak_scan *scan) {
@@ -529,7 +532,7 @@ static bool judge(sl_an *an, const sl_leak_scan *scan) {
     }
     if (an->is_building)
         sl_an_device(an)->steps = (sl_maybe_u64){0};
-    sl_an_reason(an, "leak: device %d: not looked for; %s", an->device->device, why);
+    sl_an_reason(an, "leak: device %d: not checked; %s", an->device->device, why);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/free_space.h"
+#include "analyze/settings/setting_advice.h"
 #include "analyze/step_peaks.h"
 #include "analyze/thresholds.h"
 #include "report/device_words.h"
@@ -141,9 +142,8 @@ static const char *explain_other_process(sl_an *an, const oom_facts *facts) {
 static const char *explain_leak(sl_an *an, const oom_facts *facts) {
     return sl_an_text(
         an,
-        "Memory grew until nothing was left: leaks hold %s, %.0f %% of the allocated "
-        "%s; the largest is at %s. The request that failed is only the one that came "
-        "last.",
+        "Memory grew until none was left: leaks hold %s, %.0f %% of the allocated %s; the largest "
+        "is at %s. The request that failed was only the last one.",
         sl_an_bytes(an, an->leaked_bytes),
         100 * fmin(1,
                    (double)an->leaked_bytes /
@@ -153,23 +153,22 @@ static const char *explain_leak(sl_an *an, const oom_facts *facts) {
 }
 
 static const char *explain_fragmentation(sl_an *an, const oom_facts *facts) {
-    return sl_an_text(an,
-                      "%s were reserved but unused, more than the request, in pieces of which the "
-                      "largest is %s: no piece could serve it.",
-                      sl_an_bytes(an, facts->unused), sl_an_bytes(an, facts->largest));
+    return sl_an_text(
+        an,
+        "%s was reserved but unused, which is more than the request, but the largest piece was %s.",
+        sl_an_bytes(an, facts->unused), sl_an_bytes(an, facts->largest));
 }
 
 static const char *explain_spike(sl_an *an, const oom_facts *facts) {
     if (is_larger_than_all(facts))
         return explain_size(an, facts);
-    return sl_an_text(
-        an,
-        "The step that failed wanted at least %s, %.1f times the usual peak of %s: an "
-        "input or a branch unlike the others.",
-        sl_an_bytes(an, facts->totals.requested_bytes + facts->request_bytes),
-        (double)(facts->totals.requested_bytes + facts->request_bytes) /
-            (double)an->usual_peak_bytes,
-        sl_an_bytes(an, an->usual_peak_bytes));
+    return sl_an_text(an,
+                      "The step that failed needed at least %s, %.1f times the usual peak of %s: "
+                      "an unusual input or a rare branch.",
+                      sl_an_bytes(an, facts->totals.requested_bytes + facts->request_bytes),
+                      (double)(facts->totals.requested_bytes + facts->request_bytes) /
+                          (double)an->usual_peak_bytes,
+                      sl_an_bytes(an, an->usual_peak_bytes));
 }
 
 static bool knows_reserved(const sl_an *an, const oom_facts *facts) {
@@ -183,43 +182,43 @@ static const char *explain_capacity(sl_an *an, const oom_facts *facts) {
         knows_reserved(an, facts)
             ? sl_an_text(an, ", %s reserved", sl_an_bytes(an, facts->totals.reserved_bytes))
             : "";
-    return sl_an_text(an,
-                      "What the program holds (%s allocated%s) and the request together do not "
-                      "fit%s. No leak and no unusual step explains it: it simply needs more memory "
-                      "than there is.",
-                      sl_an_bytes(an, facts->totals.allocated_bytes), reserved,
-                      an->is_building ? ", already while the model is being built" : "");
+    return sl_an_text(
+        an,
+        "What the program holds (%s allocated%s) and the request together do not "
+        "fit%s. There is no leak and no unusual step: the program needs more memory than there is.",
+        sl_an_bytes(an, facts->totals.allocated_bytes), reserved,
+        an->is_building ? ", already while the model is being built" : "");
 }
 
 static const char *advise_other_process(sl_an *an, const oom_facts *facts) {
     return sl_an_text(
-        an, "Find the other processes with %s; give this one %s of its own or end them.",
+        an, "Find the other processes with %s, and end them or give this one %s of its own.",
         facts->words->list_users, an->device->device == SL_DEVICE_HOST ? "a machine" : "a card");
 }
 
 static const char *advise_leak(sl_an *an, const oom_facts *facts) {
     (void)an;
     (void)facts;
-    return "Fix the leak: its finding names the line and the usual remedy. A smaller batch only "
+    return "Stop the leak: its finding names the line and the usual fix. A smaller batch only "
            "delays the failure.";
 }
 
 static const char *advise_fragmentation(sl_an *an, const oom_facts *facts) {
-    if (!facts->words->conf)
-        return "Pad varying sizes to a few.";
-    return sl_an_text(an, "Set %s; pad varying sizes to a few.", facts->words->conf);
+    (void)an;
+    /* The setting follows, if a replay can prove one. */
+    return facts->words->conf ? "" : "Pad varying sizes to a few sizes.";
 }
 
 static const char *advise_spike(sl_an *an, const oom_facts *facts) {
     (void)an;
     (void)facts;
-    return "Bound or split the unusual input (cap the length, chunk it), or use activation "
-           "checkpointing for it.";
+    return "Limit or split the unusual input (cap its length, process it in chunks), or use "
+           "activation checkpointing for it.";
 }
 
 static const char *advise_capacity(sl_an *an, const oom_facts *facts) {
     if (is_larger_than_all(facts))
-        return "Check the sizes that this line asks for: one is far too large.";
+        return "Check the sizes that this line requests: one is far too large.";
     return sl_an_text(an,
                       "Use less: a smaller batch or model, mixed precision, activation "
                       "checkpointing, gradient accumulation, a sharded optimizer; or use %s.",
@@ -243,8 +242,8 @@ static const cause_row cause_rows[] = {
 static const cause_row *find_cause(sl_an *an, const oom_facts *facts) {
     for (size_t i = 0; i < SL_COUNT_OF(cause_rows); i++) {
         bool fits = cause_rows[i].fits(an, facts);
-        sl_an_reason(an, "oom: device %d: cause %s %s", an->device->device,
-                     sl_oom_cause_name(cause_rows[i].cause), fits ? "fits" : "does not fit");
+        sl_an_reason(an, "oom: device %d: cause '%s': %s", an->device->device,
+                     sl_oom_cause_name(cause_rows[i].cause), fits ? "yes" : "no");
         if (fits)
             return &cause_rows[i];
     }
@@ -256,8 +255,8 @@ static const char *explain_limit(sl_an *an, const oom_facts *facts) {
     if (!facts->is_limited)
         return facts->capacity.known ? ""
                                      : sl_an_text(an,
-                                                  " The input does not say how much memory %s has, "
-                                                  "so other processes may hold the rest.",
+                                                  " The input does not record how much memory %s "
+                                                  "has, so other processes may hold the rest.",
                                                   name);
     if (facts->limit.known)
         return sl_an_text(an,
@@ -335,12 +334,12 @@ static bool report_oom(sl_an *an, const oom_facts *facts) {
                           sl_site_text(f->site, &an->report->arena),
                           sl_an_bytes(an, facts->request_bytes), sl_oom_cause_name(cause->cause));
     f->explanation = explanation;
-    f->advice = cause->advise(an, facts);
     /* What is left over when nothing else fits, or when others cannot be ruled out, is less sure. */
     bool is_sure =
         cause->cause != SL_CAUSE_CAPACITY && (facts->is_limited || facts->capacity.known);
     f->confidence = is_sure ? 0.9 : 0.7;
-    return fill_oom(an, facts, cause, explanation);
+    return sl_an_advise_setting(an, f, cause->advise(an, facts)) &&
+           fill_oom(an, facts, cause, explanation);
 }
 
 /* An error's text without its event: the numbers are those of the text. */
@@ -371,10 +370,11 @@ static bool report_text_only(sl_an *an) {
     f->subkind = sl_oom_cause_name(cause->cause);
     f->bytes = sl_known_u64(facts.request_bytes);
     f->confidence = 0.6;
-    f->title = sl_an_text(an, "out of memory: %s could not be taken, cause: %s",
+    f->title = sl_an_text(an, "out of memory: %s could not be allocated, cause: %s",
                           sl_an_bytes(an, facts.request_bytes), sl_oom_cause_name(cause->cause));
     f->explanation = explanation;
-    f->advice = cause->advise(an, &facts);
+    if (!sl_an_advise_setting(an, f, cause->advise(an, &facts)))
+        return false;
     sl_an_input(an)->oom = (sl_oom_report){.present = true,
                                            .device = an->device->device,
                                            .requested_bytes = facts.request_bytes,

@@ -5,6 +5,7 @@
 
 #include "analyze/an_context.h"
 #include "analyze/thresholds.h"
+#include "base/text/human.h"
 
 typedef struct pending_sum {
     uint64_t peak_bytes;
@@ -53,7 +54,7 @@ static bool report_pending(sl_an *an, const pending_sum *sum) {
     double share = (double)sum->peak_bytes /
                    (double)(d->peak_allocated_bytes.value ? d->peak_allocated_bytes.value : 1);
     sl_evidence evidence[] = {
-        {"pending over the allocated peak", share, "1", sl_an_t(an)->pending_share, ">="},
+        {"pending / allocated peak", share, "1", sl_an_t(an)->pending_share, ">="},
         {"pending bytes at worst", (double)sum->peak_bytes, "bytes", sl_an_t(an)->pending_bytes,
          ">="},
         {"bytes times seconds", sum->byte_seconds, "bytes*s", 0, ">"},
@@ -65,17 +66,17 @@ static bool report_pending(sl_an *an, const pending_sum *sum) {
     f->site = sl_user_site(an->trace, sum->worst_stack);
     f->bytes = sl_known_u64(sum->peak_bytes);
     f->blocks = sl_known_u64(sum->blocks);
-    f->title =
-        sl_an_text(an, "%s wait to be reused by another stream", sl_an_bytes(an, sum->peak_bytes));
+    f->title = sl_an_text(an, "%s was freed but still in use by another stream",
+                          sl_an_bytes(an, sum->peak_bytes));
     f->explanation = sl_an_text(
         an,
-        "%" PRIu64 " blocks were dropped while another stream still used them (record_stream). At "
-        "worst %s, %.0f %% of the allocated peak, could not be reused yet; the largest part comes "
-        "from %s.",
-        sum->blocks, sl_an_bytes(an, sum->peak_bytes), 100 * share,
+        "The program freed %" PRIu64
+        " block%s while another stream still used the memory (record_stream). At worst %s, %.0f %% "
+        "of the allocated peak, could not be reused yet; most of it is from %s.",
+        sum->blocks, sl_plural(sum->blocks), sl_an_bytes(an, sum->peak_bytes), 100 * share,
         sl_site_text(f->site, &an->report->arena));
-    f->advice = "Let the using stream wait and drop the tensor on the stream that made it, keep a "
-                "fixed set of buffers, or synchronise the streams more often.";
+    f->advice = "Free the tensor on the stream that allocated it after waiting for the other "
+                "stream, reuse a fixed set of buffers, or synchronise the streams more often.";
     return true;
 }
 
@@ -86,8 +87,8 @@ bool sl_find_pending(sl_an *an) {
     if (sum.blocks)
         find_peak(an, &sum);
     sl_an_reason(an,
-                 "pending-free: device %d: %" PRIu64 " blocks waited, %" PRIu64 " bytes at worst",
-                 an->device->device, sum.blocks, sum.peak_bytes);
+                 "pending-free: device %d: %" PRIu64 " block%s waited, %" PRIu64 " bytes at worst",
+                 an->device->device, sum.blocks, sl_plural(sum.blocks), sum.peak_bytes);
     if ((double)sum.peak_bytes < sl_an_t(an)->pending_bytes ||
         (double)sum.peak_bytes < sl_an_t(an)->pending_share * (double)d->peak_allocated_bytes.value)
         return true;

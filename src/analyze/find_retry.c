@@ -4,8 +4,9 @@
  * or an oom, in the same call. An explicit empty_cache() looks the same but for its stack. */
 #include <inttypes.h>
 
-#include "analyze/an_context.h"
+#include "analyze/settings/setting_advice.h"
 #include "analyze/thresholds.h"
+#include "base/text/human.h"
 #include "report/device_words.h"
 
 typedef struct retry_count {
@@ -41,17 +42,17 @@ static retry_count count_retries(const sl_an *an) {
 
 bool sl_find_retry(sl_an *an) {
     retry_count retries = count_retries(an);
-    sl_an_reason(an,
-                 "retry: device %d: %" PRIu64 " times segments were given back before a new "
-                 "one was taken",
-                 an->device->device, retries.cnt);
+    char times[SL_HUMAN_CAP];
+    sl_an_reason(
+        an, "retry: device %d: the allocator flushed its cache %s before it took a new segment",
+        an->device->device, sl_human_times(times, retries.cnt));
     if (!retries.cnt)
         return true;
     sl_severity severity =
         (double)retries.cnt >= sl_an_t(an)->retry_warning ? SL_SEV_WARNING : SL_SEV_INFO;
     sl_evidence evidence[] = {
         {"retries", (double)retries.cnt, "times", sl_an_t(an)->retry_warning, ">="},
-        {"given back", (double)retries.bytes, "bytes", 0, ">"},
+        {"returned", (double)retries.bytes, "bytes", 0, ">"},
     };
     sl_finding *f = sl_an_finding(an, SL_FINDING_RETRY, severity, evidence, SL_COUNT_OF(evidence));
     if (!f)
@@ -61,18 +62,13 @@ bool sl_find_retry(sl_an *an) {
     f->confidence = an->trace->has_event_stacks ? 0.9 : 0.6;
     f->first_time_us = sl_replay_time(an->replay, retries.first);
     f->last_time_us = sl_replay_time(an->replay, retries.last);
-    f->title = sl_an_text(an, "the allocator emptied its cache %" PRIu64 " time%s to go on",
-                          retries.cnt, retries.cnt == 1 ? "" : "s");
-    f->explanation = sl_an_text(
-        an,
-        "%" PRIu64 " time%s a request found no room: the allocator waited for the whole device, "
-        "gave %s back to the driver and asked again. Each time costs a synchronisation and "
-        "new device allocations: %s is nearly full.",
-        retries.cnt, retries.cnt == 1 ? "" : "s", sl_an_bytes(an, retries.bytes),
-        sl_device_words_of(an->trace, an->device->device)->name);
-    const sl_device_words *words = sl_device_words_of(an->trace, an->device->device);
-    f->advice = sl_an_text(an, "Lower the peak (batch, activation checkpointing)%s%s.",
-                           words->conf ? ", or reduce fragmentation with " : "",
-                           words->conf ? words->conf : "");
-    return true;
+    f->title = sl_an_text(an, "the allocator had to flush its cache %s", times);
+    f->explanation =
+        sl_an_text(an,
+                   "A request did not fit %s: the allocator waited for the whole device, returned "
+                   "%s to the driver and tried again. Each flush costs a synchronisation and new "
+                   "device allocations: %s is nearly full.",
+                   times, sl_an_bytes(an, retries.bytes),
+                   sl_device_words_of(an->trace, an->device->device)->name);
+    return sl_an_advise_retries(an, f, "Lower the peak (batch, activation checkpointing).");
 }

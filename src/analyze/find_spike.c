@@ -57,7 +57,7 @@ static bool report_spike(sl_an *an, const sl_step_peaks *peaks, size_t step, uin
     if (!find_holder(an, peak->event, peaks->at[ordinary_step(peaks, usual)].event, &site, &excess))
         return false;
     sl_evidence evidence[] = {
-        {"peak over the usual peak", (double)peak->bytes / (double)(usual ? usual : 1), "1",
+        {"peak / usual peak", (double)peak->bytes / (double)(usual ? usual : 1), "1",
          sl_an_t(an)->spike_ratio, ">="},
         {"excess", (double)(peak->bytes - usual), "bytes", sl_an_t(an)->spike_bytes, ">="},
         {"steps", (double)peaks->cnt, "steps", sl_an_t(an)->spike_min_steps, ">="},
@@ -80,8 +80,8 @@ static bool report_spike(sl_an *an, const sl_step_peaks *peaks, size_t step, uin
                                 step, peaks->cnt, sl_an_bytes(an, peak->bytes),
                                 (double)peak->bytes / (double)(usual ? usual : 1),
                                 sl_an_bytes(an, usual), sl_an_bytes(an, excess), where);
-    f->advice = "One unusually large input or a rare branch sets the memory that the whole run "
-                "needs. Bound or split such inputs (cap the length, chunk the evaluation), or run "
+    f->advice = "One unusually large input or a rare branch decides how much memory the whole run "
+                "needs. Limit or split such inputs (cap the length, evaluate in chunks), or run "
                 "the rare branch under torch.no_grad().";
     return true;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyze/leak_report.h"
+#include "base/text/human.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,17 +12,19 @@ typedef struct leak_words {
 } leak_words;
 
 static const leak_words words[] = {
-    [SL_LEAK_TENSOR] = {"tensor retention", "tensors that are never freed",
-                        "Look for the container that collects what this line makes (a list, dict, "
-                        "queue, closure or caught exception) and bound or clear it. If only the "
-                        "value is wanted, store tensor.item() or tensor.detach().cpu()."},
+    [SL_LEAK_TENSOR] =
+        {"tensor retention", "tensors that are never freed",
+         "Look for the container that collects what this line allocates (a list, dict, "
+         "queue, closure or caught exception) and bound or clear it. If only the "
+         "value is wanted, store tensor.item() or tensor.detach().cpu()."},
     [SL_LEAK_GRAPH] = {"graph retention", "activations that an autograd graph holds",
                        "A loss, output or hidden state is kept together with its graph. Keep "
                        "loss.item() or loss.detach() instead of the tensor, detach what is carried "
                        "over from step to step, evaluate under torch.no_grad(), and drop "
                        "retain_graph=True or create_graph=True unless it is needed."},
     [SL_LEAK_BUFFER] = {"growing buffer", "a buffer that is replaced by a larger one",
-                        "torch.cat onto a kept tensor copies and grows it for ever. Allocate the "
+                        "torch.cat onto a tensor that is kept copies it and makes it larger every "
+                        "time. Allocate the "
                         "buffer once with its final size and write into it, bound it, or reset it "
                         "between sequences."},
     [SL_LEAK_PARAM] = {"tensor retention", "parameters or optimizer state that are never freed",
@@ -67,18 +70,17 @@ static double growth_share(const sl_leak_scan *scan, const sl_leak *leak) {
 static size_t collect_evidence(const sl_leak_scan *scan, const sl_leak *leak, sl_evidence out[8]) {
     const sl_leak_window *window = &scan->window;
     size_t n = 0;
-    out[n++] =
-        (sl_evidence){"steps after warm-up", (double)window->part_cnt,
-                      window->has_steps ? "steps" : "bins of events", SL_T_LEAK_MIN_STEPS, ">="};
+    out[n++] = (sl_evidence){"steps after warm-up", (double)window->part_cnt,
+                             window->has_steps ? "steps" : "parts", SL_T_LEAK_MIN_STEPS, ">="};
     if (leak->by_survivors) {
         out[n++] = (sl_evidence){"parts of the run with survivors", (double)leak->hits, "parts",
                                  (double)window->bin_cnt - SL_T_LEAK_MISSED_BINS, ">="};
         out[n++] = (sl_evidence){
-            "old bytes freed after all, per surviving byte",
+            "old bytes freed later, per surviving byte",
             leak->growth_bytes ? (double)leak->evicted_bytes / (double)leak->growth_bytes : 0, "1",
             SL_T_LEAK_MAX_EVICTED, "<="};
     } else {
-        out[n++] = (sl_evidence){"Kendall's tau of the least live bytes", leak->trend.tau, "1",
+        out[n++] = (sl_evidence){"Kendall's tau of the lowest live bytes", leak->trend.tau, "1",
                                  SL_T_VALLEY_MIN_TAU, ">="};
         out[n++] = (sl_evidence){"probability without a trend", leak->trend.p, "1",
                                  SL_T_VALLEY_MAX_P, "<="};
@@ -95,24 +97,24 @@ static size_t collect_evidence(const sl_leak_scan *scan, const sl_leak *leak, sl
 
 static const char *how_decided(sl_an *an, const sl_leak_scan *scan, const sl_leak *leak) {
     const sl_leak_window *window = &scan->window;
-    const char *unit = window->has_steps ? "steps" : "stretches of events";
+    const char *unit = window->has_steps ? "steps" : "equal parts";
     if (leak->by_survivors)
         return sl_an_text(an,
                           "Of the %zu %s after warm-up, %" PRIu32 " left blocks behind that were "
                           "never freed, spread over %" PRIu32 " of %" PRIu32 " parts of the run.",
                           window->part_cnt, unit, leak->occasions, leak->hits, window->bin_cnt);
     return sl_an_text(an,
-                      "Over the %zu %s after warm-up the least live memory of this site rose all "
-                      "the time (Kendall's tau %.2f, p %.1g).",
+                      "Over the %zu %s after warm-up, the lowest live memory of this line rose "
+                      "steadily (Kendall's tau %.2f, p %.1g).",
                       window->part_cnt, unit, leak->trend.tau, leak->trend.p);
 }
 
 static const char *what_grows(sl_an *an, const sl_leak *leak) {
     if (leak->kind == SL_LEAK_GRAPH)
         return sl_an_text(an,
-                          " %" PRIu32 " different operations on %" PRIu32 " line%s grow in step: "
-                          "the pattern of an autograd graph that is kept.",
-                          leak->calls, leak->sites, leak->sites == 1 ? "" : "s");
+                          " %" PRIu32 " different operations on %" PRIu32
+                          " line%s grow together, as they do when an autograd graph is kept.",
+                          leak->calls, leak->sites, sl_plural(leak->sites));
     if (leak->kind == SL_LEAK_BUFFER)
         return sl_an_text(an, " The number of blocks stays at %" PRIu64 " while their size grows.",
                           leak->blocks);
@@ -168,7 +170,7 @@ bool sl_leak_report(sl_an *an, const sl_leak_scan *scan, const sl_leak *leak) {
         "%s keeps %s. %s It holds %s in %" PRIu64 " block%s and explains %.0f %% of the growth "
         "of the device.%s%s",
         where, w->what, how_decided(an, scan, leak), sl_an_bytes(an, leak->bytes), leak->blocks,
-        leak->blocks == 1 ? "" : "s", 100 * f->growth_share.value, what_grows(an, leak),
+        sl_plural(leak->blocks), 100 * f->growth_share.value, what_grows(an, leak),
         leak->is_bare ? " Neither a layer nor a backward pass runs in this loop: if it prepares "
                         "data that is meant to stay, "
                         "this is not a leak."

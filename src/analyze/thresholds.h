@@ -204,33 +204,36 @@ typedef enum sl_threshold_kind {
 } sl_threshold_kind;
 
 /* member, key in a settings file, kind, initial value, what it decides. */
-#define SL_THRESHOLD_MAP(X)                                                                        \
-    X(leak_critical_share, "leak-critical-share", SHARE, SL_T_LEAK_CRITICAL_SHARE,                 \
-      "share of the live bytes from which a leak is critical, if it is also as large as the next") \
-    X(leak_critical_bytes, "leak-critical-bytes", BYTES, SL_T_LEAK_CRITICAL_BYTES,                 \
-      "size from which a leak is critical rather than a warning")                                  \
-    X(build_up_share, "build-up-share", SHARE, SL_T_BUILD_UP_MIN_SHARE,                            \
-      "share of the live bytes from which a build-up before the first step is reported")           \
-    X(fragmentation_ratio, "fragmentation-ratio", SHARE, SL_T_FRAG_REMARK_RATIO,                   \
-      "unused share of the reserved memory that is worth a remark")                                \
-    X(fragmentation_bytes, "fragmentation-bytes", BYTES, SL_T_FRAG_REMARK_BYTES,                   \
-      "least unused bytes of such a remark")                                                       \
-    X(fragmentation_verdict_bytes, "fragmentation-verdict-bytes", BYTES, SL_T_FRAG_VERDICT_BYTES,  \
-      "least unused bytes of a fragmentation verdict without a failed request")                    \
-    X(spike_ratio, "spike-ratio", RATIO, SL_T_SPIKE_RATIO,                                         \
-      "peak of one step over the usual peak of a step from which it is a spike")                   \
-    X(spike_bytes, "spike-bytes", BYTES, SL_T_SPIKE_BYTES, "least bytes above the usual peak")     \
-    X(spike_min_steps, "spike-min-steps", COUNT, SL_T_SPIKE_MIN_STEPS,                             \
-      "steps a run must have before one of them can be a spike")                                   \
-    X(pending_share, "pending-share", SHARE, SL_T_PENDING_SHARE,                                   \
-      "share of the peak that waits for another stream from which it is reported")                 \
-    X(pending_bytes, "pending-bytes", BYTES, SL_T_PENDING_BYTES, "least bytes of such a finding")  \
-    X(late_free_share, "late-free-share", SHARE, SL_T_LATE_FREE_SHARE,                             \
-      "share of the peak that blocks of the last step hold from which it is reported")             \
-    X(late_free_bytes, "late-free-bytes", BYTES, SL_T_LATE_FREE_BYTES,                             \
-      "least bytes of such a finding")                                                             \
-    X(retry_warning, "retry-warning", COUNT, SL_T_RETRY_WARNING,                                   \
-      "cache flushes from which they are a warning")
+#define SL_THRESHOLD_MAP(X)                                                                       \
+    X(leak_critical_share, "leak-critical-share", SHARE, SL_T_LEAK_CRITICAL_SHARE,                \
+      "a leak is critical from this share of the live bytes on, if it also has "                  \
+      "leak-critical-bytes")                                                                      \
+    X(leak_critical_bytes, "leak-critical-bytes", BYTES, SL_T_LEAK_CRITICAL_BYTES,                \
+      "a leak is critical from this size on; a smaller one is a warning")                         \
+    X(build_up_share, "build-up-share", SHARE, SL_T_BUILD_UP_MIN_SHARE,                           \
+      "smallest share of the live bytes of a build-up that is reported")                          \
+    X(fragmentation_ratio, "fragmentation-ratio", SHARE, SL_T_FRAG_REMARK_RATIO,                  \
+      "smallest unused share of the reserved memory that is reported")                            \
+    X(fragmentation_bytes, "fragmentation-bytes", BYTES, SL_T_FRAG_REMARK_BYTES,                  \
+      "smallest unused amount that is reported")                                                  \
+    X(fragmentation_verdict_bytes, "fragmentation-verdict-bytes", BYTES, SL_T_FRAG_VERDICT_BYTES, \
+      "smallest unused amount that is a fragmentation verdict although no request failed")        \
+    X(spike_ratio, "spike-ratio", RATIO, SL_T_SPIKE_RATIO,                                        \
+      "a step is a spike from this many times the usual peak on")                                 \
+    X(spike_bytes, "spike-bytes", BYTES, SL_T_SPIKE_BYTES,                                        \
+      "smallest excess over the usual peak that is a spike")                                      \
+    X(spike_min_steps, "spike-min-steps", COUNT, SL_T_SPIKE_MIN_STEPS,                            \
+      "fewest steps of a run in which one can be a spike")                                        \
+    X(pending_share, "pending-share", SHARE, SL_T_PENDING_SHARE,                                  \
+      "smallest share of the peak, waiting for another stream, that is reported")                 \
+    X(pending_bytes, "pending-bytes", BYTES, SL_T_PENDING_BYTES,                                  \
+      "smallest amount of it that is reported")                                                   \
+    X(late_free_share, "late-free-share", SHARE, SL_T_LATE_FREE_SHARE,                            \
+      "smallest share of the peak, in blocks of the previous step, that is reported")             \
+    X(late_free_bytes, "late-free-bytes", BYTES, SL_T_LATE_FREE_BYTES,                            \
+      "smallest amount of it that is reported")                                                   \
+    X(retry_warning, "retry-warning", COUNT, SL_T_RETRY_WARNING,                                  \
+      "cache flushes from this number on are a warning")
 
 /* Bytes and counts as well: every value is exact up to 2^53. */
 typedef struct sl_thresholds {

@@ -103,8 +103,8 @@ static uint64_t count_events(const sl_trace *trace) {
 }
 
 static sl_status fail_gone(uint64_t number, sl_error *err) {
-    return sl_fail(err, SL_E_LAPPED, "the events of failure %" PRIu64 " are not in the recording",
-                   number);
+    return sl_fail(err, SL_E_LAPPED,
+                   "the events of failed request %" PRIu64 " are not in the recording", number);
 }
 
 static sl_status find_record(sl_log_reader *log, uint64_t number, sl_fmt_oom *out, sl_error *err) {
@@ -232,7 +232,7 @@ static sl_status analyze(making *m, sl_error *err) {
     SL_TRY(sl_analyze(m->run, &(sl_analysis_options){.top = HOLDERS_MAX}, &m->report, err));
     return m->report->oom.present
                ? SL_OK
-               : sl_fail(err, SL_E_INTERNAL, "the report knows nothing of the failed request");
+               : sl_fail(err, SL_E_INTERNAL, "the report does not contain the failed request");
 }
 
 static sl_status gather(making *m, uint64_t number, sl_error *err) {
@@ -291,7 +291,7 @@ static sl_status check_absent(const char *parent, const char *name, sl_error *er
     char path[SL_BUNDLE_PATH_CAP];
     int len = snprintf(path, sizeof path, "%s/%s", parent, name);
     if (len < (int)sizeof path && access(path, F_OK) == 0)
-        return sl_fail(err, SL_E_OPEN, "'%s' is there already", path);
+        return sl_fail(err, SL_E_OPEN, "'%s' exists already", path);
     return SL_OK;
 }
 

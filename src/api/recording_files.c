@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/run_folder.h"
 #include "base/core/order.h"
 #include "read/core/source_bundle.h"
 
@@ -72,6 +73,16 @@ static bool is_input(const char *path) {
                                  : S_ISREG(info.st_mode) && sl_trace_is_known(path);
 }
 
+/* A folder of runs is one level too high. */
+static bool holds_runs(const char *folder) {
+    struct stat info;
+    char *latest = NULL;
+    bool is_there = asprintf(&latest, "%s/" SL_LATEST_NAME, folder) > 0 &&
+                    stat(latest, &info) == 0 && S_ISDIR(info.st_mode);
+    free(latest);
+    return is_there;
+}
+
 static sl_status list_folder(sl_recordings *list, const char *folder, sl_find_what what,
                              sl_error *err) {
     DIR *dir = opendir(folder);
@@ -83,6 +94,11 @@ static sl_status list_folder(sl_recordings *list, const char *folder, sl_find_wh
         status = add_entries(list, folder, dir, is_input, err);
     }
     closedir(dir);
+    if (status == SL_OK && list->paths.cnt == 0 && holds_runs(folder))
+        return sl_fail(err, SL_E_OPEN,
+                       "cannot read '%s': it is a folder of runs; name one of them, such as "
+                       "%s/" SL_LATEST_NAME,
+                       folder, folder);
     if (status == SL_OK && list->paths.cnt == 0 && what == SL_FIND_INPUTS)
         return sl_fail(err, SL_E_OPEN,
                        "cannot read '%s': it is a folder without a recording (*.slog), snapshot, "
@@ -90,7 +106,7 @@ static sl_status list_folder(sl_recordings *list, const char *folder, sl_find_wh
                        folder);
     if (status == SL_OK && list->paths.cnt == 0)
         return sl_fail(err, SL_E_OPEN,
-                       "cannot read '%s': it is a folder without recordings (*.slog); name a file",
+                       "cannot read '%s': it is a folder without recordings (*.slog); give a file",
                        folder);
     if (list->paths.cnt > 1)
         qsort(list->paths.at, list->paths.cnt, sizeof *list->paths.at, sl_order_texts);
@@ -100,6 +116,7 @@ static sl_status list_folder(sl_recordings *list, const char *folder, sl_find_wh
 sl_status sl_recordings_list(sl_recordings *list, const char *path, sl_find_what what,
                              sl_error *err) {
     struct stat info;
+    path = sl_latest_path(path);
     *list = (sl_recordings){.is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
                                          !sl_bundle_is(path)};
     sl_status status =
@@ -126,6 +143,6 @@ sl_status sl_recordings_one(const sl_recordings *list, const char *path, const c
     for (size_t i = 0; i < list->paths.cnt && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
                                  strrchr(list->paths.at[i], '/') + 1);
-    return sl_fail(err, SL_E_USAGE, "'%s' holds %zu recordings; name one of them: %s%s", path,
+    return sl_fail(err, SL_E_USAGE, "'%s' contains %zu recordings; give one of them: %s%s", path,
                    list->paths.cnt, names, used < sizeof names ? "" : "...");
 }

@@ -16,11 +16,18 @@
 #include "base/core/str.h"
 #include "base/files/file_rights.h"
 
-#define LATEST SL_RUNS_FOLDER "/latest"
+#define LATEST SL_RUNS_FOLDER "/" SL_LATEST_NAME
 
 /* What a recording takes at its first event, rounded up: its sections' first records, and 8 MiB of
  * its ring. */
 #define FIRST_BYTES (24 << 20)
+
+const char *sl_latest_path(const char *path) {
+    struct stat info;
+    bool is_meant = strcmp(path, SL_LATEST_NAME) == 0 && lstat(path, &info) != 0 &&
+                    stat(LATEST, &info) == 0 && S_ISDIR(info.st_mode);
+    return is_meant ? LATEST : path;
+}
 
 static size_t count_recordings(const char *path) {
     DIR *dir = opendir(path);
@@ -47,7 +54,7 @@ static sl_status make_part(const char *part, mode_t mode, bool *is_made, sl_erro
         return SL_OK;
     if (is_there)
         return sl_fail(err, SL_E_WRITE, "cannot record into '%s': it is not a folder", part);
-    return sl_fail_errno(err, SL_E_WRITE, "cannot make the folder '%s'", part);
+    return sl_fail_errno(err, SL_E_WRITE, "cannot create the folder '%s'", part);
 }
 
 /* mkdir -p; the folder itself is private. *is_made: the last part was not there before. */
@@ -59,7 +66,7 @@ static sl_status make_folders(const char *path, bool *is_made, sl_error *err) {
         if (*at == '/' && at[1] && at[1] != '/') {
             *at = '\0';
             if (make_part(part, 0777, &is_new, err) < 0)
-                return sl_error_prefix(err, "cannot make the folder '%s'", path);
+                return sl_error_prefix(err, "cannot create the folder '%s'", path);
             *at = '/';
         }
     return make_part(part, sl_share_folder_mode(), is_made, err);
@@ -160,7 +167,7 @@ sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const ch
     }
     SL_TRY(resolve(folder, err));
     if (access(folder->path, W_OK | X_OK) != 0)
-        return sl_fail_errno(err, SL_E_WRITE, "cannot write into the folder '%s'", folder->path);
+        return sl_fail_errno(err, SL_E_WRITE, "cannot write to the folder '%s'", folder->path);
     folder->lock_fd = lock_folder(folder->path);
     folder->recording_cnt_before = count_recordings(folder->path);
     if (folder->is_default)
@@ -194,7 +201,7 @@ sl_status sl_run_folder_try(const sl_run_folder *folder, sl_error *err) {
     /* What this file system does not offer says nothing about the run. */
     if (failed == 0 || failed == EOPNOTSUPP || failed == EINVAL || failed == EMFILE)
         return SL_OK;
-    return sl_fail_errno(err, SL_E_WRITE, "cannot write into the folder '%s'", folder->path);
+    return sl_fail_errno(err, SL_E_WRITE, "cannot write to the folder '%s'", folder->path);
 }
 
 void sl_run_folder_discard(const sl_run_folder *folder) {

@@ -9,6 +9,7 @@
 #include "base/core/status.h"
 
 #define SL_RUNS_FOLDER  "stormlog-runs"
+#define SL_LATEST_NAME  "latest" /* the newest run of such a folder */
 /* Longer paths are refused; the recorder keeps as much. */
 #define SL_RUN_PATH_CAP 3072
 
@@ -29,6 +30,9 @@ typedef struct sl_run_folder {
  * prepared in a folder such as /tmp. */
 sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
                              sl_error *err);
+
+/* What a user means by `path`: "latest" is stormlog-runs/latest, unless something here is called so. */
+const char *sl_latest_path(const char *path);
 
 /* Recordings that this run added. */
 size_t sl_run_folder_count_new(const sl_run_folder *folder);

@@ -106,7 +106,7 @@ sl_status sl_counters_amdgpu_open_at(const char *sys, const char *proc, sl_error
     proc_root = proc;
     find_cards();
     if (card_cnt == 0)
-        return sl_fail(err, SL_E_DEVICE, "no card of AMD's in %s/class/drm", sys);
+        return sl_fail(err, SL_E_DEVICE, "no AMD card in %s/class/drm", sys);
     const char *hip = getenv("HIP_VISIBLE_DEVICES");
     apply_visible(getenv("ROCR_VISIBLE_DEVICES"));
     apply_visible(hip ? hip : getenv("CUDA_VISIBLE_DEVICES"));
@@ -239,15 +239,14 @@ static void read_process(const card *from, sl_device_sample *sample) {
     if (seen.is_any)
         sample->process_bytes = sl_known_u64(seen.bytes);
     else
-        sample->process_why =
-            "the kernel lists no file of this process on the card with its memory";
+        sample->process_why = "the kernel does not report this process's memory on the card";
 }
 
 static sl_status read_device(int device, sl_device_sample *sample, sl_error *err) {
     *sample = (sl_device_sample){0};
     if (device < 0 || device >= card_cnt)
-        return sl_fail(err, SL_E_DEVICE, "%d cards of AMD's are visible; no number %d", card_cnt,
-                       device);
+        return sl_fail(err, SL_E_DEVICE, "there is no AMD card %d; %d are visible", device,
+                       card_cnt);
     const card *from = &cards[device];
     sample->used_bytes = read_card(from, "mem_info_vram_used");
     sample->total_bytes = read_card(from, "mem_info_vram_total");

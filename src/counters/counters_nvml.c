@@ -150,7 +150,8 @@ static void sum_processes(const nvml_process *rows, unsigned int cnt, sl_device_
     for (unsigned int i = 0; i < cnt; i++) {
         bool is_own = is_own_pid(rows[i].pid);
         if (rows[i].used_bytes == UINT64_MAX) {
-            sample->process_why = "the driver does not tell the memory of processes here";
+            sample->process_why =
+                "the driver does not report the memory of processes on this machine";
             sample->others_bytes.known = false;
         } else if (is_own) {
             sample->process_bytes = sl_known_u64(sample->process_bytes.value + rows[i].used_bytes);
@@ -198,7 +199,7 @@ static void read_processes(nvml_device *handle, sl_device_sample *sample) {
         sum_processes(rows, add_mps_processes(handle, rows, cnt), sample);
     else
         sample->process_why = code == NVML_INSUFFICIENT_SIZE
-                                  ? "more processes on the card than can be listed"
+                                  ? "too many processes on the card to list"
                                   : "the driver refused to list the processes";
 }
 
@@ -218,7 +219,8 @@ static sl_status read_device(int device, sl_device_sample *sample, sl_error *err
     unsigned int value;
     *sample = (sl_device_sample){0};
     if (device < 0 || device >= handle_cnt)
-        return sl_fail(err, SL_E_DEVICE, "NVML knows %d devices; no number %d", handle_cnt, device);
+        return sl_fail(err, SL_E_DEVICE, "there is no device %d; NVML lists %d", device,
+                       handle_cnt);
     nvml_device *handle = handles[device];
     read_memory(handle, sample);
     read_processes(handle, sample);

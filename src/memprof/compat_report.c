@@ -156,7 +156,7 @@ static void put_score(sl_json_out *json, const sl_compat_report *report) {
     put_int(json, "score", report->score);
     put_text(json, "grade", report->grade);
     put_text(json, "description",
-             report->found ? sl_verdict_name(report->found->verdict) : "nothing to judge");
+             report->found ? sl_verdict_name(report->found->verdict) : "nothing to rate");
     put_int(json, "issues_found", report->found ? (int64_t)report->found->findings.cnt : 0);
     sl_json_end_object(json);
 }

@@ -143,7 +143,7 @@ static void write_environment(sl_json_out *json, const facts *f) {
     sl_json_end_object(json);
     sl_json_key(json, "fragmentation");
     sl_json_begin_object(json);
-    put_text(json, "note", "the allocator's blocks are visible inside the program only");
+    put_text(json, "note", "the allocator's blocks are visible only inside the program");
     sl_json_end_object(json);
     sl_json_end_object(json);
 }

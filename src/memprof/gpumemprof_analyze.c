@@ -5,6 +5,7 @@
 
 #include "analyze/analysis.h"
 #include "base/files/file_atomic.h"
+#include "base/text/human.h"
 #include "base/text/term.h"
 #include "cli/core/cmd_list.h"
 #include "export/bundle/bundle_folder.h"
@@ -161,7 +162,8 @@ static int run(const sl_opts *opts, sl_error *err) {
     if (sl_trace_load(path, &options, &trace, &load_err) < 0)
         return explain_failure(&a, &load_err, err);
     if (trace->telemetry && trace->telemetry->skipped_cnt)
-        printf("Left out %llu bad records\n", (unsigned long long)trace->telemetry->skipped_cnt);
+        printf("Skipped %llu bad record%s\n", (unsigned long long)trace->telemetry->skipped_cnt,
+               sl_plural(trace->telemetry->skipped_cnt));
     /* Nothing was measured, so nothing is healthy: no verdict and no score. */
     bool is_empty = trace->telemetry && trace->telemetry->records.cnt == 0;
     int result = is_empty ? explain_failure(&a, NULL, err) : analyze_trace(&a, trace, err);
@@ -175,14 +177,12 @@ static const sl_opt options[] = {
      .type = SL_OPT_CHOICE,
      .choices = "json|txt",
      .initial = "json",
-     .help = "form of that file"},
+     .help = "format of that file"},
     {.name = "visualization",
      .type = SL_OPT_FLAG,
      .help = "draw the memory over time, by rank where there are several"},
-    {.name = "plot-dir", .type = SL_OPT_FILE, .initial = "plots", .help = "folder of the picture"},
-    {.name = "skip-bad",
-     .type = SL_OPT_FLAG,
-     .help = "leave bad telemetry records out and count them"},
+    {.name = "plot-dir", .type = SL_OPT_FILE, .initial = "plots", .help = "folder for the picture"},
+    {.name = "skip-bad", .type = SL_OPT_FLAG, .help = "skip bad telemetry records and count them"},
 };
 
 const sl_cmd sl_cmd_gpumemprof_analyze = {
@@ -190,11 +190,11 @@ const sl_cmd sl_cmd_gpumemprof_analyze = {
     .operands = "input_file",
     .operand_min = 1,
     .operand_max = 1,
-    .summary = "judge a recording: drift, spikes, gaps, ranks, score",
+    .summary = "analyze a recording: drift, spikes, gaps, ranks, score",
     .description =
         "Reads everything 'stormlog analyze' reads: telemetry as JSON, JSON lines or CSV, OOM "
         "bundles, PyTorch snapshots, recordings. The JSON report has the keys of the Python tool; "
-        "what is found stands under all_patterns and counts in the score.",
+        "findings are listed under all_patterns and affect the score.",
     .examples = "gpumemprof analyze events.json --output report.json\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),

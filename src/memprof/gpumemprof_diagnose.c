@@ -4,18 +4,22 @@
 #include "memprof/watch/watch_options.h"
 
 static const sl_opt gpumemprof_options[] = {
-    {.name = "output", .type = SL_OPT_FILE, .help = "a new folder, or one that gets a child"},
+    {.name = "output",
+     .type = SL_OPT_FILE,
+     .help = "a new folder, or an existing one for a subfolder"},
     {.name = "device", .type = SL_OPT_INT, .help = "which card"},
-    {.name = "duration", .type = SL_OPT_REAL, .initial = "5.0", .help = "seconds; 0 = one look"},
+    {.name = "duration",
+     .type = SL_OPT_REAL,
+     .initial = "5.0",
+     .help = "seconds to measure; 0 = once"},
     {.name = "interval", .type = SL_OPT_REAL, .initial = "0.5", .help = "seconds between samples"},
     SL_WATCH_PID_OPTION,
 };
 
 static const char description[] =
     "Writes environment.json, telemetry_timeline.json, diagnostic_summary.json and manifest.json "
-    "into a folder that appears at once. The judgement uses what was measured: the card as a "
-    "whole, "
-    "or the host's memory, and the process named by --pid.";
+    "into a folder, atomically. The result is based on what was measured: the card as a whole, or "
+    "the host's memory, and the process given by --pid.";
 
 static int run_gpumemprof(const sl_opts *opts, sl_error *err) {
     return sl_diagnose_command(opts, "stormlog-diagnose", err);
@@ -32,9 +36,14 @@ const sl_cmd sl_cmd_gpumemprof_diagnose = {
 };
 
 static const sl_opt tfmemprof_options[] = {
-    {.name = "output", .type = SL_OPT_FILE, .help = "a new folder, or one that gets a child"},
+    {.name = "output",
+     .type = SL_OPT_FILE,
+     .help = "a new folder, or an existing one for a subfolder"},
     {.name = "device", .type = SL_OPT_STRING, .initial = "/GPU:0", .help = "/GPU:0, /CPU:0"},
-    {.name = "duration", .type = SL_OPT_REAL, .initial = "5.0", .help = "seconds; 0 = one look"},
+    {.name = "duration",
+     .type = SL_OPT_REAL,
+     .initial = "5.0",
+     .help = "seconds to measure; 0 = once"},
     {.name = "interval", .type = SL_OPT_REAL, .initial = "0.5", .help = "seconds between samples"},
     SL_WATCH_PID_OPTION,
 };
@@ -80,22 +89,24 @@ static const sl_opt stormlog_options[] = {
     {.name = "output",
      .short_name = 'o',
      .type = SL_OPT_FILE,
-     .help = "a new folder, or one that gets a child with the time in its name"},
+     .help = "a new folder, or an existing one for a subfolder named after the time"},
     {.name = "duration",
      .type = SL_OPT_DURATION,
      .initial = "5s",
-     .help = "how long to measure; 0s = one look"},
-    {.name = "interval", .type = SL_OPT_DURATION, .initial = "500ms", .help = "between samples"},
+     .help = "how long to measure; 0s = once"},
+    {.name = "interval",
+     .type = SL_OPT_DURATION,
+     .initial = "500ms",
+     .help = "time between samples"},
     SL_WATCH_PID_OPTION,
 };
 
 const sl_cmd sl_cmd_diagnose = {
     .name = "diagnose",
     .operands = "",
-    .summary = "write a folder of facts to attach to an issue",
-    .description = "Writes what is known about this machine and its memory into a folder that "
-                   "appears at once, and prints its path. The exit code is 1 when memory is nearly "
-                   "full.",
+    .summary = "write a folder with facts to attach to an issue",
+    .description = "Writes what is known about this machine and its memory into a folder, "
+                   "atomically, and prints its path. The exit code is 1 if memory is nearly full.",
     .examples = "stormlog diagnose --duration 10s --pid 4711 -o facts\n",
     .options = stormlog_options,
     .option_cnt = SL_COUNT_OF(stormlog_options),

@@ -100,8 +100,8 @@ const sl_cmd sl_cmd_gpumemprof_info = {
     .name = "info",
     .operands = "",
     .summary = "print facts about the machine and its cards",
-    .description = "Works without Python and without PyTorch: the facts come from the machine's "
-                   "own files and from the driver.",
+    .description =
+        "Works without Python and PyTorch: the facts come from system files and the driver.",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
     .run = run,

@@ -49,7 +49,7 @@ static sl_status finish(void *ctx, sl_error *err) {
     const sl_watch *watch = &m->session.watch;
     const char *path = sl_opts_text(m->opts, "output");
     if (watch->child)
-        printf("The command goes on (process %d)\n", watch->child);
+        printf("The command continues (process %d)\n", watch->child);
     print_summary(watch);
     SL_TRY(sl_watch_session_save(&m->session, m->opts, err));
     if (path)
@@ -90,7 +90,7 @@ static const sl_opt options[] = {
     {.name = "duration",
      .type = SL_OPT_REAL,
      .initial = "10.0",
-     .help = "seconds; with a command, to its end when not given"},
+     .help = "seconds to watch (default with a command: until it ends)"},
     {.name = "interval", .type = SL_OPT_REAL, .initial = "0.1", .help = "seconds between samples"},
     SL_WATCH_OUTPUT_OPTIONS,
     SL_WATCH_PID_OPTION,
@@ -101,11 +101,10 @@ const sl_cmd sl_cmd_gpumemprof_monitor = {
     .operands = "[-- CMD...]",
     .operand_max = SL_OPERANDS_ANY,
     .stops_at_operand = true,
-    .summary = "watch memory for a while and sum it up",
-    .description =
-        "Watches the process named by --pid, or the command behind --, with everything it starts: "
-        "resident memory on the host, and on a machine with an NVIDIA driver what the driver says "
-        "of the card and of that process.",
+    .summary = "watch memory for a while and summarise it",
+    .description = "Watches the process given by --pid, or the command after --, with all its "
+                   "children: resident memory on the host and, with an NVIDIA driver, what the "
+                   "driver reports for the card and for that process.",
     .examples = "gpumemprof monitor --duration 30 --pid 4711\n"
                 "gpumemprof monitor --output run.csv -- python train.py\n",
     .options = options,

@@ -81,7 +81,8 @@ static void print_preamble(const sl_opts *opts, const sl_watch_options *o) {
                (long long)sl_opts_number(opts, "oom-max-dumps"),
                (long long)sl_opts_number(opts, "oom-max-total-mb"));
     if (sl_opts_flag(opts, "watchdog"))
-        printf("Watchdog: another process's cache cannot be emptied from here; not used.\n");
+        printf(
+            "Watchdog: not used, because another process's cache cannot be flushed from here.\n");
     fflush(stdout);
 }
 
@@ -204,7 +205,7 @@ static sl_status finish(void *ctx, sl_error *err) {
     if (watch->end == SL_WATCH_INTERRUPTED)
         printf("\nTracking stopped by user\n");
     if (watch->child)
-        printf("The command goes on (process %d)\n", watch->child);
+        printf("The command continues (process %d)\n", watch->child);
     handle_end(t);
     printf("\nTracking Summary:\n");
     printf("Total events: %llu\n", (unsigned long long)watch->record_cnt);
@@ -252,29 +253,39 @@ static int run(const sl_opts *opts, sl_error *err) {
 
 static const sl_opt options[] = {
     {.name = "device", .type = SL_OPT_INT, .help = "which card"},
-    {.name = "duration", .type = SL_OPT_REAL, .help = "seconds; without it, or 0, to the end"},
+    {.name = "duration",
+     .type = SL_OPT_REAL,
+     .help = "seconds to track (default, and 0: until the end)"},
     {.name = "interval", .type = SL_OPT_REAL, .initial = "0.1", .help = "seconds between samples"},
     SL_WATCH_OUTPUT_OPTIONS,
-    {.name = "watchdog", .type = SL_OPT_FLAG, .help = "accepted; it can only act inside a program"},
+    {.name = "watchdog",
+     .type = SL_OPT_FLAG,
+     .help = "accepted without effect; works only inside a program"},
     {.name = "warning-threshold",
      .type = SL_OPT_REAL,
      .initial = "80.0",
-     .help = "percent of the card, or of the host's memory"},
-    {.name = "critical-threshold", .type = SL_OPT_REAL, .initial = "95.0", .help = "the same"},
+     .help = "percent of the card or of the host's memory that raises a warning"},
+    {.name = "critical-threshold",
+     .type = SL_OPT_REAL,
+     .initial = "95.0",
+     .help = "percent that raises a critical alert"},
     SL_WATCH_IDENTITY_OPTIONS,
     {.name = "oom-flight-recorder",
      .type = SL_OPT_FLAG,
-     .help = "write a bundle when the command runs out of memory"},
+     .help = "write a bundle if the command runs out of memory"},
     {.name = "oom-dump-dir",
      .type = SL_OPT_FILE,
      .initial = "oom_dumps",
-     .help = "folder of the bundles"},
+     .help = "folder for the bundles"},
     {.name = "oom-buffer-size", .type = SL_OPT_INT, .help = "records in a bundle, 10,000 at most"},
-    {.name = "oom-max-dumps", .type = SL_OPT_INT, .initial = "5", .help = "bundles that are kept"},
+    {.name = "oom-max-dumps",
+     .type = SL_OPT_INT,
+     .initial = "5",
+     .help = "number of bundles to keep"},
     {.name = "oom-max-total-mb",
      .type = SL_OPT_INT,
      .initial = "256",
-     .help = "space they may take; the newest always stays"},
+     .help = "space for all bundles; the newest is always kept"},
     SL_WATCH_PID_OPTION,
 };
 
@@ -283,14 +294,14 @@ const sl_cmd sl_cmd_gpumemprof_track = {
     .operands = "[-- CMD...]",
     .operand_max = SL_OPERANDS_ANY,
     .stops_at_operand = true,
-    .summary = "record memory with alerts, to the end or Ctrl+C",
+    .summary = "record memory with alerts, until the end or Ctrl+C",
     .description =
-        "Watches the process named by --pid, or the command behind --, with everything it starts. "
-        "Records are on disk from the first one on (FILE.part.jsonl until the end). An alert comes "
-        "once, and again only after the value fell back by five points. With a command, the exit "
-        "code is the command's own.\n\n"
-        "With --oom-flight-recorder the command's error output is read as well; when it ends "
-        "because memory ran out, or the kernel kills it for memory, a bundle is written.",
+        "Watches the process given by --pid, or the command after --, with all its children. Every "
+        "record is written to disk at once (to FILE.part.jsonl until the end). An alert is raised "
+        "once, and again only after the value has fallen by five percentage points. With a "
+        "command, the exit code is that of the command.\n\n"
+        "With --oom-flight-recorder, the command's error output is read as well. If the command "
+        "ends because memory ran out, or the kernel kills it for memory, a bundle is written.",
     .examples = "gpumemprof track --pid 4711 --output events.json --format json\n"
                 "gpumemprof track --oom-flight-recorder -- python train.py\n",
     .options = options,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/stats/sample_stats.h"
+#include "base/text/human.h"
 #include "memprof/profile_report.h"
 
 #define LISTED_MAX         5
@@ -100,8 +101,8 @@ static bool find_slow(sl_profile_job *job) {
     sl_profile_insight insight = {
         .category = "execution_time",
         .title = "Slow Function Detection",
-        .description = sl_arena_printf(&job->report->arena,
-                                       "%zu function(s) are slower than the rest", slow.cnt),
+        .description = sl_arena_printf(&job->report->arena, "%zu function%s slower than the rest",
+                                       slow.cnt, slow.cnt == 1 ? " is" : "s are"),
         .impact = slow.cnt > 3 ? SL_IMPACT_HIGH : SL_IMPACT_MEDIUM,
         .confidence = 0.8,
         .data = {names_datum("slow_functions", names,
@@ -149,8 +150,8 @@ static bool find_uneven(sl_profile_job *job) {
     sl_profile_insight insight = {
         .category = "execution_time",
         .title = "Inconsistent Execution Times",
-        .description =
-            sl_arena_printf(&job->report->arena, "the times of %zu function(s) vary widely", cnt),
+        .description = sl_arena_printf(
+            &job->report->arena, "the times of %zu function%s vary widely", cnt, sl_plural(cnt)),
         .impact = SL_IMPACT_MEDIUM,
         .confidence = 0.7,
         .data = {names_datum("variable_functions", names, cnt),
@@ -208,8 +209,9 @@ static bool find_hungry(sl_profile_job *job) {
     sl_profile_insight insight = {
         .category = "memory_efficiency",
         .title = "Memory-Intensive Functions",
-        .description = sl_arena_printf(
-            &job->report->arena, "%zu function(s) allocate most for the time they take", listed),
+        .description =
+            sl_arena_printf(&job->report->arena, "%zu function%s most for the time taken", listed,
+                            listed == 1 ? " allocates" : "s allocate"),
         .impact = SL_IMPACT_MEDIUM,
         .confidence = 0.75,
         .data = {names_datum("memory_intensive_functions", names, listed),

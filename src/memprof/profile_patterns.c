@@ -19,7 +19,7 @@ typedef const char *const tips[SL_PROFILE_TIP_CNT];
 
 static tips leak_tips = {
     "look for tensors that are kept in lists, attributes or globals between calls",
-    "delete what is not needed any more and detach what is only logged",
+    "delete what is no longer needed and detach what is only logged",
     "hold large objects by weak references where a cache is enough",
     "record the run and let 'stormlog analyze' name the line that holds the memory"};
 static tips fragmentation_tips = {"empty the allocator's cache between phases of different shapes",
@@ -29,7 +29,7 @@ static tips fragmentation_tips = {"empty the allocator's cache between phases of
 static tips inefficient_tips = {"look for allocations that are much larger than what is used",
                                 "allocate in the function's own scope and as late as possible",
                                 "use operations that work in place",
-                                "allocate once in front of the loop"};
+                                "allocate once before the loop"};
 static tips spike_tips = {"process large inputs in smaller pieces",
                           "use gradient checkpointing for the largest layers",
                           "free temporaries before the next large allocation",
@@ -71,8 +71,8 @@ static bool check_leak(sl_profile_job *job, const sl_profile_group *g) {
         .type = "memory_leak",
         .severity = total > LEAK_CRITICAL ? SL_SEV_CRITICAL : SL_SEV_WARNING,
         .description = sl_arena_printf(
-            &job->report->arena, "'%s' grew by %.2f MB over %zu calls, %.2f MB a call", g->function,
-            (double)total / (double)MIB, g->cnt, mean / (double)MIB),
+            &job->report->arena, "'%s' grew by %.2f MB over %zu calls, %.2f MB per call",
+            g->function, (double)total / (double)MIB, g->cnt, mean / (double)MIB),
         .metrics = {sl__profile_int("total_memory_growth", total),
                     sl__profile_real("average_growth_per_call", mean),
                     sl__profile_real("positive_growth_ratio", ratio),
@@ -188,7 +188,8 @@ static bool find_inefficiency(sl_profile_job *job) {
         .functions = names,
         .function_cnt = cnt,
         .description = sl_arena_printf(&job->report->arena,
-                                       "%zu function(s) use little of what they allocate", cnt),
+                                       "%zu function%s little of the memory allocated there", cnt,
+                                       cnt == 1 ? " uses" : "s use"),
         .metrics = {sl__profile_int("inefficient_function_count", (int64_t)cnt),
                     sl__profile_real("average_efficiency", sl_stat_mean(job->room, cnt))},
         .metric_cnt = 2,
@@ -233,9 +234,9 @@ static bool find_spikes(sl_profile_job *job) {
     if (!spikes)
         return true;
     p.severity = spikes < SPIKES_CRITICAL ? SL_SEV_WARNING : SL_SEV_CRITICAL;
-    p.description = sl_arena_printf(&job->report->arena,
-                                    "%zu call(s) allocate far more than the rest: over %.2f MB",
-                                    spikes, threshold / (double)MIB);
+    p.description =
+        sl_arena_printf(&job->report->arena, "%zu call%s far more than the rest: over %.2f MB",
+                        spikes, spikes == 1 ? " allocates" : "s allocate", threshold / (double)MIB);
     p.metrics[0] = sl__profile_int("spike_count", (int64_t)spikes);
     p.metrics[1] = sl__profile_real("spike_threshold", threshold);
     p.metrics[2] = sl__profile_int("max_allocation", (int64_t)job->room[cnt - 1]);
@@ -271,8 +272,8 @@ static bool report_repeated(sl_profile_job *job, repeated *rows, size_t cnt) {
     sl_profile_pattern p = {
         .type = "repeated_allocations",
         .severity = SL_SEV_INFO,
-        .description = sl_arena_printf(&job->report->arena,
-                                       "%zu function(s) make many small allocations", cnt),
+        .description = sl_arena_printf(&job->report->arena, "%zu function%s many small allocations",
+                                       cnt, cnt == 1 ? " makes" : "s make"),
         .suggestions = repeated_tips,
     };
     if (!add_names(job, &p, names, listed))

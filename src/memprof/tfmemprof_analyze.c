@@ -82,7 +82,7 @@ static void print_score(FILE *to, const readings *r) {
         fprintf(to, "  %d. find what grows: record the program with 'stormlog run -- CMD'\n",
                 number++);
     if (number == 1)
-        fprintf(to, "  1. nothing stands out\n");
+        fprintf(to, "  1. nothing unusual\n");
 }
 
 static sl_status save_report(const sl_opts *opts, const readings *r, sl_error *err) {
@@ -133,8 +133,10 @@ static const sl_opt options[] = {
     {.name = "input",
      .type = SL_OPT_FILE,
      .is_required = true,
-     .help = "a file of track or monitor"},
-    {.name = "detect-leaks", .type = SL_OPT_FLAG, .help = "look for growth, spikes and remains"},
+     .help = "file written by track or monitor"},
+    {.name = "detect-leaks",
+     .type = SL_OPT_FLAG,
+     .help = "look for growth, spikes and memory that remains"},
     {.name = "optimize", .type = SL_OPT_FLAG, .help = "rate it from 0 to 10"},
     {.name = "visualize", .type = SL_OPT_FLAG, .help = "draw memory_timeline.png in this folder"},
     {.name = "report", .type = SL_OPT_FILE, .help = "write all of it to this text file"},
@@ -143,7 +145,7 @@ static const sl_opt options[] = {
 const sl_cmd sl_cmd_tfmemprof_analyze = {
     .name = "analyze",
     .operands = "",
-    .summary = "judge a file of readings",
+    .summary = "analyze a file of readings",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
     .run = run,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/stats/sample_stats.h"
+#include "base/text/human.h"
 
 #define MIN_READINGS 10
 #define EDGE         5
@@ -40,8 +41,8 @@ static void find_spikes(sl_usage *out, const double *mb, size_t cnt) {
         return;
     sl_usage_leak *leak = add(out, SL_USAGE_SPIKES, "medium");
     leak->spike_cnt = spikes;
-    snprintf(leak->description, sizeof leak->description, "%zu reading(s) above %.1f MB", spikes,
-             limit);
+    snprintf(leak->description, sizeof leak->description, "%zu reading%s above %.1f MB", spikes,
+             sl_plural(spikes), limit);
 }
 
 static void find_remains(sl_usage *out, const double *mb, size_t cnt) {

@@ -4,7 +4,7 @@
 #include "base/core/str.h"
 
 const sl_event_row sl_event_rows[SL_EV_LIMIT] = {
-    [SL_EV_UNKNOWN] = {.name = "unknown", .meaning = "a kind this version does not know"},
+    [SL_EV_UNKNOWN] = {.name = "unknown", .meaning = "a kind that this version does not know"},
 #define SL_EVENT_ROW(number, id, text, effect, whose, in_trace, in_torch, address, words) \
     [number] = {.name = (text),                                                           \
                 .meaning = (words),                                                       \

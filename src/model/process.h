@@ -7,12 +7,12 @@
 #include "model/rank_identity.h"
 
 /* enumerator, outside name, words. */
-#define SL_PROCESS_END_MAP(X)                                      \
-    X(UNKNOWN, "unknown", "it is not known whether it still runs") \
-    X(RUNNING, "running", "still running")                         \
-    X(EXITED, "exited", "exited")                                  \
-    X(LEFT, "left", "exited by _exit")                             \
-    X(REPLACED, "replaced", "went on as another program (exec)")   \
+#define SL_PROCESS_END_MAP(X)                                     \
+    X(UNKNOWN, "unknown", "may still be running")                 \
+    X(RUNNING, "running", "still running")                        \
+    X(EXITED, "exited", "exited")                                 \
+    X(LEFT, "left", "exited by _exit")                            \
+    X(REPLACED, "replaced", "replaced by another program (exec)") \
     X(KILLED, "killed", "ended without closing its recording")
 
 typedef enum sl_process_end {

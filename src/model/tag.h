@@ -7,15 +7,17 @@
 #include "base/core/sl_base.h"
 
 /* enumerator, name on the outside, what it means. */
-#define SL_TAG_MAP(X)                                                                              \
-    X(UNKNOWN, "unknown", "nothing says what it is for")                                           \
-    X(PARAMETER, "parameter", "a weight that an optimizer steps, or that a module was built with") \
-    X(GRADIENT, "gradient", "the gradient of a parameter")                                         \
-    X(OPTIMIZER_STATE, "optimizer state", "what an optimizer keeps from step to step")             \
-    X(INPUT, "input", "made outside the model, during training")                                   \
-    X(ACTIVATION, "activation", "made by a module's forward pass")                                 \
-    X(OTHER, "other", "made in training, and none of these: temporaries, what a program collects") \
-    X(WORKSPACE, "workspace", "what cuBLAS and cuDNN compute in, taken by PyTorch for them")
+#define SL_TAG_MAP(X)                                                                  \
+    X(UNKNOWN, "unknown", "purpose unknown")                                           \
+    X(PARAMETER, "parameter",                                                          \
+      "a weight that an optimizer updates, or that a module was built with")           \
+    X(GRADIENT, "gradient", "the gradient of a parameter")                             \
+    X(OPTIMIZER_STATE, "optimizer state", "what an optimizer keeps between steps")     \
+    X(INPUT, "input", "allocated outside the model, during training")                  \
+    X(ACTIVATION, "activation", "allocated by a module's forward pass")                \
+    X(OTHER, "other",                                                                  \
+      "allocated in training and none of these: temporaries, what a program collects") \
+    X(WORKSPACE, "workspace", "workspaces of cuBLAS and cuDNN, allocated by PyTorch")
 
 typedef enum sl_tag {
 #define SL_TAG_ENUM(name, text, meaning) SL_TAG_##name,

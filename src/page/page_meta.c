@@ -78,38 +78,35 @@ static void absent_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_key(json, "absent");
     sl_json_begin_object(json);
     if (lane->is_sampled)
-        sl_json_key_cstr(
-            json, "blocks",
-            "The input holds samples of counters, not single allocations: which lines and "
-            "which blocks held the bytes is not known.");
+        sl_json_key_cstr(json, "blocks",
+                         "The input has samples, not single allocations: which lines and blocks "
+                         "held the bytes is unknown.");
     if (lane->event_cnt == 0)
         sl_json_key_cstr(json, "timeline",
-                         "The input holds a state but no history of events: record with history on "
-                         "(enabled=\"all\") to see how memory came to be used.");
+                         "The input has a final state but no events: record with history on "
+                         "(enabled=\"all\") to see how memory was used.");
     if (!lane->trace->has_event_stacks && !lane->is_sampled)
         sl_json_key_cstr(json, "stacks",
-                         "The input's events carry no stacks, so bytes have no line.");
+                         "The input's events have no stacks, so bytes have no line of code.");
     if (!lane->trace->has_tags && !lane->is_sampled)
         sl_json_key_cstr(json, "tags",
-                         "No split by tag: the input does not say what blocks are for.");
+                         "No split by tag: the input does not record what blocks are for.");
     if (!lane->has_modules && !lane->is_sampled)
         sl_json_key_cstr(json, "modules",
-                         "No split by module: the input does not name the modules that ran; "
-                         "stormlog run --modules records them.");
+                         "No split by module: the input does not record the modules that ran; "
+                         "stormlog run --modules does.");
     if (lane->segments_total == 0 && lane->device->segments.cnt == 0)
         sl_json_key_cstr(
             json, "segments",
-            "The input says nothing about the allocator's segments, so there is no map of "
-            "them.");
+            "The input does not record the allocator's segments, so there is no map of them.");
     else if (lane->segments_kept < lane->segments_total)
         sl_json_key_cstr(
             json, "segments_over_time",
-            "There were too many segments to keep them all; only the end state is shown.");
+            "There were too many segments to show them all; only the final state is shown.");
     if (lane->columns.at[SL_PAGE_COUNTERS_VALUE].cnt == 0)
-        sl_json_key_cstr(
-            json, "ledger",
-            "A ledger of the whole card needs readings of the device's own counters, and this "
-            "input has none.");
+        sl_json_key_cstr(json, "ledger",
+                         "The ledger of the whole card needs readings of the device's counters; "
+                         "this input has none.");
     sl_json_end_object(json);
 }
 

@@ -29,7 +29,7 @@
 
 /* section, column, encoding, meaning */
 #define SL_PAGE_COLUMN_MAP(X)                                                                      \
-    X(NAMES, TEXT, BYTES, "all strings behind each other, as they came")                           \
+    X(NAMES, TEXT, BYTES, "all strings, one after another")                                        \
     X(NAMES, LENGTH, PLAIN, "bytes of each string")                                                \
     X(NAMES, FRAME_FILE, PLAIN, "string of each frame's file")                                     \
     X(NAMES, FRAME_FUNCTION, PLAIN, "string of each frame's function")                             \
@@ -37,7 +37,8 @@
     X(NAMES, FRAME_USER, PLAIN, "1 when the frame is the user's own code")                         \
     X(NAMES, STACK_DEPTH, PLAIN, "frames of each stack")                                           \
     X(NAMES, STACK_FRAME, PLAIN, "frames of all stacks, innermost first")                          \
-    X(NAMES, STACK_SITE, PLAIN, "frame of the user's line, or of the words for its absence")       \
+    X(NAMES, STACK_SITE, PLAIN,                                                                    \
+      "frame of the user's line, or of the text that says why there is none")                      \
     X(MARKS, TIME, DELTA, "when")                                                                  \
     X(MARKS, KIND, PLAIN, "0 begin, 1 end, 2 point, 3 step")                                       \
     X(MARKS, NAME, PLAIN, "string")                                                                \
@@ -72,7 +73,7 @@
     X(MATRIX, BLOCKS, DELTA, "live blocks")                                                        \
     X(MATRIX, ALLOC_BYTES, DELTA, "bytes allocated since the start")                               \
     X(MATRIX, ALLOCS, DELTA, "allocations since the start")                                        \
-    X(SITES, FRAME, PLAIN, "frame of the user's line, or of the words for its absence")            \
+    X(SITES, FRAME, PLAIN, "frame of the user's line, or of the text that says why there is none") \
     X(SITES, LIVE, PLAIN, "bytes live at the end")                                                 \
     X(SITES, BLOCKS, PLAIN, "blocks live at the end")                                              \
     X(SITES, PEAK, PLAIN, "highest live bytes of the site itself")                                 \
@@ -106,9 +107,10 @@
     X(COUNTERS, TIME, DELTA, "when it was read")                                                   \
     X(COUNTERS, VALUE, DELTA, "bytes")                                                             \
     X(LEDGER, TIME, DELTA, "when a reading of the card began")                                     \
-    X(LEDGER, USED, PLAIN, "bytes in use on it then and 1 more; 0 not known")                      \
-    X(LEDGER, USED_MAX, DELTA, "highest bytes in use among the readings that it stands for")       \
-    X(LEDGER, BYTES, PLAIN, "of each row, and 1 more, 0 not known: a row of moments for each")     \
+    X(LEDGER, USED, PLAIN, "bytes in use on it then, plus 1; 0 = unknown")                         \
+    X(LEDGER, USED_MAX, DELTA, "highest bytes in use among the readings that it summarises")       \
+    X(LEDGER, BYTES, PLAIN,                                                                        \
+      "bytes of each ledger row, plus 1; 0 = unknown: a row of moments each")                      \
     X(HEAT, MAX, DELTA, "highest live bytes in each equal share of the time or of the events")
 
 #endif

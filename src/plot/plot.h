@@ -14,9 +14,10 @@
 #define SL_PLOT_KIND_MAP(X)                                                                   \
     X(TIMELINE, "timeline", 1, 1, "live bytes over time, by line of code", sl_plot_timeline)  \
     X(SITES, "sites", 1, 1, "the largest holders, at the peak and at the end", sl_plot_sites) \
-    X(FLAME, "flame", 1, 1, "who called them: live bytes at the peak", sl_plot_flame)         \
+    X(FLAME, "flame", 1, 1, "flame graph of the live bytes at the peak", sl_plot_flame)       \
     X(LEDGER, "ledger", 1, 1, "what fills the card, over time", sl_plot_ledger)               \
-    X(RANKS, "ranks", 2, 0, "one curve for each of several inputs", sl_plot_ranks)
+    X(RANKS, "ranks", 2, 0, "one curve per input", sl_plot_ranks)                             \
+    X(WHATIF, "whatif", 1, 1, "what other allocator settings would have reserved", sl_plot_whatif)
 
 typedef enum sl_plot_kind {
 #define SL_PLOT_ENUM(name, text, min, max, help, draw) SL_PLOT_##name,
@@ -41,9 +42,10 @@ typedef struct sl_plot_options {
     bool is_svg;
     bool is_dark;
     uint32_t width, height; /* pixels, SL_PLOT_SIDE_MIN..SL_PLOT_SIDE_MAX */
-    size_t top;             /* sites that are named */
+    size_t top; /* sites that are named; 0 = SL_PLOT_TOP, more where they hide too much */
 } sl_plot_options;
 
+#define SL_PLOT_TOP      8u
 #define SL_PLOT_SIDE_MIN 300u
 #define SL_PLOT_SIDE_MAX 8000u
 

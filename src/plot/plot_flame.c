@@ -101,7 +101,7 @@ static void draw_foot(icicle *ice, sl_box box) {
                    sl_solid(ice->plot->theme->series[1]));
     snprintf(text, sizeof text, "your lines; callers above, the allocating call below%s%s%s",
              ice->tree.has_skipped ? "; frames of machine code are left out" : "",
-             ice->has_narrow ? "; what is narrower than a pixel is not drawn" : "",
+             ice->has_narrow ? "; boxes narrower than a pixel are not drawn" : "",
              ice->is_cut ? "; deeper frames do not fit into this height" : "");
     sl_canvas_text_fit(ice->plot->canvas, (sl_point){x + 16, y}, text, box.w - 16,
                        sl_plot_small(ice->plot));

@@ -5,6 +5,7 @@
  * use; one without a reading repeats the last. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text/human.h"
 #include "plot/plot_samples.h"
@@ -32,6 +33,7 @@ typedef struct ledger {
     size_t layer_cnt;
     size_t row_cnt;  /* layers that are rows of the recorded ledger */
     size_t *columns; /* owned; the moment of each */
+    bool *is_read;   /* owned; the moment of the column lies in it */
     size_t column_cnt;
     sl_point *points; /* owned */
     double *bottoms;  /* owned; of the next layer, by column */
@@ -94,11 +96,13 @@ static void choose_columns(ledger *book) {
     double span = book->time.span_us > 0 ? book->time.span_us : 1;
     size_t current = 0, cnt = book->column_cnt;
     book->columns[0] = 0;
+    book->is_read[0] = book->is_read[cnt - 1] = true;
     for (size_t i = 1; i < moment_cnt(book); i++) {
         double share = (double)(time_at(book, i) - time_at(book, 0)) / span;
         size_t column = share < 1 ? (size_t)(share * (double)cnt) : cnt - 1;
         for (; current < column; current++)
             book->columns[current + 1] = current + 1 == column ? i : i - 1;
+        book->is_read[current] = true;
         if (used_at(book, i) > used_at(book, book->columns[current]))
             book->columns[current] = i;
     }
@@ -172,14 +176,19 @@ static void add_sampled_layers(ledger *book, size_t cnt) {
         add_layer(book, layers[i].name, layers[i].paint);
 }
 
+/* A reading of the card holds until the next one. Between two samples nothing is known, so the edge of a
+ * layer is straight: columns without a sample are left out. */
 static void draw_layer(ledger *book, size_t idx) {
-    size_t cnt = book->column_cnt;
-    for (size_t i = 0; i < cnt; i++) {
+    size_t cnt = 0, end = 2 * book->column_cnt, lower = end;
+    for (size_t i = 0; i < book->column_cnt; i++) {
         double x = book->time.box.x + (double)i + 0.5, bottom = book->bottoms[i];
         book->bottoms[i] += height_at(book, book->columns[i], idx);
-        book->points[i] = (sl_point){x, sl_byte_axis_y(&book->bytes, book->bottoms[i])};
-        book->points[2 * cnt - 1 - i] = (sl_point){x, sl_byte_axis_y(&book->bytes, bottom)};
+        if (!book->recorded && !book->is_read[i])
+            continue;
+        book->points[cnt++] = (sl_point){x, sl_byte_axis_y(&book->bytes, book->bottoms[i])};
+        book->points[--lower] = (sl_point){x, sl_byte_axis_y(&book->bytes, bottom)};
     }
+    memmove(&book->points[cnt], &book->points[lower], (end - lower) * sizeof *book->points);
     sl_canvas_area(book->plot->canvas, book->points, 2 * cnt, book->layers[idx].paint);
 }
 
@@ -206,25 +215,45 @@ static size_t fullest(const ledger *book) {
     return best;
 }
 
+/* Unknown where no moment knows it. */
+static sl_maybe_u64 highest_of_layer(const ledger *book, size_t idx) {
+    sl_maybe_u64 high = {0};
+    for (size_t i = 0; i < moment_cnt(book); i++) {
+        sl_maybe_u64 bytes = bytes_at(book, i, idx);
+        high.known |= bytes.known;
+        if (bytes.known && bytes.value > high.value)
+            high.value = bytes.value;
+    }
+    return high;
+}
+
+/* A layer that never has any height has no row. */
+static bool add_legend_row(const ledger *book, size_t idx, sl_legend_row *row) {
+    sl_maybe_u64 bytes = bytes_at(book, fullest(book), idx), high = highest_of_layer(book, idx);
+    char human[SL_HUMAN_CAP];
+    if (high.known && high.value == 0)
+        return false;
+    row->rgb = book->layers[idx].paint.rgb;
+    snprintf(row->name, sizeof row->name, "%s", book->layers[idx].name);
+    if (!bytes.known)
+        snprintf(row->value, sizeof row->value, "unknown");
+    else
+        snprintf(row->value, sizeof row->value, "%s%s", bytes.value ? "" : "up to ",
+                 sl_human_bytes(human, bytes.value ? bytes.value : high.value));
+    return true;
+}
+
 static bool draw_legend(ledger *book, sl_box box) {
-    size_t full = fullest(book);
+    size_t cnt = 0;
     sl_legend_row *rows = calloc(LAYERS_MAX, sizeof *rows);
     if (!rows)
         return false;
-    for (size_t i = 0; i < book->layer_cnt; i++) {
-        size_t idx = book->layer_cnt - 1 - i; /* as they lie on each other */
-        sl_maybe_u64 bytes = bytes_at(book, full, idx);
-        char human[SL_HUMAN_CAP];
-        rows[i].rgb = book->layers[idx].paint.rgb;
-        snprintf(rows[i].name, sizeof rows[i].name, "%s", book->layers[idx].name);
-        snprintf(rows[i].value, sizeof rows[i].value, "%s",
-                 bytes.known ? sl_human_bytes(human, bytes.value) : "unknown");
-    }
+    for (size_t idx = book->layer_cnt; idx-- > 0;) /* as they lie on each other */
+        cnt += add_legend_row(book, idx, &rows[cnt]);
     sl_text_style head = sl_plot_small(book->plot);
     head.align = SL_ALIGN_RIGHT;
     sl_canvas_text(book->plot->canvas, (sl_point){box.x + box.w, box.y + 6}, "when fullest", head);
-    sl_plot_legend(book->plot, (sl_box){box.x, box.y + 16, box.w, box.h - 16}, rows,
-                   book->layer_cnt);
+    sl_plot_legend(book->plot, (sl_box){box.x, box.y + 16, box.w, box.h - 16}, rows, cnt);
     free(rows);
     return true;
 }
@@ -248,7 +277,7 @@ static void describe(const ledger *book, char subtitle[SL_WORDS_CAP]) {
     sl_words_device(device, input->replay->device->device);
     snprintf(subtitle, SL_WORDS_CAP, "%.200s, %.60s, %s %s", sl_plot_basename(input->trace->path),
              device, sl_human_count(count, moment_cnt(book)),
-             book->recorded ? "readings" : "samples: between two of them nothing is known");
+             book->recorded ? "readings" : "samples: memory between two of them is unknown");
     if (!book->recorded)
         return;
     const sl_ledger_moment *full = &book->recorded->moments[sl_ledger_fullest(book->recorded)];
@@ -261,9 +290,10 @@ static void describe(const ledger *book, char subtitle[SL_WORDS_CAP]) {
 static bool make_columns(ledger *book) {
     book->column_cnt = book->time.box.w > 1 ? (size_t)book->time.box.w : 1;
     book->columns = calloc(book->column_cnt, sizeof *book->columns);
+    book->is_read = calloc(book->column_cnt, sizeof *book->is_read);
     book->points = calloc(2 * book->column_cnt, sizeof *book->points);
     book->bottoms = calloc(book->column_cnt, sizeof *book->bottoms);
-    return book->columns && book->points && book->bottoms;
+    return book->columns && book->is_read && book->points && book->bottoms;
 }
 
 static sl_status draw_book(ledger *book, sl_error *err) {
@@ -303,8 +333,8 @@ static sl_status draw_samples(ledger *book, bool is_whole_card, sl_error *err) {
         return sl_fail_no_memory(err, "the samples");
     if (book->samples.cnt == 0 || (is_whole_card && !has_totals(&book->samples)))
         return sl_fail(err, SL_E_FORMAT,
-                       "'%s' holds no readings of the device's own counters (used, total), and a "
-                       "ledger is made of them; --kind timeline shows what the allocator knows",
+                       "'%s' has no readings of the device's counters (used, total), which a "
+                       "ledger needs; --kind timeline shows what the allocator recorded",
                        book->plot->inputs[0].trace->path);
     add_sampled_layers(book, is_whole_card ? 4 : 2);
     return draw_book(book, err);
@@ -327,6 +357,7 @@ static sl_status draw(sl_plot *plot, sl_status (*draw_kind)(ledger *, sl_error *
     sl_vec_free(&book.samples);
     free(book.layers);
     free(book.columns);
+    free(book.is_read);
     free(book.points);
     free(book.bottoms);
     return status;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Several inputs on one time axis: the highest live bytes in each pixel, so that the one that leaves the
- * others is seen. The processes of one run share a clock (P1 in run/process_tree.h); other inputs begin each
- * at the left edge. */
+/* Several inputs on one time axis: the highest live bytes in each pixel, so that the first to diverge is
+ * seen. The processes of one run share a clock (P1 in run/process_tree.h), and so do ranks that ran at the
+ * same time; other inputs begin each at the left edge. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/order.h"
 #include "base/text/human.h"
 #include "base/text/term.h"
 #include "plot/plot_samples.h"
@@ -47,12 +48,13 @@ typedef struct rank_chart {
     sl_plot *plot;
     rank_curve *curves; /* owned; one an input */
     bool is_one_run;
+    bool is_one_clock;
     sl_time_axis time;
     sl_byte_axis bytes;
 } rank_chart;
 
 static uint32_t rank_color(const sl_plot *plot, size_t i) {
-    return plot->theme->series[i % SL_SERIES_COLORS];
+    return sl_plot_series_color(plot, i % (3 * SL_SERIES_COLORS));
 }
 
 static bool fill_by_events(const sl_replay *replay, double *values, size_t cnt) {
@@ -166,11 +168,11 @@ static sl_status check_inputs(const sl_plot *plot, sl_error *err) {
         const sl_plot_input *input = &plot->inputs[i];
         if (!sl_run_is_sampled(input->device->input) && !input->replay->has_history)
             return sl_fail(err, SL_E_FORMAT,
-                           "'%s' holds one state and no history, so it has no curve",
+                           "'%s' has a final state but no history, so it has no curve",
                            input->trace->path);
         if (input->trace->has_time != plot->inputs[0].trace->has_time)
             return sl_fail(err, SL_E_FORMAT,
-                           "'%s' and '%s' have no common axis: only one of them has a clock",
+                           "'%s' and '%s' have no common time axis: only one of them has a clock",
                            plot->inputs[0].trace->path, input->trace->path);
     }
     return SL_OK;
@@ -182,7 +184,7 @@ static sl_status draw_chart(rank_chart *chart, double span_us, double highest, s
     const char *what = is_one_file(plot) ? "ranks" : chart->is_one_run ? "processes" : "inputs";
     snprintf(subtitle, sizeof subtitle, "%zu %s, live bytes (highest in each pixel), %s",
              plot->input_cnt, what,
-             chart->is_one_run ? "on one clock" : "each from its own beginning");
+             chart->is_one_clock ? "on one clock" : "each from its own start");
     sl_box box = sl_plot_begin(plot, subtitle), legend = box;
     bool has_legend = box.w > 2 * LEGEND_WIDTH;
     double right = has_legend ? LEGEND_WIDTH + LEGEND_GAP : 8;
@@ -198,13 +200,20 @@ static sl_status draw_chart(rank_chart *chart, double span_us, double highest, s
     return has_legend ? draw_legend(chart, legend, err) : SL_OK;
 }
 
-/* Puts the curves of one run where they belong on its clock. */
+/* Puts curves of one clock where they belong on it: those of one run, and those of which each began
+ * before the first one ended, as the page has it (plan_clock in page/page_html.c). */
 static void align(rank_chart *chart) {
-    int64_t first_us = INT64_MAX;
-    for (size_t i = 0; i < chart->plot->input_cnt; i++)
-        if (chart->curves[i].first_us < first_us)
-            first_us = chart->curves[i].first_us;
-    for (size_t i = 0; i < chart->plot->input_cnt && chart->is_one_run; i++)
+    int64_t first_us = INT64_MAX, last_start_us = INT64_MIN;
+    double first_end_us = HUGE_VAL;
+    for (size_t i = 0; i < chart->plot->input_cnt; i++) {
+        const rank_curve *curve = &chart->curves[i];
+        first_us = sl_min_i64(curve->first_us, first_us);
+        last_start_us = sl_max_i64(curve->first_us, last_start_us);
+        first_end_us = fmin((double)curve->first_us + curve->span_us, first_end_us);
+    }
+    chart->is_one_clock = chart->is_one_run || (chart->plot->inputs[0].trace->has_time &&
+                                                (double)last_start_us < first_end_us);
+    for (size_t i = 0; i < chart->plot->input_cnt && chart->is_one_clock; i++)
         chart->curves[i].start_us = (double)(chart->curves[i].first_us - first_us);
 }
 

@@ -7,10 +7,11 @@
 #include "plot/canvas/plot_axis.h"
 #include "run/lines/site_bands.h"
 
-#define NAMES_WIDTH  300.0
+#define NAMES_WIDTH  300.0 /* at most, and at most this part of the picture */
+#define NAMES_SHARE  0.4
 #define VALUES_WIDTH 90.0
 #define ROW_MAX      52.0
-#define ROW_MIN      30.0
+#define ROW_MIN      36.0
 #define KEY_HEIGHT   26.0
 
 typedef struct site_chart {
@@ -19,6 +20,7 @@ typedef struct site_chart {
     sl_site_bands bands;
     uint64_t at_peak[SL_BANDS_MAX + 1], at_end[SL_BANDS_MAX + 1];
     sl_box box; /* of the bars */
+    double names_width;
     double max_bytes;
 } site_chart;
 
@@ -52,8 +54,8 @@ static void draw_name(site_chart *chart, size_t band, double middle) {
     if (band < chart->bands.cnt)
         sl_plot_name_site(&row, chart->bands.sites[band]);
     else
-        snprintf(row.name, sizeof row.name, "everything else");
-    double x = chart->box.x - NAMES_WIDTH, width = NAMES_WIDTH - 14;
+        sl_plot_name_rest(&row, chart->bands.rest_cnt, chart->bands.rest_largest_bytes);
+    double x = chart->box.x - chart->names_width, width = chart->names_width - 14;
     double y = row.detail[0] ? middle - 2 : middle + 4;
     sl_canvas_text_fit(chart->plot->canvas, (sl_point){x, y}, row.name, width,
                        sl_plot_normal(chart->plot));
@@ -97,16 +99,19 @@ sl_status sl_plot_sites(sl_plot *plot, sl_error *err) {
     sl_plot_describe(subtitle, plot, chart.input);
     sl_box box = sl_plot_begin(plot, subtitle);
     size_t room = (size_t)fmax((box.h - KEY_HEIGHT) / ROW_MIN, 2) - 1;
-    size_t top = plot->options->top < room ? plot->options->top : room;
-    if (!sl_site_bands_init(&chart.bands, chart.input->lines, chart.input->replay, SL_BANDS_BY_PEAK,
-                            top)) {
+    size_t least = plot->options->top ? plot->options->top : SL_PLOT_TOP;
+    size_t most = plot->options->top ? least : room;
+    if (!sl_site_bands_init_most(&chart.bands, chart.input->lines, chart.input->replay,
+                                 SL_BANDS_BY_PEAK, least < room ? least : room,
+                                 most < room ? most : room)) {
         sl_site_bands_fini(&chart.bands);
         return sl_fail_no_memory(err, "the sites of the picture");
     }
     read_bands(&chart);
     chart.max_bytes = fmax(chart.max_bytes, 1);
-    chart.box = (sl_box){box.x + NAMES_WIDTH, box.y + KEY_HEIGHT,
-                         fmax(box.w - NAMES_WIDTH - VALUES_WIDTH, 20), box.h - KEY_HEIGHT};
+    chart.names_width = fmin(NAMES_WIDTH, NAMES_SHARE * box.w);
+    chart.box = (sl_box){box.x + chart.names_width, box.y + KEY_HEIGHT,
+                         fmax(box.w - chart.names_width - VALUES_WIDTH, 20), box.h - KEY_HEIGHT};
     draw_keys(&chart, box.y + 10);
     draw_rows(&chart, fmin(ROW_MAX, chart.box.h / (double)(chart.bands.cnt + 1)));
     sl_site_bands_fini(&chart.bands);

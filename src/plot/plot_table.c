@@ -24,12 +24,11 @@ sl_status sl_plot_input_load(sl_plot_input *input, const sl_run_device *device, 
 
 sl_status sl_plot_check_inputs(sl_plot_kind kind, size_t cnt, sl_error *err) {
     if (cnt < kinds[kind].input_min)
-        return sl_fail(err, SL_E_USAGE, "a picture of kind '%s' compares several inputs; found %zu",
+        return sl_fail(err, SL_E_USAGE, "--kind %s compares several inputs, found %zu",
                        kinds[kind].name, cnt);
     if (kinds[kind].input_max && cnt > kinds[kind].input_max)
         return sl_fail(err, SL_E_USAGE,
-                       "a picture of kind '%s' shows one input, found %zu; --kind ranks compares "
-                       "several",
+                       "--kind %s shows one input, found %zu; --kind ranks compares several",
                        kinds[kind].name, cnt);
     return SL_OK;
 }
@@ -48,13 +47,15 @@ sl_status sl_plot_check_build(sl_error *err) {
 
 static sl_status check_content(const sl_plot_input *input, sl_plot_kind kind, sl_error *err) {
     if (input->replay->lives.cnt == 0 && !sl_run_is_sampled(input->device->input))
-        return sl_fail(err, SL_E_FORMAT, "'%s' holds no allocations, so there is nothing to draw",
+        return sl_fail(err, SL_E_FORMAT, "nothing to draw: '%s' has no allocations",
                        input->trace->path);
-    if (sl_run_is_sampled(input->device->input) && (kind == SL_PLOT_SITES || kind == SL_PLOT_FLAME))
-        return sl_fail(err, SL_E_FORMAT,
-                       "'%s' holds samples of counters, which know no line of code; --kind "
-                       "timeline and ledger show them",
-                       input->trace->path);
+    bool needs_blocks = kind == SL_PLOT_SITES || kind == SL_PLOT_FLAME || kind == SL_PLOT_WHATIF;
+    if (sl_run_is_sampled(input->device->input) && needs_blocks)
+        return sl_fail(
+            err, SL_E_FORMAT,
+            "'%s' has only samples, which have no single allocations; --kind timeline or "
+            "ledger shows them",
+            input->trace->path);
     return SL_OK;
 }
 
@@ -67,16 +68,25 @@ sl_status sl_plot_write(const sl_plot_options *options, const sl_report *report,
                     .theme = sl_plot_theme(options->is_dark)};
     for (size_t i = 0; i < cnt; i++)
         SL_TRY(check_content(&inputs[i], options->kind, err));
-    SL_TRY(sl_canvas_open(&plot.canvas, options->width, options->height, options->is_svg, to, err));
-    sl_status status = draw_fns[options->kind](&plot, err);
-    sl_status closed = sl_canvas_close(plot.canvas, status < 0 ? NULL : err);
-    return status < 0 ? status : closed;
+    plot.notes = calloc(1, sizeof *plot.notes);
+    if (!plot.notes)
+        return sl_fail_no_memory(err, "the notes of the picture");
+    sl_status status =
+        sl_canvas_open(&plot.canvas, options->width, options->height, options->is_svg, to, err);
+    if (status == SL_OK) {
+        status = draw_fns[options->kind](&plot, err);
+        sl_plot_notes_draw(&plot);
+        sl_status closed = sl_canvas_close(plot.canvas, status < 0 ? NULL : err);
+        status = status < 0 ? status : closed;
+    }
+    free(plot.notes);
+    return status;
 }
 #else
 sl_status sl_plot_check_build(sl_error *err) {
     return sl_fail(err, SL_E_UNSUPPORTED,
-                   "this build has no cairo, which draws the pictures; install libcairo2-dev and "
-                   "build again, or use 'stormlog export'");
+                   "this build has no cairo, which draws pictures; install libcairo2-dev and build "
+                   "again, or use 'stormlog export'");
 }
 
 sl_status sl_plot_write(const sl_plot_options *options, const sl_report *report,

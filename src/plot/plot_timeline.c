@@ -80,8 +80,8 @@ static double stacked(const sl_plot_column *column, size_t band_cnt) {
 }
 
 static uint32_t band_color(const timeline *line, size_t band) {
-    const sl_plot_theme_colors *theme = line->plot->theme;
-    return band < line->bands.cnt ? theme->series[band % SL_SERIES_COLORS] : theme->other;
+    return band < line->bands.cnt ? sl_plot_series_color(line->plot, band)
+                                  : line->plot->theme->other;
 }
 
 static void draw_band(timeline *line, size_t band) {
@@ -191,7 +191,7 @@ static void draw_ooms(timeline *line) {
     if (last == SIZE_MAX)
         return;
     char text[80], human[SL_HUMAN_CAP];
-    snprintf(text, sizeof text, "out of memory: %s asked",
+    snprintf(text, sizeof text, "out of memory: %s requested",
              sl_human_bytes(human, events->size_bytes[last]));
     put_note(line, (sl_point){last_x, box->y + 12}, text, rgb);
 }
@@ -234,7 +234,7 @@ static void name_leak(timeline *line, const sl_finding *leak, sl_point middle) {
     double rate = is_by_step ? leak->bytes_per_step.value : leak->bytes_per_second.value;
     sl_plot_name_site(&row, leak->site);
     snprintf(text, sizeof text, "leak: %s %s at %s", sl_human_bytes_delta(human, (int64_t)rate),
-             is_by_step ? "a step" : "a second", row.name);
+             is_by_step ? "per step" : "per second", row.name);
     style.paint = sl_solid(line->plot->theme->alarm);
     style.is_bold = true;
     style.align = SL_ALIGN_RIGHT;
@@ -283,12 +283,30 @@ static const sl_plot_column *highest_column(const timeline *line) {
     return highest;
 }
 
-/* Sites that hold nothing at the peak may well have held something before. */
-static bool has_others(const timeline *line) {
+/* The most that a band has in any column. */
+static uint64_t highest_of_band(const timeline *line, size_t band) {
+    uint64_t high = 0;
     for (size_t i = 0; i < line->columns.cnt; i++)
-        if (line->columns.at[i].bands[line->bands.cnt])
-            return true;
-    return false;
+        high = sl_max_u64(line->columns.at[i].bands[band], high);
+    return high;
+}
+
+/* A site that holds nothing at the peak is in the picture for what it held at another moment. */
+static bool add_band_row(const timeline *line, size_t band, uint64_t at_peak, sl_legend_row *row) {
+    uint64_t high = highest_of_band(line, band);
+    char human[SL_HUMAN_CAP];
+    if (high == 0)
+        return false;
+    row->rgb = band_color(line, band);
+    if (band < line->bands.cnt)
+        sl_plot_name_site(row, line->bands.sites[band]);
+    else
+        sl_plot_name_rest(row, line->bands.rest_cnt, line->bands.rest_largest_bytes);
+    if (at_peak > 0)
+        set_value(row, at_peak);
+    else
+        snprintf(row->value, sizeof row->value, "up to %s", sl_human_bytes(human, high));
+    return true;
 }
 
 static void draw_legend(timeline *line, sl_box box) {
@@ -306,16 +324,8 @@ static void draw_legend(timeline *line, sl_box box) {
     add_line_row(&rows[cnt++], "lowest live in a pixel", lowest_stroke(line));
     if (find_leak(line))
         add_line_row(&rows[cnt++], "measured growth", leak_stroke(line));
-    for (size_t i = 0; i <= line->bands.cnt; i++) {
-        if (i == line->bands.cnt && !has_others(line))
-            break;
-        rows[cnt].rgb = band_color(line, i);
-        if (i < line->bands.cnt)
-            sl_plot_name_site(&rows[cnt], line->bands.sites[i]);
-        else
-            snprintf(rows[cnt].name, sizeof rows[cnt].name, "everything else");
-        set_value(&rows[cnt++], peak->bands[i]);
-    }
+    for (size_t i = 0; i <= line->bands.cnt; i++)
+        cnt += add_band_row(line, i, peak->bands[i], &rows[cnt]);
     sl_text_style head = sl_plot_small(line->plot);
     head.align = SL_ALIGN_RIGHT;
     sl_canvas_text(line->plot->canvas, (sl_point){box.x + box.w, box.y + 6}, "at the peak", head);
@@ -350,7 +360,7 @@ static void draw_all(timeline *line, sl_box legend) {
 static sl_status draw_timeline(timeline *line, sl_error *err) {
     char subtitle[SL_WORDS_CAP];
     sl_plot_describe(subtitle, line->plot, line->input);
-    sl_words_append(subtitle, line->input->trace->has_time ? "" : ", drawn by event");
+    sl_words_append(subtitle, line->input->trace->has_time ? "" : ", by event");
     sl_box box = sl_plot_begin(line->plot, subtitle), legend = box;
     bool has_legend = box.w > 2 * LEGEND_WIDTH;
     double right = has_legend ? LEGEND_WIDTH + LEGEND_GAP : 8;
@@ -379,12 +389,14 @@ sl_status sl_plot_timeline(sl_plot *plot, sl_error *err) {
         return sl_plot_sampled_timeline(plot, err);
     if (!line.input->replay->has_history)
         return sl_fail(err, SL_E_FORMAT,
-                       "'%s' holds one state and no history, so there is no time to draw; --kind "
+                       "'%s' has a final state but no history, so there is no timeline; --kind "
                        "sites or flame shows the state",
                        line.input->trace->path);
     sl_status status = SL_OK;
-    if (sl_site_bands_init(&line.bands, line.input->lines, line.input->replay, SL_BANDS_BY_HIGHEST,
-                           plot->options->top))
+    size_t top = plot->options->top;
+    if (sl_site_bands_init_most(&line.bands, line.input->lines, line.input->replay,
+                                SL_BANDS_BY_HIGHEST, top ? top : SL_PLOT_TOP,
+                                top ? top : SL_BANDS_MAX))
         status = draw_timeline(&line, err);
     else
         status = sl_fail_no_memory(err, "the sites of the picture");

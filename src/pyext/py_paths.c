@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/cpus.h"
 #include "api/recording_files.h"
 #include "read/core/source.h"
 
@@ -81,8 +82,10 @@ static sl_status load_path(sl_py_paths *paths, const char *path, bool takes_one,
 static sl_status load_all(sl_py_paths *paths, bool takes_one, sl_error *err) {
     for (size_t i = 0; i < paths->cnt; i++)
         SL_TRY(load_path(paths, paths->at[i], takes_one, err));
-    return sl_run_new((const sl_trace *const *)paths->traces.at, paths->traces.cnt, &paths->run,
-                      err);
+    SL_TRY(
+        sl_run_new((const sl_trace *const *)paths->traces.at, paths->traces.cnt, &paths->run, err));
+    paths->run->effort.thread_cnt = sl_usable_cpus();
+    return SL_OK;
 }
 
 sl_status sl_py_paths_load(sl_py_paths *paths, sl_error *err) {

@@ -36,6 +36,7 @@ typedef struct sl_gates {
 typedef struct sl_gate_row {
     const char *name; /* "max-peak", …: the option's name */
     bool passed;
+    bool is_refused;                      /* neither passed nor failed: it cannot be proven */
     sl_maybe_f64 actual, baseline, limit; /* bytes or bytes per step */
     const char *text;                     /* one sentence */
 } sl_gate_row;

@@ -13,7 +13,7 @@ static const sl_device_words cuda = {
     .name = "the card",
     .larger = "a larger card",
     .list_users = "nvidia-smi",
-    .conf = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+    .conf = "PYTORCH_CUDA_ALLOC_CONF",
     .history = "torch.cuda.memory._record_memory_history(max_entries=...)",
 };
 
@@ -28,7 +28,7 @@ static const struct {
      {.name = "the NPU",
       .larger = "an NPU with more memory",
       .list_users = "npu-smi info",
-      .conf = "PYTORCH_NPU_ALLOC_CONF=expandable_segments:True",
+      .conf = "PYTORCH_NPU_ALLOC_CONF",
       .history = "torch_npu.npu.memory._record_memory_history(max_entries=...)"}},
     {"/intel_extension_for_pytorch/",
      "XPU out of memory",

@@ -11,8 +11,8 @@ typedef struct sl_device_words {
     const char *name;       /* "the card", "this machine" */
     const char *larger;     /* "a larger card" */
     const char *list_users; /* the command that lists who uses its memory */
-    const char *conf;    /* setting of the allocator that ends fragmentation; NULL = it has none */
-    const char *history; /* what switches PyTorch's event history on; NULL = it has none */
+    const char *conf;       /* variable with the settings of the allocator; NULL = it has none */
+    const char *history;    /* what switches PyTorch's event history on; NULL = it has none */
 } sl_device_words;
 
 /* Never NULL. A device whose kind the trace does not show is taken for a CUDA card. */

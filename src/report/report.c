@@ -63,3 +63,15 @@ const char *sl_verdict_name(sl_verdict verdict) {
 const char *sl_oom_cause_name(sl_oom_cause cause) {
     return cause_names[cause];
 }
+
+const char *sl_trial_result_name(sl_trial_result result) {
+    static const char *const names[] = {
+        [SL_TRIAL_NONE] = "none",
+        [SL_TRIAL_HELPS] = "helps",
+        [SL_TRIAL_MAY_HELP] = "may-help",
+        [SL_TRIAL_NO_HELP] = "no-help",
+        [SL_TRIAL_NOT_PROVEN] = "not-proven",
+        [SL_TRIAL_NOT_TRIED] = "not-tried",
+    };
+    return names[result];
+}

@@ -21,15 +21,15 @@
     X(OOM, "oom", 4, "Out of memory", "a request for memory failed")                            \
     X(LEAK, "leak", 3, "Leak", "live memory keeps growing at one place")                        \
     X(FRAGMENTATION, "fragmentation", 2, "Fragmentation",                                       \
-      "reserved memory that cannot serve a request")                                            \
+      "reserved memory in pieces too small to use")                                             \
     X(SPIKE, "spike", 1, "Spike", "a short peak far above the usual one")                       \
-    X(GAP, "gap", 0, "Gap", "device memory that the framework does not know of")                \
+    X(GAP, "gap", 0, "Gap", "device memory outside the framework's allocator")                  \
     X(PENDING_FREE, "pending-free", 0, "Waiting to be freed",                                   \
-      "dropped blocks that wait for another stream")                                            \
+      "freed blocks that wait for another stream")                                              \
     X(INEFFICIENT, "inefficient", 0, "Inefficient", "memory held long before or after its use") \
-    X(RETRY, "retry", 0, "Retry", "the allocator emptied its cache to go on")                   \
-    X(HISTORY, "history", 0, "Missing history", "the input does not hold the whole story")      \
-    X(BUILD_UP, "build-up", 0, "Build-up", "blocks made in a row, all of them still live")
+    X(RETRY, "retry", 0, "Retry", "the allocator had to flush its cache to serve a request")    \
+    X(HISTORY, "history", 0, "Missing history", "the input is incomplete")                      \
+    X(BUILD_UP, "build-up", 0, "Build-up", "blocks allocated in a row, all still live")
 
 typedef enum sl_finding_kind {
 #define SL_FINDING_ENUM(name, ...) SL_FINDING_##name,
@@ -107,6 +107,23 @@ typedef struct sl_evidence {
     const char *relation; /* ">=", "<", … ; NULL when not tested */
 } sl_evidence;
 
+/* What replays of the trace under other allocator settings say, for a finding that one of them might mend. */
+typedef enum sl_trial_result {
+    SL_TRIAL_NONE,       /* nobody asked */
+    SL_TRIAL_HELPS,      /* `settings` would have mended it */
+    SL_TRIAL_MAY_HELP,   /* under the highest limit that the trace allows, not under the lowest */
+    SL_TRIAL_NO_HELP,    /* none of those tried would */
+    SL_TRIAL_NOT_PROVEN, /* the replay does not reproduce the trace, or there is nothing to replay */
+    SL_TRIAL_NOT_TRIED,  /* too long, or switched off */
+} sl_trial_result;
+
+typedef struct sl_trial {
+    sl_trial_result result;
+    const char *settings; /* as PYTORCH_CUDA_ALLOC_CONF; "" = the defaults; NULL = none helps */
+    sl_maybe_u64 reserved_peak_bytes; /* with them; not known where a request fails */
+    sl_maybe_u64 recorded_peak_bytes; /* as recorded */
+} sl_trial;
+
 typedef struct sl_finding {
     sl_finding_kind kind;
     sl_severity severity;
@@ -122,6 +139,7 @@ typedef struct sl_finding {
     sl_maybe_f64 growth_share; /* of the whole growth that this explains, 0..1 */
     int64_t first_time_us, last_time_us;
     const char *title, *explanation, *advice;
+    sl_trial trial;
     const sl_evidence *evidence;
     size_t evidence_cnt;
 } sl_finding;
@@ -175,5 +193,6 @@ int sl_finding_kind_rank(sl_finding_kind kind);
 bool sl_finding_kind_find(const char *name, size_t len, sl_finding_kind *kind);
 const char *sl_verdict_name(sl_verdict verdict);
 const char *sl_oom_cause_name(sl_oom_cause cause);
+const char *sl_trial_result_name(sl_trial_result result);
 
 #endif

@@ -16,16 +16,15 @@
 #include "run/blocks/replay.h"
 
 /* enumerator, outside name, label, what it holds. In the order in which rows lie on each other. */
-#define SL_LEDGER_KIND_MAP(X)                                                              \
-    X(TENSORS, "tensors", "tensors", "blocks that PyTorch's allocator has handed out")     \
-    X(CACHE, "cache", "allocator's cache", "held by PyTorch's allocator and in no tensor") \
-    X(LIBRARY, "library", "library", "taken from the driver by this library")              \
-    X(CONTEXT, "context", "CUDA context and modules",                                      \
-      "the rest of this process: also what was "                                           \
-      "not seen")                                                                          \
-    X(OTHERS, "other-processes", "other processes", "all others that the driver lists")    \
-    X(DRIVER, "driver", "kept by the driver", "what the driver keeps for itself")          \
-    X(REST, "rest", "rest", "in use, and nobody is named for it")
+#define SL_LEDGER_KIND_MAP(X)                                                                    \
+    X(TENSORS, "tensors", "tensors", "blocks that PyTorch's allocator has handed out")           \
+    X(CACHE, "cache", "allocator's cache", "held by PyTorch's allocator but in no tensor")       \
+    X(LIBRARY, "library", "library", "taken from the driver by this library")                    \
+    X(CONTEXT, "context", "CUDA context and modules",                                            \
+      "the rest of this process, including what was not recorded")                               \
+    X(OTHERS, "other-processes", "other processes", "all other processes that the driver lists") \
+    X(DRIVER, "driver", "kept by the driver", "what the driver keeps for itself")                \
+    X(REST, "rest", "rest", "in use, but not attributed to anything")
 
 typedef enum sl_ledger_kind {
 #define SL_LEDGER_ENUM(name, text, label, meaning) SL_LEDGER_##name,

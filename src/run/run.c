@@ -14,6 +14,7 @@ struct sl_device_facts {
     sl_replay *to_exit; /* NULL where nothing was torn down, too */
     sl_ledger *ledger;
     sl_steps *steps;
+    sl_run_slot whatif;
 };
 
 /* Sites by one grouping and filter. */
@@ -115,6 +116,9 @@ static bool init_input(const sl_run *run, size_t number, const sl_trace *trace) 
 }
 
 static void fini_device(sl_run_device *device) {
+    sl_run_slot *whatif = &device->facts->whatif;
+    if (whatif->fact) /* borrows from the others */
+        whatif->free(whatif->fact);
     if (device->facts->steps)
         sl_steps_fini(device->facts->steps);
     free(device->facts->steps);
@@ -239,6 +243,10 @@ sl_status sl_run_steps(const sl_run_device *device, const sl_steps **out, sl_err
     return SL_OK;
 }
 
+sl_run_slot *sl_run_whatif_slot(const sl_run_device *device) {
+    return &device->facts->whatif;
+}
+
 static bool is_same_filter(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -313,15 +321,14 @@ sl_status sl_run_check_filter(const sl_run *run, sl_group_by group_by, const cha
         }
     }
     if (nearest.best[0])
-        return sl_fail(err, SL_E_USAGE,
-                       "filter '%s' matches no line of code here; did you mean '%s'?", filter,
-                       nearest.best);
+        return sl_fail(err, SL_E_USAGE, "filter '%s' matches no line of code; did you mean '%s'?",
+                       filter, nearest.best);
     if (example[0])
         return sl_fail(err, SL_E_USAGE,
-                       "filter '%s' matches no line of code here; they look like '%.100s'", filter,
+                       "filter '%s' matches no line of code; they look like '%.100s'", filter,
                        example);
     return sl_fail(err, SL_E_USAGE,
-                   "filter '%s' has nothing to match: the input knows no line of code", filter);
+                   "filter '%s' has nothing to match: the input has no lines of code", filter);
 }
 
 /* ---- time ---- */

@@ -44,9 +44,17 @@ struct sl_run_input {
     struct sl_input_facts *facts; /* owned */
 };
 
+/* What facts may cost; set by whoever makes the run, before anybody asks for one. No fact depends on the threads. */
+typedef struct sl_run_effort {
+    unsigned thread_cnt; /* for one fact; 0 = 1 */
+    bool no_whatif;      /* nobody tries other allocator settings: whatif/whatif_fact.h */
+    bool is_patient;     /* they are what was asked for: however long the trace */
+} sl_run_effort;
+
 typedef struct sl_run {
     sl_run_input *inputs; /* owned; in the order given */
     size_t input_cnt;
+    sl_run_effort effort;
 } sl_run;
 
 /* SL_E_NOMEM. */
@@ -74,6 +82,15 @@ sl_status sl_run_sites(const sl_run_input *input, sl_group_by group_by, const ch
 /* SL_E_USAGE when the filter lets no site of any input through; the text names the nearest ones. */
 sl_status sl_run_check_filter(const sl_run *run, sl_group_by group_by, const char *filter,
                               sl_error *err);
+
+/* The place for a fact that a later stage computes and that lives as long as the run: what other allocator settings would
+ * have done. Empty until that stage fills it, with its own function to free it. It may borrow from the device. */
+typedef struct sl_run_slot {
+    void *fact;
+    void (*free)(void *fact);
+} sl_run_slot;
+
+sl_run_slot *sl_run_whatif_slot(const sl_run_device *device);
 
 /* By the user's line, unfiltered: what everything uses that was not asked for something else. */
 static inline sl_status sl_run_lines(const sl_run_input *input, const sl_sites **out,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/core/order.h"
+#include "whatif/whatif_impl.h"
 
 #define NPU_PAD_BYTES 32
 
@@ -14,7 +15,9 @@ sl_pass_options sl_whatif_pass(const sl_whatif *whatif, const sl_alloc_settings 
     return (sl_pass_options){.settings = *settings,
                              .limit_bytes = whatif->limit_bytes,
                              .total_bytes = whatif->limit_is_given ? whatif->limit_bytes
-                                                                   : sl_u64_or_0(capacity)};
+                                                                   : sl_u64_or_0(capacity),
+                             .frees_early = whatif->program.no_record_stream,
+                             .is_one_stream = whatif->program.is_one_stream};
 }
 
 /* ---- the proof (W1) ---- */
@@ -93,27 +96,43 @@ static uint64_t rounded_life(const sl_life *life) {
     return sl_round_request(&plain, bytes);
 }
 
-static void find_floor(sl_whatif *whatif) {
+static void note_floor(sl_whatif *whatif, uint64_t bytes, uint32_t event) {
+    if (bytes <= whatif->floor_bytes)
+        return;
+    whatif->floor_bytes = bytes;
+    whatif->floor_event = event;
+}
+
+/* By slots, because a changed program frees where the trace has no event of it. A block that only waits for another stream
+ * is not counted: a flush waits for it, too. */
+static sl_status find_floor(sl_whatif *whatif, sl_error *err) {
     const sl_replay *replay = whatif->calls->replay;
-    const sl_call *calls = whatif->calls->list.at;
-    uint64_t now = 0;
-    for (size_t i = 0; i < replay->base_cnt; i++)
-        now += rounded_life(&replay->lives.at[i]);
+    uint64_t now = 0, *of_slot = calloc((size_t)whatif->calls->slot_cnt + 1, sizeof *of_slot);
+    if (!of_slot)
+        return sl_fail_no_memory(err, "the answer");
+    /* Of the blocks from before the trace, those that the passes place; they have the first slots. */
+    for (size_t i = 0; i < whatif->calls->pieces.cnt; i++) {
+        uint32_t slot = whatif->calls->pieces.at[i].slot;
+        if (slot != SL_ALLOC_NONE && of_slot[slot] == 0)
+            now += of_slot[slot] = rounded_life(&replay->lives.at[slot]);
+    }
     whatif->floor_bytes = now;
     whatif->floor_event = SL_EVENT_BEFORE;
     for (size_t i = 0; i < whatif->calls->list.cnt; i++) {
-        uint32_t life = replay->life_of_event[calls[i].event];
-        if (life == SL_IDX_NONE)
+        const sl_call *call = &whatif->calls->list.at[i];
+        uint64_t *slot = &of_slot[call->slot];
+        bool is_free = call->kind == SL_CALL_FREE || call->kind == SL_CALL_DROP;
+        if (call->kind != SL_CALL_REQUEST && !is_free)
             continue;
-        if (calls[i].kind == SL_CALL_FREE)
-            now -= sl_min_u64(rounded_life(&replay->lives.at[life]), now);
-        if (calls[i].kind == SL_CALL_REQUEST)
-            now += rounded_life(&replay->lives.at[life]);
-        if (now > whatif->floor_bytes) {
-            whatif->floor_bytes = now;
-            whatif->floor_event = calls[i].event;
-        }
+        now -= *slot;
+        *slot = call->kind == SL_CALL_REQUEST
+                    ? rounded_life(&replay->lives.at[replay->life_of_event[call->event]])
+                    : 0;
+        now += *slot;
+        note_floor(whatif, now, call->event);
     }
+    free(of_slot);
+    return SL_OK;
 }
 
 static void find_limit(sl_whatif *whatif, const sl_whatif_options *options) {
@@ -151,7 +170,8 @@ static void find_best(sl_whatif *whatif) {
     whatif->best = (saves && !row->pass.has_failed) || (helps && can_fit) ? best : 0;
 }
 
-/* (W5). */
+/* ---- another program (W5) ---- */
+
 static sl_status remove_lines(sl_whatif *whatif, const sl_whatif_options *options, sl_error *err) {
     const sl_sites *sites;
     whatif->without = options->without;
@@ -160,6 +180,50 @@ static sl_status remove_lines(sl_whatif *whatif, const sl_whatif_options *option
     SL_TRY(
         sl_run_sites(whatif->calls->device->input, SL_GROUP_LINE, options->without, &sites, err));
     return sl_calls_remove(whatif->calls, sites, &whatif->removed, err);
+}
+
+static sl_status add_frees(sl_repair *repair, const sl_repairs *repairs,
+                           const sl_whatif_options *options, sl_error *err) {
+    const sl_sites *shown = NULL;
+    const sl_run_input *input = repairs->calls->device->input;
+    if (repairs->step_cnt == 0)
+        return sl_fail(err, SL_E_USAGE,
+                       "'%s' has no steps, so when a block should be free is not known; mark them "
+                       "in the program (stormlog.step()), or leave lines out with --without",
+                       input->trace->path);
+    if (options->freed)
+        SL_TRY(sl_run_sites(input, SL_GROUP_LINE, options->freed, &shown, err));
+    bool ok = (!options->freed || sl_repair_add_shown(repair, repairs, shown)) &&
+              (!options->frees_late || sl_repair_add_late(repair, repairs));
+    return ok ? SL_OK : sl_fail_no_memory(err, "the frees of another program");
+}
+
+static sl_status free_early(sl_whatif *whatif, const sl_whatif_options *options, sl_error *err) {
+    sl_repairs repairs;
+    sl_repair repair = {0};
+    if (!options->freed && !options->frees_late)
+        return SL_OK;
+    SL_TRY(sl_repairs_init(&repairs, whatif->calls, err));
+    sl_status status = add_frees(&repair, &repairs, options, err);
+    if (status == SL_OK)
+        status = sl_calls_apply(whatif->calls, &repair, &whatif->program.freed_cnt, err);
+    sl_repair_fini(&repair);
+    sl_repairs_fini(&repairs);
+    return status;
+}
+
+static sl_status change_program(sl_whatif *whatif, const sl_whatif_options *options,
+                                sl_error *err) {
+    whatif->program = (sl_whatif_program){
+        .is_changed = options->without || options->freed || options->frees_late ||
+                      options->no_record_stream || options->is_one_stream,
+        .freed = options->freed,
+        .frees_late = options->frees_late,
+        .no_record_stream = options->no_record_stream,
+        .is_one_stream = options->is_one_stream,
+    };
+    SL_TRY(remove_lines(whatif, options, err));
+    return free_early(whatif, options, err);
 }
 
 static sl_status answer(sl_whatif *whatif, const sl_run_device *device,
@@ -173,8 +237,8 @@ static sl_status answer(sl_whatif *whatif, const sl_run_device *device,
             device->input->trace->path, device->events->device);
     find_limit(whatif, options);
     SL_TRY(prove(whatif, err));
-    SL_TRY(remove_lines(whatif, options, err));
-    find_floor(whatif);
+    SL_TRY(change_program(whatif, options, err));
+    SL_TRY(find_floor(whatif, err));
     if (whatif->refusal[0])
         return SL_OK;
     SL_TRY(sl__whatif_add_rows(whatif, options, err));
@@ -182,6 +246,8 @@ static sl_status answer(sl_whatif *whatif, const sl_run_device *device,
     find_best(whatif);
     if (options->wants_cards)
         SL_TRY(sl__whatif_find_best_card(whatif, err));
+    if (options->wants_lines)
+        SL_TRY(sl__whatif_find_lines(whatif, options, err));
     return sl__whatif_find_failure(whatif, err);
 }
 
@@ -204,6 +270,8 @@ void sl_whatif_free(sl_whatif *whatif) {
         return;
     sl_calls_free(whatif->calls);
     sl_vec_free(&whatif->rows);
+    sl_vec_free(&whatif->lines.at);
+    sl_vec_free(&whatif->lines.all);
     sl_arena_fini(&whatif->arena);
     free(whatif);
 }

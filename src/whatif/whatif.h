@@ -8,10 +8,13 @@
  *      reserved peak among those that a user can set and that do not fail; it must save more than the errors.
  * (W3) Where the driver puts new segments is not known, and neither is when a free that waits for another stream completes:
  *      a row's low and high are the extremes of random placements and of both ends of that interval.
- * (W4) The floor is the largest sum of requests that were in use at once, each rounded to 512 bytes; no setting can
- *      reserve less.
- * (W5) With `without`, the proof is of the whole trace, and everything else of what is left of it. The rows are what the
- *      program would have reserved had it not kept or made these blocks.
+ * (W4) The floor is the largest sum of requests that were in use at once, each rounded to 512 bytes and up to the request
+ *      of its free; no setting can reserve less.
+ * (W5) With a changed program (`without`, `freed`, …) the proof is of the whole trace, and everything else of the calls
+ *      that the changed program would have made.
+ * (W6) Lines whose repair (whatif_repair.h) lowers the reserved peak: the candidates that hold most at the peak, as many
+ *      as the length of the trace allows, are replayed one by one, under the recorded settings and without a limit, so that
+ *      the figures can be compared; and under the limit where the recorded settings fail.
  *
  * Pure but for threads; owns what it points to, borrows the run. */
 #ifndef SL_WHATIF_H
@@ -32,10 +35,24 @@ typedef struct sl_whatif_options {
         card_bytes; /* what PyTorch could reserve; not known = as the trace shows, or no limit */
     const char *
         without; /* regular expression; borrowed: the blocks of these lines never exist (W5); NULL */
+    const char
+        *freed; /* likewise: their overdue blocks are free at the end of their step (L2); NULL */
+    bool frees_late;        /* late frees of all lines likewise (L3) */
+    bool no_record_stream;  /* no free waits for another stream */
+    bool is_one_stream;     /* all work is on one stream */
     unsigned thread_cnt;    /* at least 1 */
     unsigned placement_cnt; /* of (W3); 0 = by the length of the trace */
     bool wants_cards;       /* the smallest card for each row */
+    bool wants_lines;       /* (W6) */
 } sl_whatif_options;
+
+/* (W5): how the program differs from the recorded one. */
+typedef struct sl_whatif_program {
+    bool is_changed;
+    const char *freed; /* borrowed from the options; NULL */
+    bool frees_late, no_record_stream, is_one_stream;
+    uint64_t freed_cnt; /* blocks that are free earlier, by `freed` and frees_late */
+} sl_whatif_program;
 
 typedef enum sl_whatif_kind {
     SL_WHATIF_RECORDED, /* the settings of the trace */
@@ -48,6 +65,7 @@ typedef struct sl_whatif_row {
     sl_whatif_kind kind;
     sl_pass pass;                 /* the likely placement, frees as recorded */
     uint64_t peak_low, peak_high; /* (W3) */
+    uint64_t place_range;         /* of the peaks, by the places of segments alone */
     uint32_t failed_cnt;          /* of the passes of (W3) */
     uint32_t pass_cnt;
     bool may_fit;            /* fails, but not under the highest limit the trace allows (C5) */
@@ -75,6 +93,36 @@ typedef struct sl_whatif_failure {
     sl_holdings holdings;     /* who held most, at most 5 rows */
 } sl_whatif_failure;
 
+typedef enum sl_repair_kind {
+    SL_REPAIR_LEAK,          /* the line's blocks pile up until the end: each ends with its step */
+    SL_REPAIR_EARLY,         /* they outlive their step for a while: likewise */
+    SL_REPAIR_RECORD_STREAM, /* no free of the line waits for another stream */
+    SL_REPAIR_STREAM,        /* the line's blocks are on the first stream of their pool */
+} sl_repair_kind;
+
+/* One line and its repair (W6); or all lines. */
+typedef struct sl_whatif_line {
+    sl_repair_kind kind;
+    sl_site site; /* of all lines: not known */
+    uint64_t bytes,
+        blocks;       /* in use at the peak, and not so, or elsewhere, in the repaired program */
+    double step_mean; /* LEAK and EARLY: how many steps a byte outlives its own */
+    uint64_t peak, saves; /* reserved, without a limit; less than without the repair */
+    bool fits;            /* under the limit, where the recorded settings fail */
+} sl_whatif_line;
+
+#define SL_WHATIF_LINES 10
+
+typedef struct sl_whatif_lines {
+    bool is_known;
+    bool has_limit;            /* `fits` of the lines says something */
+    uint64_t peak;             /* reserved without a limit and without a repair */
+    SL_VEC(sl_whatif_line) at; /* those that save most, at most SL_WHATIF_LINES */
+    SL_VEC(sl_whatif_line)
+    all;                             /* all lines at once, one for each kind that the trace has */
+    size_t candidate_cnt, tried_cnt; /* pairs of line and repair; replayed */
+} sl_whatif_lines;
+
 typedef struct sl_whatif {
     sl_arena arena;
     sl_calls *calls; /* owned */
@@ -90,6 +138,8 @@ typedef struct sl_whatif {
     unsigned placement_cnt;
     const char *without;      /* borrowed from the options; NULL */
     sl_calls_removed removed; /* (W5) */
+    sl_whatif_program program;
+    sl_whatif_lines lines; /* (W6) */
     sl_whatif_failure failure;
 } sl_whatif;
 
@@ -100,14 +150,5 @@ void sl_whatif_free(sl_whatif *whatif); /* NULL is fine */
 
 /* Options of one pass of a row under the answer's limit. */
 sl_pass_options sl_whatif_pass(const sl_whatif *whatif, const sl_alloc_settings *settings);
-
-/* What only the files of this module share. */
-
-/* whatif_rows.c: adds the rows without computing them; computes all of them, in threads. */
-sl_status sl__whatif_add_rows(sl_whatif *whatif, const sl_whatif_options *options, sl_error *err);
-sl_status sl__whatif_run_rows(sl_whatif *whatif, const sl_whatif_options *options, sl_error *err);
-sl_status sl__whatif_find_best_card(sl_whatif *whatif, sl_error *err);
-/* whatif_failure.c. */
-sl_status sl__whatif_find_failure(sl_whatif *whatif, sl_error *err);
 
 #endif

@@ -14,7 +14,7 @@
 #define SL_WHATIF_CALLS_H
 
 #include "run/run.h"
-#include "whatif/alloc_model.h"
+#include "whatif/alloc/alloc_model.h"
 
 typedef enum sl_call_kind {
     SL_CALL_REQUEST,

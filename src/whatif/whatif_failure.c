@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The request that ended the trace: what it would have needed, and who held the memory. */
 #include "base/core/order.h"
-#include "whatif/whatif.h"
+#include "whatif/whatif_impl.h"
 
 #define HOLDERS 5
 
@@ -13,12 +13,15 @@ static uint64_t active_at(const sl_whatif *whatif, uint32_t event) {
     return totals.active_bytes;
 }
 
-/* Bytes in use from one step's beginning to the next, over the last half of the steps. */
-static sl_status find_growth(sl_whatif *whatif, sl_error *err) {
+/* Bytes in use from one step's beginning to the next, over the last half of the steps. A model that is being built has
+ * none. */
+static sl_status find_growth(sl_whatif *whatif, const sl_sites *sites, sl_error *err) {
     const sl_steps *steps;
     SL_TRY(sl_run_steps(whatif->calls->device, &steps, err));
     size_t cnt = steps->borders.cnt;
-    if (cnt < 4)
+    bool is_building = steps->beat_stack != SL_IDX_NONE &&
+                       (sites->classes[steps->beat_stack].roles & SL_ROLE_PARAM);
+    if (cnt < 4 || is_building)
         return SL_OK;
     size_t from = cnt / 2, to = cnt - 1;
     double grown = (double)active_at(whatif, steps->borders.at[to]) -
@@ -30,8 +33,8 @@ static sl_status find_growth(sl_whatif *whatif, sl_error *err) {
 static sl_status find_holders(sl_whatif *whatif, sl_error *err) {
     const sl_calls *calls = whatif->calls;
     const sl_sites *sites;
-    SL_TRY(find_growth(whatif, err));
     SL_TRY(sl_run_lines(calls->device->input, &sites, err));
+    SL_TRY(find_growth(whatif, sites, err));
     if (!sl_sites_holdings(sites, calls->replay, whatif->failure.event, HOLDERS, &whatif->arena,
                            &whatif->failure.holdings))
         return sl_fail_no_memory(err, "the answer");
@@ -51,7 +54,7 @@ sl_status sl__whatif_find_failure(sl_whatif *whatif, sl_error *err) {
                                    .call = (uint32_t)i,
                                    .bytes = calls->list.at[i].bytes};
     failure->active_bytes = active_at(whatif, failure->event);
-    if (whatif->without)
+    if (whatif->program.is_changed)
         failure->active_bytes = whatif->rows.at[0].pass.has_failed
                                     ? whatif->rows.at[0].pass.fail_active_bytes
                                     : whatif->rows.at[0].pass.stats.active_bytes;
@@ -60,5 +63,5 @@ sl_status sl__whatif_find_failure(sl_whatif *whatif, sl_error *err) {
     if (whatif->limit_bytes != SL_ALLOC_NO_LIMIT && need > limit)
         failure->missing_bytes = need - limit;
     /* Growth and holders are those of the whole trace. */
-    return whatif->without ? SL_OK : find_holders(whatif, err);
+    return whatif->program.is_changed ? SL_OK : find_holders(whatif, err);
 }

@@ -14,6 +14,8 @@ typedef struct pass_run {
     const sl_alloc_stats *stats;
     uint64_t recorded_reserved; /* of the trace, up to next_event */
     uint32_t next_event;
+    size_t next_free, next_moved; /* of the repair */
+    bool is_one_stream;
     bool has_recorded_places;
     bool no_memory;
     bool has_ended; /* the stats are taken */
@@ -35,13 +37,13 @@ static sl_alloc_limits limits_of(const sl_pass_options *options) {
 }
 
 static uint32_t group_of(const pass_run *run, uint32_t group) {
-    return run->options->settings.is_one_stream ? run->calls->groups.at[group].one_stream : group;
+    return run->is_one_stream ? run->calls->groups.at[group].one_stream : group;
 }
 
 /* (R3). */
 static bool keeps_start(const pass_run *run) {
     const sl_alloc_settings *own = &run->options->settings, *then = &run->calls->settings;
-    return own->is_expandable == then->is_expandable && !own->is_uncached && !own->is_one_stream;
+    return own->is_expandable == then->is_expandable && !own->is_uncached && !run->is_one_stream;
 }
 
 static sl_alloc_result request_start(pass_run *run, const sl_call_segment *segment,
@@ -151,6 +153,28 @@ static void compare(pass_run *run, const sl_call *call) {
     out->same_reserved_cnt += run->stats->reserved_bytes == run->recorded_reserved;
 }
 
+/* ---- the repair ---- */
+
+/* What the repaired program gives back before this call. */
+static bool give_back_early(pass_run *run, uint32_t idx) {
+    const sl_repair *repair = run->options->repair;
+    for (; run->next_free < repair->frees.cnt && repair->frees.at[run->next_free].call <= idx;
+         run->next_free++)
+        if (!sl_alloc_give_back(run->model, repair->frees.at[run->next_free].slot))
+            return false;
+    return true;
+}
+
+/* The pool and stream that serve a request. */
+static uint32_t group_of_request(pass_run *run, uint32_t idx) {
+    const sl_repair *repair = run->options->repair;
+    uint32_t group = run->calls->list.at[idx].group;
+    if (!repair || run->next_moved >= repair->moved.cnt || repair->moved.at[run->next_moved] != idx)
+        return group_of(run, group);
+    run->next_moved++;
+    return run->calls->groups.at[group].one_stream;
+}
+
 /* ---- calls ---- */
 
 static void note_failure(pass_run *run, uint32_t idx) {
@@ -173,7 +197,7 @@ static bool on_request(pass_run *run, uint32_t idx) {
     if (run->options->is_recorded && !run->has_recorded_places)
         sl_alloc_hint(run->model, run->calls->replay->device->events.addr[call->event]);
     sl_alloc_result result =
-        sl_alloc_request(run->model, group_of(run, call->group), call->slot, call->bytes);
+        sl_alloc_request(run->model, group_of_request(run, idx), call->slot, call->bytes);
     run->no_memory = result == SL_ALLOC_NO_MEMORY;
     if (result == SL_ALLOC_OOM)
         note_failure(run, idx);
@@ -227,8 +251,8 @@ static bool on_failed(pass_run *run, uint32_t idx) {
 static bool on_call(pass_run *run, uint32_t idx) {
     const sl_call *call = &run->calls->list.at[idx];
     bool is_recorded = run->options->is_recorded;
-    bool early = run->options->frees_early || run->options->settings.frees_early ||
-                 run->options->settings.is_one_stream;
+    bool early =
+        run->options->frees_early || run->options->settings.frees_early || run->is_one_stream;
     bool ok = true;
     switch ((sl_call_kind)call->kind) {
     case SL_CALL_REQUEST: return on_request(run, idx);
@@ -251,6 +275,16 @@ static bool on_call(pass_run *run, uint32_t idx) {
     return ok;
 }
 
+static bool step_to(pass_run *run, uint32_t idx) {
+    run->no_memory = run->options->repair && !give_back_early(run, idx);
+    return !run->no_memory && on_call(run, idx);
+}
+
+static void tell(const pass_run *run, uint32_t event, uint64_t reserved) {
+    if (run->options->watch)
+        run->options->watch(run->options->watch_arg, event, reserved);
+}
+
 sl_status sl_pass_run(const sl_calls *calls, const sl_pass_options *options, sl_pass *out,
                       sl_error *err) {
     sl_alloc_limits limits = limits_of(options);
@@ -261,6 +295,7 @@ sl_status sl_pass_run(const sl_calls *calls, const sl_pass_options *options, sl_
     pass_run run = {.calls = calls,
                     .options = options,
                     .out = out,
+                    .is_one_stream = options->is_one_stream || options->settings.is_one_stream,
                     .recorded_reserved = calls->replay->start.reserved_bytes};
     if (options->is_recorded)
         limits.process_bytes = limits.card_bytes = SL_ALLOC_NO_LIMIT;
@@ -273,9 +308,15 @@ sl_status sl_pass_run(const sl_calls *calls, const sl_pass_options *options, sl_
     SL_TRY(sl_alloc_model_new(&options->settings, &limits, &places, &run.model, err));
     run.stats = sl_alloc_model_stats(run.model);
     run.no_memory = !prepare(&run);
-    for (size_t i = 0; !run.no_memory && i < calls->list.cnt; i++)
-        if (!on_call(&run, (uint32_t)i))
+    tell(&run, SL_EVENT_BEFORE, run.stats->reserved_bytes);
+    for (size_t i = 0; !run.no_memory && i < calls->list.cnt; i++) {
+        bool goes_on = step_to(&run, (uint32_t)i);
+        if (goes_on || run.has_ended)
+            tell(&run, calls->list.at[i].event,
+                 run.has_ended ? out->stats.reserved_bytes : run.stats->reserved_bytes);
+        if (!goes_on)
             break;
+    }
     if (options->is_recorded)
         follow_reserved(&run, calls->replay->event_cnt);
     if (!run.has_ended)

@@ -12,15 +12,20 @@
 #ifndef SL_WHATIF_REPLAY_H
 #define SL_WHATIF_REPLAY_H
 
-#include "whatif/whatif_calls.h"
+#include "whatif/whatif_repair.h"
 
 typedef struct sl_pass_options {
     sl_alloc_settings settings;
     uint64_t limit_bytes; /* what the card has for the process; SL_ALLOC_NO_LIMIT */
     uint64_t total_bytes; /* of the card, for fractions; 0 = not known: limit_bytes */
-    uint64_t seed;    /* of the places of new segments; 0 = where the trace has them, then (M7) */
-    bool is_recorded; /* (R1) */
-    bool frees_early; /* a block of another stream is free when its free is requested */
+    uint64_t seed;      /* of the places of new segments; 0 = where the trace has them, then (M7) */
+    bool is_recorded;   /* (R1) */
+    bool frees_early;   /* a block of another stream is free when its free is requested */
+    bool is_one_stream; /* as the setting of this name */
+    const sl_repair *repair; /* borrowed; NULL = none; not with is_recorded */
+    /* Told what is reserved before the first call (SL_EVENT_BEFORE) and after each; NULL. */
+    void (*watch)(void *watch_arg, uint32_t event, uint64_t reserved_bytes);
+    void *watch_arg;
 } sl_pass_options;
 
 typedef struct sl_pass {

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of the answer: which settings are tried, and their passes, spread over threads. */
+/* The rows of the answer: which settings are tried, and their passes. */
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 
 #include "base/core/order.h"
 #include "base/core/str.h"
-#include "whatif/whatif.h"
+#include "whatif/whatif_impl.h"
 
 #define MIB          ((uint64_t)1 << 20)
 #define LONG_TRACE   500000 /* calls: only the recorded and the best row get a smallest card */
@@ -30,7 +27,7 @@ static const struct sweep_row {
     {"max_split_size_mb:256", SL_WHATIF_SETTING, 0},
     {"max_split_size_mb:512", SL_WHATIF_SETTING, 0},
     {"max_split_size_mb:128,max_non_split_rounding_mb:128", SL_WHATIF_SETTING, 0},
-    {"roundup_power2_divisions:1", SL_WHATIF_SETTING, 0},
+    {"roundup_power2_divisions:2", SL_WHATIF_SETTING, 0},
     {"roundup_power2_divisions:4", SL_WHATIF_SETTING, 0},
     {"roundup_power2_divisions:8", SL_WHATIF_SETTING, 0},
     {"roundup_power2_divisions:16", SL_WHATIF_SETTING, 0},
@@ -63,8 +60,8 @@ static sl_status add_row(sl_whatif *whatif, const sl_alloc_settings *settings, s
 
 static sl_status add_sweep(sl_whatif *whatif, sl_error *err) {
     unsigned has = (whatif->limit_bytes != SL_ALLOC_NO_LIMIT ? NEEDS_LIMIT : 0u) |
-                   (whatif->calls->groups.cnt > 1 ? NEEDS_STREAMS : 0u) |
-                   (whatif->calls->drop_cnt > 0 ? NEEDS_DROPS : 0u);
+                   (sl__whatif_has_streams(whatif) ? NEEDS_STREAMS : 0u) |
+                   (sl__whatif_has_waits(whatif) ? NEEDS_DROPS : 0u);
     for (size_t i = 0; i < SL_COUNT_OF(sweep); i++) {
         sl_alloc_settings settings;
         if (sweep[i].needs & ~has)
@@ -114,7 +111,8 @@ static sl_status run_row(const sl_whatif *whatif, sl_whatif_row *row, sl_error *
         SL_TRY(sl_pass_run(whatif->calls, &options, &pass, err));
         widen(row, &pass);
     }
-    if (whatif->calls->drop_cnt == 0 || row->settings.is_one_stream || row->settings.frees_early)
+    row->place_range = row->peak_high - row->peak_low;
+    if (!sl__whatif_has_waits(whatif) || row->settings.is_one_stream || row->settings.frees_early)
         return SL_OK;
     options.seed = 0;
     options.frees_early = true;
@@ -190,37 +188,22 @@ sl_status sl__whatif_find_best_card(sl_whatif *whatif, sl_error *err) {
     return best->card_bytes.known ? SL_OK : find_card(whatif, best, err);
 }
 
-/* ---- threads ---- */
+/* ---- all of them ---- */
 
-typedef struct row_queue {
+typedef struct row_job {
     sl_whatif *whatif;
-    atomic_size_t next;
     bool wants_cards;
-} row_queue;
+} row_job;
 
-typedef struct worker {
-    row_queue *queue;
-    pthread_t thread;
-    sl_error err;
-    sl_status status;
-} worker;
-
-static void *work(void *arg) {
-    worker *self = arg;
-    row_queue *queue = self->queue;
-    for (size_t i; self->status == SL_OK &&
-                   (i = atomic_fetch_add(&queue->next, 1)) < queue->whatif->rows.cnt;) {
-        sl_whatif_row *row = &queue->whatif->rows.at[i];
-        self->status = run_row(queue->whatif, row, &self->err);
-        if (self->status == SL_OK)
-            self->status = try_high_limit(queue->whatif, row, &self->err);
-        if (self->status == SL_OK && queue->wants_cards && (i == 0 || !is_long(queue->whatif)))
-            self->status = find_card(queue->whatif, row, &self->err);
-    }
-    return NULL;
+static sl_status finish_row(void *with, size_t i, sl_error *err) {
+    const row_job *job = with;
+    sl_whatif_row *row = &job->whatif->rows.at[i];
+    SL_TRY(run_row(job->whatif, row, err));
+    SL_TRY(try_high_limit(job->whatif, row, err));
+    if (job->wants_cards && (i == 0 || !is_long(job->whatif)))
+        SL_TRY(find_card(job->whatif, row, err));
+    return SL_OK;
 }
-
-#define THREADS_MAX 8
 
 static unsigned placements_for(const sl_whatif *whatif, const sl_whatif_options *options) {
     if (options->placement_cnt)
@@ -230,27 +213,7 @@ static unsigned placements_for(const sl_whatif *whatif, const sl_whatif_options 
 }
 
 sl_status sl__whatif_run_rows(sl_whatif *whatif, const sl_whatif_options *options, sl_error *err) {
-    row_queue queue = {.whatif = whatif, .wants_cards = options->wants_cards};
-    worker *workers = calloc(THREADS_MAX, sizeof *workers);
-    size_t cnt = sl_min_size(sl_min_size(options->thread_cnt, THREADS_MAX), whatif->rows.cnt);
-    size_t started = 1;
-    if (!workers)
-        return sl_fail_no_memory(err, "the answer");
+    row_job job = {.whatif = whatif, .wants_cards = options->wants_cards};
     whatif->placement_cnt = placements_for(whatif, options);
-    for (size_t i = 0; i < THREADS_MAX; i++)
-        workers[i].queue = &queue;
-    while (started < cnt &&
-           pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0)
-        started++;
-    work(&workers[0]);
-    for (size_t i = 1; i < started; i++)
-        pthread_join(workers[i].thread, NULL);
-    sl_status status = SL_OK;
-    for (size_t i = 0; i < started && status == SL_OK; i++) {
-        status = workers[i].status;
-        if (status < 0 && err)
-            *err = workers[i].err;
-    }
-    free(workers);
-    return status;
+    return sl__whatif_in_threads(whatif->rows.cnt, options->thread_cnt, finish_row, &job, err);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The program itself, linked so that each replay and each ledger it makes is counted. At the end it writes one
+/* The program itself, linked so that each replay, each ledger and each sweep of allocator settings it makes is counted. At the end it writes one
  * line for each device it made something of into the file of COUNT_FACTS: what, input, device, how often. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/ledger.h"
+#include "whatif/whatif.h"
 
 typedef struct made {
     const char *what;
@@ -44,6 +45,16 @@ sl_status __wrap_sl_ledger_new(const sl_trace *trace, const sl_replay *replay, s
                                sl_error *err) {
     count("ledger", trace, replay->device->device);
     return __real_sl_ledger_new(trace, replay, out, err);
+}
+
+sl_status __real_sl_whatif_new(const sl_run_device *, const sl_whatif_options *, sl_whatif **,
+                               sl_error *);
+sl_status __wrap_sl_whatif_new(const sl_run_device *, const sl_whatif_options *, sl_whatif **,
+                               sl_error *);
+sl_status __wrap_sl_whatif_new(const sl_run_device *device, const sl_whatif_options *options,
+                               sl_whatif **out, sl_error *err) {
+    count("whatif", device->input->trace, device->events->device);
+    return __real_sl_whatif_new(device, options, out, err);
 }
 
 __attribute__((destructor)) static void tell(void) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Every command computes each fact of a run once: one replay and at most one ledger for each device of each input."""
+"""Every command computes each fact of a run once: one replay, at most one ledger and at most one sweep of allocator
+settings for each device of each input."""
 
 import os
 import sys
@@ -12,7 +13,10 @@ DATA = Path(__file__).resolve().parent.parent / "data"
 LEAK, FIXED = DATA / "h200/s2_retention.pickle.gz", DATA / "h200/s4_fixed.pickle.gz"
 # fontconfig keeps what it once read.
 FONTS = {"LSAN_OPTIONS": f"suppressions={Path(__file__).resolve().parent}/lsan_fonts.supp:print_suppressions=0"}
+OOM = DATA / "h200/s5_oom.pickle.gz"
 SLOG = sorted((DATA / "slog").glob("*.slog*"))[0]
+
+SWEPT = [OOM]  # findings that settings might mend
 
 # command line, inputs it makes a replay of; {} is a folder for its output.
 COMMANDS = [
@@ -20,6 +24,8 @@ COMMANDS = [
     (("analyze", SLOG, "--format", "json"), [SLOG]),
     (("analyze", LEAK, FIXED, "--format", "md"), [LEAK, FIXED]),
     (("analyze", LEAK, "--since", "peak", "--filter", "mlp", "--group-by", "function"), [LEAK]),
+    (("analyze", OOM), [OOM]),
+    (("report", OOM, "-o", "{}/page.html"), [OOM]),
     (("report", LEAK, "-o", "{}/page.html"), [LEAK]),
     (("report", LEAK, FIXED, "--diff", "-o", "{}/page.html"), [LEAK, FIXED]),
     (("report", SLOG, "-o", "{}/page.html"), [SLOG]),
@@ -31,6 +37,7 @@ COMMANDS = [
       for kind in ("snapshot", "speedscope", "pprof", "perfetto", "prometheus", "telemetry-json")],
     *[(("plot", LEAK, "--kind", kind, "-o", "{}/x.svg"), [LEAK]) for kind in ("timeline", "sites", "flame")],
     (("plot", LEAK, FIXED, "-o", "{}/x.png"), [LEAK, FIXED]),
+    (("plot", OOM, "--kind", "whatif", "-o", "{}/x.svg"), [OOM]),
 ]
 
 
@@ -45,6 +52,8 @@ for command, inputs in COMMANDS:
         tap.true(result.returncode in (0, 1), f"exit code {result.returncode}: {result.stderr}")
         rows = [line.split("\t") for line in Path(counts).read_text().splitlines()]
         tap.equal([row for row in rows if row[3] != "1"], [], "facts that were made more than once")
+        swept = {row[1] for row in rows if row[0] == "whatif"}
+        tap.true(swept >= {str(path) for path in SWEPT if path in inputs and command[0] in ("analyze", "report", "plot")}, f"sweeps of {swept}")
         tap.equal(sorted({row[1] for row in rows if row[0] == "replay"}), sorted(str(path) for path in inputs), "inputs replayed")
 
 

@@ -99,7 +99,7 @@ def _(folder):
     report = json.loads(good("analyze", path, "--format", "json"))
     tap.equal([(row["device"], row["rank"]) for row in report["devices"]], [(0, 0), (0, 1), (0, 2)], "devices")
     tap.equal({row["rank"] for row in report["findings"]}, {0, 1, 2}, "findings")
-    tap.true(re.match("Leak: device 0 of rank [012] keeps ", report["headline"]), f"headline: {report['headline']}")
+    tap.true(re.match("Leak: device 0 of rank [012] leaks ", report["headline"]), f"headline: {report['headline']}")
     text, markdown = good("analyze", path), good("analyze", path, "--format", "md")
     for rank in range(3):
         tap.contains(text, f"\nDevice 0 of rank {rank}\n")

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+from pathlib import Path
 
 import tap
 from cli import H200, ROOT, STORMLOG, good, stormlog
@@ -94,7 +95,7 @@ def _(folder):
 
 @tap.test("a pickle does not go to a terminal")
 def _():
-    tap.contains(on_terminal(["export", H200[0]], {}), "not for a terminal")
+    tap.contains(on_terminal(["export", H200[0]], {}), "is binary; write it to a file with -o")
 
 
 @tap.test("output to a folder or a missing place is told")
@@ -112,6 +113,33 @@ def _(folder):
     name = os.path.basename(str(H200[0])).split(".pickle")[0] + ".folded"
     tap.equal((done.returncode, done.stdout), (0, f"{folder}/{name}\n"), done.stderr)
     tap.equal(os.listdir(folder), [name], "files")
+
+
+def put_opener(folder, body):
+    path = folder / "xdg-open"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+
+
+@tap.test("report --open hands the page to xdg-open without a shell, or says where it is")
+def _(folder):
+    folder = Path(folder).resolve()
+    page, seen = folder / "it's $(touch oops) a page.html", folder / "seen"
+    report = lambda path: stormlog("report", H200[0], "-o", page, "--open", env={"PATH": str(path)}, cwd=folder)  # noqa: E731
+    put_opener(folder, f"printf '%s' \"$#:$1\" > '{seen}'")
+    done = report(folder)
+    tap.equal((done.returncode, done.stderr), (0, ""), "opened")
+    tap.equal(seen.read_text(), f"1:{page}", "what xdg-open was given")
+    put_opener(folder, "exit 3")
+    done = report(folder)
+    tap.equal(done.returncode, 0, "the page was made")
+    tap.contains(done.stderr, f"found no browser; the page is '{page}'")
+    done = report(folder / "nowhere")
+    tap.equal(done.returncode, 0, "the page was made")
+    tap.contains(done.stderr, f"not installed; the page is '{page}'")
+    tap.true(page.exists() and not (folder / "oops").exists(), "a page, and nothing else was run")
+    done = stormlog("report", H200[0], "-o", "-", "--open")
+    tap.equal(done.returncode, 2, "standard output cannot be opened")
 
 
 tap.main()

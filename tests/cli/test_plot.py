@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Pictures looked at by a program: size, colours that must and must not be there, the one spike that must not be lost."""
 
+import json
 import os
 import struct
 import zlib
@@ -124,6 +125,40 @@ def _(folder):
     tap.equal(healthy.count(ALARM), 0, "red pixels of a healthy run")
 
 
+def level(png, rgb):
+    """The row of a curve's last stretch, as a share of the height of the axis (from 534 up, 84 to 832 across)."""
+    rows = [y for y in range(70, 534) if png.pixel(815, y) == rgb]
+    tap.true(rows, f"no pixel of {rgb:06x} near the end")
+    return (534 - sum(rows) / len(rows)) / 464
+
+
+@tap.test("whatif: the best setting's curve ends as far below the recorded one as the answer says")
+def _(folder):
+    best, recorded, text = 0x4269D0, 0x1F2328, DATA / "corpus/c39_one_long_sample.pickle.gz"
+    png = Png(draw(text, f"{folder}/p.png", "--kind", "whatif"))
+    answer = json.loads(run_stormlog("whatif", text, "--quick", "--format", "json").stdout)["answers"][0]
+    rows = answer["rows"]
+    wanted = rows[answer["best"]["row"]]["reserved_peak_bytes"] / rows[0]["reserved_peak_bytes"]
+    found = level(png, best) / level(png, recorded)
+    tap.true(abs(found - wanted) < 0.01, f"heights: {found:.3f}, reserved peaks: {wanted:.3f}")
+    draw(text, f"{folder}/p.svg", "--kind", "whatif", "--theme", "dark")
+    ElementTree.parse(f"{folder}/p.svg")
+    few = Png(draw(text, f"{folder}/p.png", "--kind", "whatif", "--top", "2"))
+    tap.true(few.count(0xE0A010) == 0 < few.count(best), "--top 2 draws the recorded and the best curve only")
+
+
+@tap.test("whatif: the limit that the trace met is a red line; where nothing is proven there is no picture")
+def _(folder):
+    met = Png(draw(DATA / "corpus/c21_oom_fragmentation.pickle.gz", f"{folder}/p.png", "--kind", "whatif"))
+    tap.true(met.count(ALARM) > 100, f"{met.count(ALARM)} red pixels")
+    none = Png(draw(DATA / "h200/s3_baseline.pickle.gz", f"{folder}/p.png", "--kind", "whatif"))
+    tap.equal(none.count(ALARM), 0, "red pixels without a limit")
+    out = ("--kind", "whatif", "-o", f"{folder}/none.png")
+    refuse(3, "95 % are needed", DATA / "slog/jax.slog.xz", *out)
+    refuse(3, "samples of counters", DATA / "peer/leaky/events.json", *out)
+    tap.true(not os.path.exists(f"{folder}/none.png"), "no picture is left")
+
+
 @tap.test("a leak is annotated in red")
 def _(folder):
     leak = Png(draw(DATA / "h200/s2_retention.pickle.gz", f"{folder}/leak.png"))
@@ -178,7 +213,7 @@ def _(folder):
     ledger = Png(draw(events, f"{folder}/l.png", "--kind", "ledger", "--size", "900x500"))
     tap.true(ledger.count(LIGHT) < 900 * 500, "something is drawn")
     draw(events, f"{folder}/two.png", DATA / "peer/baseline/events.json")
-    refuse(3, "know no line of code", events, "-k", "flame", "-o", f"{folder}/x.png")
+    refuse(3, "samples of counters", events, "-k", "flame", "-o", f"{folder}/x.png")
 
 
 @tap.test("what an input lacks is said in one line with exit 3")
@@ -223,6 +258,107 @@ def _(folder):
                 done = plot(path, "-k", kind, "-o", f"{folder}/x.{end}", "--size", "400x300")
                 tap.true(done.returncode in (0, 3), f"{name} {kind}: exit {done.returncode} {done.stderr}")
                 tap.true(done.returncode == 0 or done.stderr.startswith("stormlog: "), f"{name} {kind}: {done.stderr}")
+
+
+SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
+
+
+class Text:
+    """One text of an SVG: its box, and how many letters it has. Letters are shapes there, so words cannot be read."""
+
+    def __init__(self, glyphs):
+        self.left, self.right = float(glyphs[0].get("x")), float(glyphs[-1].get("x")) + 5
+        self.bottom = float(glyphs[0].get("y"))
+        self.top = self.bottom - 7  # a low letter of the smallest size
+        self.letters = tuple(glyph.get(LINK) for glyph in glyphs)
+
+    def touches(self, other):
+        return (self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom)
+
+
+def texts_of(path):
+    groups = (list(group.findall(f"{SVG}use")) for group in ElementTree.parse(path).getroot().iter(f"{SVG}g"))
+    return [Text(glyphs) for glyphs in groups if glyphs]
+
+
+def check_labels(path, width, what):
+    texts = texts_of(path)
+    tap.true(len(texts) > 5, f"{what}: {len(texts)} texts")
+    for i, text in enumerate(texts):
+        tap.true(text.left >= 0 and text.right <= width + 1, f"{what}: text {i} from {text.left} to {text.right}")
+        for other in texts[i + 1:]:
+            tap.true(not text.touches(other), f"{what}: two texts at {text.left:.0f},{text.bottom:.0f} and {other.left:.0f},{other.bottom:.0f}")
+
+
+@tap.test("no label of a picture touches another one or leaves the picture")
+def _(folder):
+    out = f"{folder}/p.svg"
+    slog = DATA / "slog"
+    for path, kinds in ((DATA / "h200/s5_oom.pickle.gz", KINDS), (DATA / "h200/s2_retention.pickle.gz", KINDS),
+                        (slog / "oom.slog.xz", ("timeline", "sites", "ledger")), (slog / "nccl.slog.xz", ("ledger", "timeline")),
+                        (DATA / "peer/leaky/events.json", ("timeline", "ledger"))):
+        for kind in kinds:
+            for size in ("1200x600", "640x400", "480x360"):
+                draw(path, out, "--kind", kind, "--size", size)
+                check_labels(out, int(size.split("x")[0]), f"{path.name} {kind} {size}")
+
+
+def early_and_late(folder):
+    """A line that holds something only long before the peak, a line that never shows, and the line of the peak."""
+    mib, events = 1 << 20, []
+    for i in range(200):
+        events.append(exported.event("alloc", 4096, 64 * mib, 10 * i, [("warm", "early.py", 1)]))
+        events.append(exported.event("free_completed", 4096, 64 * mib, 10 * i + 5, [("warm", "early.py", 1)]))
+    for i in range(200):
+        events.append(exported.event("alloc", (i + 1) << 20, mib, 2000 + 10 * i, [("keep", "late.py", 2)]))
+    return exported.save(folder, events)
+
+
+@tap.test("a legend has no row of 0 B: what was held at another moment is named as such")
+def _(folder):
+    path = draw(early_and_late(folder), f"{folder}/p.svg", "--size", "1200x600")
+    # Values stand in the legend's right column and end at its edge, 20 pixels from that of the picture.
+    values = [text for text in texts_of(path) if text.right > 1165 and text.left > 1050 and text.bottom > 80]
+    tap.true(len(values) >= 2, f"{len(values)} values")
+    shortest = min(len(value.letters) for value in values)
+    tap.true(shortest > 3, f"a value of {shortest} letters, as '0 B' has")
+    tap.true(max(len(value.letters) for value in values) >= len("upto64.0MiB"), "one says 'up to'")
+
+
+@tap.test("what has no name of its own is at most a quarter, and says how much it is")
+def _(folder):
+    mib = 1 << 20
+    events = [exported.event("alloc", (i + 1) << 20, mib, i, [(f"f{i}", "even.py", i + 1)]) for i in range(20)]
+    frames = [exported.event("alloc", 1 << 40, 1, 20, [("last", "even.py", 99)])]
+    path = exported.save(folder, events + frames)
+    named = Png(draw(path, f"{folder}/most.png", "--size", "900x500"))
+    eight = Png(draw(path, f"{folder}/eight.png", "--size", "900x500", "--top", "8"))
+    other = lambda rgb: all(abs((rgb >> s & 255) - v) < 12 for s, v in ((16, 0xBF), (8, 0xC6), (0, 0xCF)))  # noqa: E731
+    share = lambda png: sum(other(png.pixel(550, y)) for y in range(60, 450))  # noqa: E731
+    tap.true(share(eight) > 150, f"with --top 8 the rest is {share(eight)} pixels high")
+    tap.true(0 < share(named) < 0.3 * 390, f"by itself it is {share(named)} of 390 pixels high")
+
+
+@tap.test("ranks that ran at the same time are on one clock, others each from its own beginning")
+def _(folder):
+    mib = 1 << 20
+
+    def run(name, start_us):
+        events = [exported.event("alloc", (i + 1) << 20, mib, start_us + 10 * i, [("f", "a.py", 1)]) for i in range(100)]
+        return exported.save(folder, events, name=name)
+
+    def starts(*inputs):
+        # Blue and amber, the first two of the series, as they lie on white with 90 percent.
+        png = Png(draw(inputs[0], f"{folder}/r.png", *inputs[1:], "--size", "900x500"))
+        near = lambda rgb, to: all(abs((rgb >> s & 255) - (to >> s & 255)) < 40 for s in (16, 8, 0))  # noqa: E731
+        return [min((x for x in range(84, 585) if any(near(rgb, color) for rgb in png.column(x)[70:450])), default=0)
+                for color in (0x5478D7, 0xE7B02B)]
+
+    first, late, next_day = run("a.pickle", 0), run("b.pickle", 500), run("c.pickle", 10 ** 9)
+    left, middle = starts(first, late)
+    tap.true(middle - left > 100, f"they begin at {left} and {middle}")
+    _, again = starts(first, next_day)  # which hides the first one
+    tap.true(again - left < 30, f"they begin at {left} and {again}")
 
 
 tap.main()

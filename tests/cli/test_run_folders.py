@@ -84,7 +84,7 @@ def _(folder):
     file = os.path.join(folder, "one.pickle")
     for output in ([], ["-o", file]):
         text = refused("export", run, "--to", "folded", *output)
-        tap.contains(text, f"'{run}' holds 2 recordings and 'folded' one; name a folder with -o (")
+        tap.contains(text, f"'{run}' contains 2 recordings, but 'folded' can hold only one; give a folder with -o (")
     tap.equal(os.path.exists(file), False, "a file was written")
 
 
@@ -99,7 +99,7 @@ def _(folder):
 @tap.test("cat names the recordings of a folder instead of choosing one")
 def _(folder):
     run = make(folder, *NAMES)
-    expected = f"'{run}' holds 2 recordings; name one of them: closed.slog, wrapped.slog"
+    expected = f"'{run}' contains 2 recordings; give one of them: closed.slog, wrapped.slog"
     tap.contains(refused("cat", run), expected)
     single = make(os.path.join(folder, "second"), "closed")
     tap.equal(stormlog("cat", single).stdout, stormlog("cat", f"{single}/closed.slog").stdout, "cat of one")
@@ -228,7 +228,7 @@ def _(folder):
     tap.equal({row["pair"] for row in json.loads(done.stdout)["diffs"]}, {"rank 1", "rank 2"}, "pairs")
     for row in json.loads(done.stdout)["diffs"]:
         tap.equal(os.path.basename(row["before"]["path"]), os.path.basename(row["after"]["path"]), "the same rank of both")
-    for line in (f"rank 0 is only in '{a}'", f"rank 5 is only in '{b}'", f"'{a}': left out 3 child processes"):
+    for line in (f"rank 0 is only in '{a}'", f"rank 5 is only in '{b}'", f"'{a}': skipped 3 child processes"):
         tap.contains(done.stderr, line)
     tap.contains(stormlog("diff", a, b).stdout, "(rank 1, ")
     tap.contains(stormlog("diff", a, b, "--format", "md").stdout, "(rank 1, ")
@@ -245,7 +245,7 @@ def _(folder):
     shutil.copy(os.path.join(V1, "closed.slog"), f"{a}/again.slog")
     set_process(f"{a}/again.slog", 900, 1, 1, 60)
     done = stormlog("diff", a, b, "--format", "json")
-    tap.contains(done.stderr, f"'{a}/rank1-python3-11.slog' is an earlier recording of rank 1; left out")
+    tap.contains(done.stderr, f"skipped '{a}/rank1-python3-11.slog': there is a later recording of rank 1")
     tap.true(any(row["before"]["path"] == f"{a}/again.slog" for row in json.loads(done.stdout)["diffs"]), "the newest")
     scripts = os.path.join(folder, "scripts")
     os.makedirs(scripts)
@@ -255,21 +255,21 @@ def _(folder):
     pairs = json.loads(stormlog("diff", scripts, f"{scripts}@peak", "--format", "json").stdout)["diffs"]
     tap.equal({row["pair"] for row in pairs}, {"prepare.py", "train.py"}, "by script")
     set_process(f"{scripts}/0.slog", 10, 1, command="python3 train.py")
-    tap.contains(refused("diff", scripts, f"{scripts}@peak"), f"'{scripts}' holds several recordings of 'train.py'")
+    tap.contains(refused("diff", scripts, f"{scripts}@peak"), f"'{scripts}' contains several recordings of 'train.py'")
 
 
 @tap.test("check takes the ranks, or the main process, and no folder with a damaged file")
 def _(folder):
     run = make_ranks(folder, "a", 0, 1)
     done = stormlog("check", run, "--max-peak", "1TiB")
-    tap.contains(done.stderr, f"'{run}': left out 2 child processes")
+    tap.contains(done.stderr, f"'{run}': skipped 2 child processes")
     with open(f"{run}/rank1-python3-11.slog", "r+b") as file:
         file.truncate(5000)
     tap.contains(stormlog("check", run, code=3).stderr, "rank1-python3-11.slog")
     done = stormlog("analyze", "--format", "json", run)
     tap.equal(len(json.loads(done.stdout)["inputs"]), 3, "what can be read")
     tap.contains(done.stderr, "rank1-python3-11.slog")
-    tap.contains(done.stderr, "; left out")
+    tap.contains(done.stderr, "stormlog: skipped: ")
     for name in os.listdir(run):
         os.truncate(os.path.join(run, name), 5000)
     done = stormlog("analyze", run, code=3)
@@ -282,7 +282,7 @@ def _(folder):
                 "export": ["--to", "folded"]}
     for command, options in commands.items():
         text = refused(command, *options, cwd=folder)
-        tap.contains(text, "no PATH given, and there is no latest run in 'stormlog-runs'; name a PATH")
+        tap.contains(text, "no PATH given, and there is no latest run in 'stormlog-runs'; give a PATH")
     runs = os.path.join(folder, "stormlog-runs")
     shutil.move(make(folder, "closed"), os.path.join(runs, "20261115T120000Z-train"))
     os.symlink("gone", os.path.join(runs, "latest"))
@@ -300,7 +300,7 @@ def _(folder):
 def _(folder):
     for command in ("cat", "fsck"):
         result = stormlog(command, folder, code=3)
-        tap.contains(result.stderr, f"cannot read '{folder}': it is a folder without recordings (*.slog); name a file")
+        tap.contains(result.stderr, f"cannot read '{folder}': it is a folder without recordings (*.slog); give a file")
     for content in (None, "hello"):
         if content:
             with open(os.path.join(folder, "notes.txt"), "w") as file:
@@ -342,7 +342,7 @@ def _(folder):
     row, = json.loads(done.stdout)["inputs"]
     tap.equal((row["path"], row["kind"], done.stderr), ("facts/telemetry_timeline.json", "telemetry", ""), "a diagnose folder")
     tap.true(row["events"] >= 2, f"readings: {row}")
-    tap.contains(row["notes"][0], "does not name the device")
+    tap.contains(row["notes"][0], "does not name a device")
     tf = os.path.join(os.path.dirname(STORMLOG), "tfmemprof")
     done = tap.run([tf, "monitor", "--duration", "0.3", "--interval", "0.1", "--output", "usage.json", "--pid", str(os.getpid())],
                    env=ENV, cwd=folder)
@@ -361,12 +361,12 @@ def _(folder):
 @tap.test("a series of readings that is none is refused by name and place")
 def _(folder):
     path = os.path.join(folder, "x.json")
-    for text, reason in [('{"timestamps": [1, 2], "allocated": [1]}', "'allocated' has 1 values and 'timestamps' 2"),
+    for text, reason in [('{"timestamps": [1, 2], "allocated": [1]}', "'allocated' has 1 values but 'timestamps' has 2"),
                          ('{"timestamps": [1, "x"], "allocated": [1, 2]}', "'timestamps' at byte 19: expected a number, found "),
                          ('{"timestamps": [1], "allocated": [-1]}', "'allocated' at byte 34: expected 0 to "),
                          ('{"timestamps": [1e300], "allocated": [1]}', "'timestamps' at byte 16: expected 0 to "),
                          ('{"timestamps": 5, "allocated": [1]}', "'timestamps' at byte 15: expected an array"),
-                         ('{"timestamps": [1], "timestamps": [1], "allocated": [1]}', "it is there twice"),
+                         ('{"timestamps": [1], "timestamps": [1], "allocated": [1]}', "it occurs twice"),
                          ('{"timestamps": [1], "other": [1]}', "expected 'timestamps' with 'allocated' or 'memory_usage'"),
                          ('{"timestamps": [1, 2', "x.json'")]:
         with open(path, "w") as file:

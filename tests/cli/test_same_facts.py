@@ -25,7 +25,7 @@ for step in range(40):
 print(len(kept))
 """
 
-Facts = collections.namedtuple("Facts", "path kind verdict headline events devices leaks oom")
+Facts = collections.namedtuple("Facts", "path kind verdict headline events devices leaks oom advice")
 
 
 def human(count):
@@ -61,7 +61,7 @@ def take(path):
     leaks = [(place(f["site"]), f["bytes"]) for f in report["findings"] if f["kind"] == "leak"]
     oom = report["oom"] and {"bytes": report["oom"]["requested_bytes"], "cause": report["oom"]["cause"]}
     return Facts(path, report["inputs"][0]["kind"], report["verdict"], report["headline"], report["inputs"][0]["events"],
-                 devices, leaks, oom)
+                 devices, leaks, oom, [f["advice"] for f in report["findings"]])
 
 
 def amounts(facts):
@@ -82,9 +82,11 @@ def check_text(facts):
     peak = re.findall(rf"^  peak +{size} +", text, re.M)
     tap.equal([(e[0], p, e[2]) for e, p in zip(end, peak)], amounts(facts), "live, peak and reserved in the text")
     tap.contains(flat, f", {facts.events:,} events)")
-    steps = [int(n.replace(",", "")) for n in re.findall(r"s, ([\d,]+) steps? (?:found|marked)", flat)]
+    for advice in facts.advice:
+        tap.contains(flat, advice)
+    steps = [int(n.replace(",", "")) for n in re.findall(r"s, ([\d,]+) steps? \((?:inferred|marked)", flat)]
     tap.equal(steps, [d["steps"] for d in facts.devices if d["steps"] is not None], "steps in the text")
-    largest = re.findall(r"Who holds it at the end\n.*\n +([\d.]+ \w+) +[\d<]+% +[\d,]+  (.*)", text)
+    largest = re.findall(r"Live at the end\n.*\n +([\d.]+ \w+) +[\d<]+% +[\d,]+  (.*)", text)
     wanted = [d for d in facts.devices if d["line"] and d["live"]]
     tap.equal([amount for amount, _ in largest], [human(d["line_bytes"]) for d in wanted], "the largest line's bytes")
     for (_, line), d in zip(largest, wanted):
@@ -93,7 +95,7 @@ def check_text(facts):
     leaks = re.findall(r"^\d+\. leak\b.*?^  amount +([\d.]+ \w+)", text, re.M | re.S)
     tap.equal(leaks, [human(amount) for _, amount in facts.leaks], "amounts of leaks")
     if facts.oom:
-        tap.contains(flat, f"asked for {human(facts.oom['bytes'])} of")
+        tap.contains(flat, f"requested {human(facts.oom['bytes'])} of")
         tap.contains(flat, f" cause {facts.oom['cause']} ")
 
 
@@ -104,13 +106,14 @@ def plain_markdown(text):
 def check_markdown(facts):
     text = plain_markdown(good("analyze", facts.path, "--format", "md"))
     tap.contains(text, f"## {facts.headline}\n")
+    tap.equal(re.findall(r"^\*\*Do:\*\* (.*)$", text, re.M), facts.advice, "advice in Markdown")
     rows = [re.findall(rf"^\| {name} \| (\S+(?: \w+)?) \|$", text, re.M)
             for name in ("live at the end", "peak", "reserved at the end")]
     wanted = amounts(facts)
     tap.equal(rows[0], [w[0] for w in wanted], "live in Markdown")
     tap.equal(rows[1], [w[1] for w in wanted], "peak in Markdown")
     tap.equal(rows[2], [w[2].replace("-", "unknown") for w in wanted], "reserved in Markdown")
-    largest = re.findall(r"Held at the end:\n\n.*\n.*\n\| ([^|]*) \| [\d,]+ \| `` (.*?)(?: in .*)? `` \|", text)
+    largest = re.findall(r"Live at the end:\n\n.*\n.*\n\| ([^|]*) \| [\d,]+ \| `` (.*?)(?: in .*)? `` \|", text)
     tap.equal(largest, [(human(d["line_bytes"]), d["line"]) for d in facts.devices if d["line"] and d["live"]], "largest lines")
     leaks = re.findall(r"^### leak\b.*?^\| amount \| ([\d.]+ \w+)", text, re.M | re.S)
     tap.equal(leaks, [human(amount) for _, amount in facts.leaks], "amounts of leaks in Markdown")
@@ -138,6 +141,7 @@ def check_page(facts, folder):
     meta = page.meta
     tap.equal((meta["verdict"], meta["verdict_text"]), (facts.verdict, facts.headline), "verdict of the page")
     tap.equal(meta["inputs"][0]["events"], facts.events, "events of the page")
+    tap.equal([f["advice"] for f in meta["findings"]], facts.advice, "advice on the page")
     rows = [page_row(page, lane, facts) for lane in range(len(meta["lanes"]))]
     for row, wanted in zip(rows, facts.devices):
         if not wanted["live"]:
@@ -186,7 +190,7 @@ def check_plot(facts, folder):
     flat = one_space(good("analyze", facts.path, "--device", drawn["device"]))
     events = re.search(r" events +[\d,]+ \([^)]*\) in ([\d.]+ \w+|\d+ min \d+ s)", flat)
     device = "host memory" if drawn["device"] < 0 else f"device {drawn['device']}"
-    found = "" if f"{drawn['steps']} steps marked" in flat else " found in the pattern"
+    found = "" if f"{drawn['steps']} steps (marked)" in flat else " (inferred)"
     steps = "" if drawn["steps"] is None else f", {drawn['steps']} steps{found}"
     subtitle = f"{os.path.basename(facts.path)}, {device}, {drawn['events']:,} events in {events.group(1)}{steps}"
     tap.true(says(rows[0][1], subtitle), f"subtitle of the picture: {subtitle!r}, {len(rows[0][1])} glyphs")
@@ -292,8 +296,8 @@ def fresh(_):
     return fresh_runs["path"]
 
 
-for snapshot in ("s2_retention", "s5_oom", "s7_graph_stacks_all"):
-    add_tests(snapshot, fixture(f"h200/{snapshot}.pickle.gz"), OF_EVENTS)
+for snapshot in ("h200/s2_retention", "h200/s5_oom", "h200/s7_graph_stacks_all", "corpus/c21_oom_fragmentation"):
+    add_tests(snapshot.split("/")[1], fixture(f"{snapshot}.pickle.gz"), OF_EVENTS)
 for recording in ("leak", "oom"):
     add_tests(f"{recording}.slog", fixture(f"slog/{recording}.slog.xz"), [*OF_EVENTS, check_top])
 add_tests("telemetry", fixture("peer/leaky/events.json"), OF_SAMPLES)

@@ -192,6 +192,8 @@ def _(folder):
         ('[code]\nuser = "x"\n', "2:8: expected an array of folders, found x"),
         ('[code]\nuser = ["x", ""]\n', "2:14: expected a folder, found "),
         ('[output]\nlinks = "no"\n', "2:9: expected true or false, found no"),
+        ('[run]\nalert-device = "200%"\n', "2:16: 'alert-device': expected 1% to 100%, or off, found '200%'"),
+        ('[run]\ninterval = "1ms"\n', "2:12: 'interval': expected 10 to 60000 milliseconds, found '1ms'"),
         (b"[analyze]\nformat = \"\xff\"\n", "2:11: expected a character of UTF-8 text, found '?\"'"),
     ]
     for text, expected in rows:
@@ -207,7 +209,7 @@ def _(folder):
     for key, value in values.items():
         table, name = key.split(".")
         place.refused(f"[{table}]\n{name} = {value}\n",
-                      f"2:1: '{name}' of [{table}] is not for a project's file; it can be set in your own, '{place.users}'")
+                      f"2:1: '{name}' of [{table}] cannot be set in a project's file; set it in your own, '{place.users}'")
     for table in ("run", "analyze", "report", "export", "plot", "diff", "check", "ranks", "diagnose"):
         for owner in (place.projects, place.users):
             place.refused(f'[{table}]\noutput = "/tmp/x"\n', "2:1: 'output' of [" + table + "] cannot be set in a file; give '--output' on "
@@ -236,7 +238,7 @@ def _(folder):
     place.projects.chmod(0o666)
     done = place.run("analyze", LEAK, code=0)
     tap.equal(kind_of(done.stdout), "txt", "not in effect")
-    tap.equal(done.stderr, f"stormlog: settings in '{place.projects}' are ignored: everybody may write it\n", "and it says so")
+    tap.equal(done.stderr, f"stormlog: settings in '{place.projects}' are ignored: everybody may write to it\n", "and it says so")
     place.projects.unlink()
     os.mkfifo(place.projects)
     tap.contains(place.run("analyze", LEAK, code=0).stderr, "it is not a regular file")

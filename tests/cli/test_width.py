@@ -3,6 +3,7 @@
 a link on a terminal that takes links. Arguments: the program."""
 
 import gzip
+import json
 import os
 import pickle
 import re
@@ -55,16 +56,32 @@ def _():
         tap.true(widest > columns * 0.9, f"{widest} of {columns} columns are used")
 
 
-@tap.test("the other commands: diff, check, runs, info, help")
+def rank_files(folder):
+    """Telemetry of three ranks of four; the second one grows first."""
+    base = json.loads((ROOT / "tests" / "data" / "peer" / "baseline" / "events.json").read_text())[0]
+    paths = []
+    for rank, last in enumerate((1, 2, 1)):
+        sizes = [1 << 30, 1 << 30, last << 30, 2 << 30]
+        rows = [{**base, "event_type": "sample", "rank": rank, "local_rank": rank, "world_size": 4, "device_used_bytes": used,
+                 "device_free_bytes": None, "timestamp_ns": 1700000000000000000 + i * 100000000} for i, used in enumerate(sizes)]
+        paths.append(Path(folder) / f"rank{rank}.json")
+        paths[-1].write_text(json.dumps(rows))
+    return paths
+
+
+@tap.test("the other commands: diff, check, runs, info, fsck, ranks, help")
 def _(folder):
     run = Path(folder) / "stormlog-runs" / "20261115T120000Z-a_rather_long_name"
     run.mkdir(parents=True)
     shutil.copy(CLOSED, run)
+    ranks = rank_files(folder)
     for columns in WIDTHS:
         check_width(at_terminal(columns, "diff", H200[0], H200[1]), columns, "diff")
         check_width(at_terminal(columns, "check", LEAK, "--max-peak", "1MiB", "--no-leak", codes=(1,)), columns, "check")
         check_width(at_terminal(columns, "runs", cwd=folder), columns, "runs")
         check_width(at_terminal(columns, "info"), columns, "info")
+        check_width(at_terminal(columns, "fsck", CLOSED), columns, "fsck", lambda lines, i: lines[i].startswith("recording "))
+        check_width(at_terminal(columns, "ranks", *ranks), columns, "ranks")
         check_width(at_terminal(columns, "--help"), columns, "--help")
         for name in commands():
             text = at_terminal(columns, name, "--help").split("\nexamples:\n")[0]  # commands to copy keep their lines

@@ -37,8 +37,8 @@ def _(data):
     data[:8] = b"\x7fELF\x02\x01\x01\x00"
 
 
-@broken("a header that was never written", "byte 0: expected the magic 89 53 4c 4f 47 0d 0a 1a, found zeros; the writer was "
-        "stopped before it wrote the header")
+@broken("a header that was never written", "byte 0: expected the magic 89 53 4c 4f 47 0d 0a 1a, found zeros; the writer "
+        "ended before it wrote the header")
 def _(data):
     data[:4096] = bytes(4096)
 
@@ -157,6 +157,11 @@ def _(data):
     return {"at": at}
 
 
+def fsck(path):
+    """On a terminal that is wide enough for every message."""
+    return stormlog("fsck", path, env={**os.environ, "COLUMNS": "200"})
+
+
 def check(name, expected, damage):
     @tap.test(name)
     def _(folder):
@@ -167,7 +172,7 @@ def check(name, expected, damage):
         done = stormlog("cat", path)
         tap.equal(done.stderr, f"stormlog: cannot read '{path}': {text}\n", "cat")
         tap.equal(done.returncode, 3, "cat: exit code")
-        done = stormlog("fsck", path)
+        done = fsck(path)
         tap.equal(done.returncode, 3, "fsck: exit code")
         tap.contains(done.stdout + done.stderr, text)
 
@@ -185,9 +190,9 @@ def _(folder):
     struct.pack_into("<Q", data, at + 16, 12345)
     path = Path(folder) / "totals.slog"
     path.write_bytes(data)
-    done = stormlog("fsck", path)
+    done = fsck(path)
     tap.equal(done.returncode, 3)
-    tap.contains(done.stdout, f"damage (L8): byte {at}: the totals of 1 sites differ from their live blocks, this one first")
+    tap.contains(done.stdout, f"damage (L8): byte {at}: the totals of 1 site differ from the live blocks; this is the first")
 
 
 @tap.test("fsck: a record without its stamp")
@@ -196,11 +201,11 @@ def _(folder):
     data[first_record(data)[0] + 1] ^= 0x40
     path = Path(folder) / "stamp.slog"
     path.write_bytes(data)
-    done = stormlog("fsck", path)
+    done = fsck(path)
     tap.equal(done.returncode, 3)
-    tap.contains(done.stdout, "damage (L4): 1 published records do not carry their chunk's stamp")
+    tap.contains(done.stdout, "damage (L4): 1 published record lacks the chunk's stamp")
     done = stormlog("cat", path)
-    tap.equal((done.returncode, done.stderr), (0, "stormlog: note: 1 damaged records were left out\n"))
+    tap.equal((done.returncode, done.stderr), (0, "stormlog: note: skipped 1 damaged record\n"))
 
 
 @tap.test("fsck: an event that the tables do not know")
@@ -210,7 +215,7 @@ def _(folder):
     struct.pack_into("<Q", data, at, 0x123456000)
     path = Path(folder) / "unknown.slog"
     path.write_bytes(data)
-    done = stormlog("fsck", path)
+    done = fsck(path)
     tap.equal(done.returncode, 3)
     tap.contains(done.stdout, "damage (L10): expected the block at 0x10000 (5000 bytes) of the live table among the events")
 

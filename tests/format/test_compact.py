@@ -152,8 +152,8 @@ def _(folder):
 @tap.test("a compressed file that is cut, damaged or a bomb is refused with one line")
 def _(folder):
     good = lzma.compress((V1 / "closed.slog").read_bytes())
-    cases = {"cut": (good[:-20], "the compressed data end too early"),
-             "damaged": (good[:400] + bytes(8) + good[408:], "the xz data are damaged"),
+    cases = {"cut": (good[:-20], "the compressed data ends too early"),
+             "damaged": (good[:400] + bytes(8) + good[408:], "the xz data is damaged"),
              "no recording": (lzma.compress(b"hello " * 2000), "this is not a stormlog recording"),
              "empty": (lzma.compress(b""), "found an empty file")}
     if HAS_ZSTD and shutil.which("zstd"):
@@ -178,10 +178,10 @@ def _(folder):
         fcntl.fcntl(file, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
         done = compact(path)
         tap.equal((done.returncode, done.stdout), (3, ""), done.stderr)
-        tap.contains(done.stderr, "its process still writes it")
+        tap.contains(done.stderr, "its process still writes to it")
         done = compact(folder)
         tap.equal((done.returncode, done.stderr), (0, ""))
-        tap.contains(done.stdout, f"{path}: still being written, left as it is")
+        tap.contains(done.stdout, f"{path}: still being written, not changed")
         tap.contains(done.stdout, f"{done_too}: ")
     tap.equal(path.read_bytes(), before)
     tap.equal(compact(path).returncode, 0, "after its end")

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "whatif/alloc_settings.h"
+#include "whatif/alloc/alloc_settings.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -95,7 +95,7 @@ def _(folder):
 @tap.test("code of a JIT compiler ends the walk, and says so")
 def _(folder):
     _, path = record(folder, [target, "jit"])
-    tap.equal(functions(stacks_of(path)[0]), ["inner_take", "<code of no library>"])
+    tap.equal(functions(stacks_of(path)[0]), ["inner_take", "<code outside any library>"])
 
 
 @tap.test("a library in the place of an unloaded one has its own names")
@@ -146,7 +146,7 @@ def _(folder):
         out.write(TORCH_PROGRAM)
     _, path = record(folder, [PYTHON, program], options=("--cpu", "--stacks", "native"))
     ends = {name for stack in stacks_of(path) for name in functions(stack) if name.startswith("<")}
-    tap.equal(ends & {"<code of no library>", "<code without call frame information>"}, set(), "walks that ended early")
+    tap.equal(ends & {"<code outside any library>", "<code without call frame information>"}, set(), "walks that ended early")
     made = [stack for stack in stacks_of(path) if any(name == "make" for name in functions(stack))]
     tap.true(made, "stacks through make()")
     for stack in made:

@@ -166,7 +166,8 @@ static void write_answer(const sl_run_device *device, const sl_alloc_settings *s
                                  .setting_cnt = cnt,
                                  .thread_cnt = 1,
                                  .placement_cnt = 1,
-                                 .wants_cards = true};
+                                 .wants_cards = true,
+                                 .wants_lines = true};
     sl_whatif *answer = NULL;
     if (sl_whatif_new(device, &options, &answer, NULL) < 0)
         return;

@@ -104,7 +104,7 @@ def _(folder):
     dump = snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4))
     snapshots.check(dump, snapshot)
     tap.equal(dump["has_time"], False, "has_time")
-    tap.equal(dump["notes"], ["1 of 10 events have no time_us; the event's index serves as the clock"], "notes")
+    tap.equal(dump["notes"], ["1 of 10 events have no time_us; the event's index is used as the clock"], "notes")
 
 
 @tap.test("a snapshot without history says so and how to get it")
@@ -112,8 +112,8 @@ def _(folder):
     for trace, found in (([], "no events"), (variants.sample()["device_traces"][0][:1], "one event")):
         snapshot = dict(variants.sample(), device_traces=[trace])
         notes = snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4))["notes"]
-        tap.equal(notes, [f"the snapshot has {found}: its history was off, so only the end state is known; call "
-                          "torch.cuda.memory._record_memory_history(max_entries=1000000) before the work to be seen"], "notes")
+        tap.equal(notes, [f"the snapshot has {found}: its history was off, so only the final state is known; call "
+                          "torch.cuda.memory._record_memory_history(max_entries=1000000) before the part of interest"], "notes")
 
 
 @tap.test("blocks that do not add up are said")
@@ -121,7 +121,7 @@ def _(folder):
     snapshot = variants.sample()
     snapshot["segments"][0]["total_size"] += 512
     dump = snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4))
-    tap.equal(dump["notes"], ["the blocks of 1 segments do not add up to the segment's size; totals by block and by segment "
+    tap.equal(dump["notes"], ["1 segment: the blocks do not add up to the size of the segment; totals by block and by segment "
                               "will differ"], "notes")
 
 

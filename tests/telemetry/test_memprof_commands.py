@@ -227,7 +227,7 @@ def _(folder):
     tap.equal(gpumemprof("analyze", path).returncode, 1, "exit code without")
     result = gpumemprof("analyze", path, "--skip-bad")
     tap.equal(result.returncode, 0, "exit code with")
-    tap.contains(result.stdout, "Left out 2 bad records")
+    tap.contains(result.stdout, "Skipped 2 bad records")
     tap.contains(result.stdout, f"Records: {len(records) - 2}")
 
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/core/str.h"
-#include "whatif/alloc_model.h"
+#include "whatif/alloc/alloc_model.h"
 
 #define MIB ((uint64_t)1 << 20)
 

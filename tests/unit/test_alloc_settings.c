@@ -2,7 +2,7 @@
 #include "sltest.h"
 
 #include "base/core/str.h"
-#include "whatif/alloc_settings.h"
+#include "whatif/alloc/alloc_settings.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -41,7 +41,8 @@ static void test_every_key(void **state) {
     assert_true(s.fraction > 0.49 && s.fraction < 0.51);
     assert_int_equal(s.rounding.divisions[0], 1);
     assert_int_equal(s.rounding.divisions[8], 1);
-    assert_int_equal(s.rounding.divisions[9], 8);
+    assert_int_equal(s.rounding.divisions[9], 2);
+    assert_int_equal(s.rounding.divisions[10], 8);
     assert_int_equal(s.rounding.divisions[15], 8);
 }
 

@@ -88,10 +88,10 @@ static void test_errors_name_the_byte(void **state) {
         {"{} x", "{ } !JSON: expected the end at byte 3, found 'x'"},
         {"[nul]", "[ !JSON: expected a value or ']' at byte 1, found 'n'"},
         {"[NaN]", "[ !JSON: expected a value or ']' at byte 1, found 'N'"},
-        {"[01]", "[ !JSON: '01' at byte 1 is no number"},
-        {"[1.]", "[ !JSON: '1.' at byte 1 is no number"},
-        {"[-]", "[ !JSON: '-' at byte 1 is no number"},
-        {"[1e]", "[ !JSON: '1e' at byte 1 is no number"},
+        {"[01]", "[ !JSON: '01' at byte 1 is not a number"},
+        {"[1.]", "[ !JSON: '1.' at byte 1 is not a number"},
+        {"[-]", "[ !JSON: '-' at byte 1 is not a number"},
+        {"[1e]", "[ !JSON: '1e' at byte 1 is not a number"},
         {"[tru", "[ !the input ends at byte 4, inside a JSON value"},
         {"[1.", "[ !the input ends at byte 3, inside a JSON number"},
         {"\"abc", "!the input ends at byte 4, inside a JSON string"},
@@ -110,7 +110,7 @@ static void test_depth_is_limited(void **state) {
     char text[2 * SL_JSON_IN_DEPTH_MAX + 2];
     memset(text, '[', SL_JSON_IN_DEPTH_MAX + 1);
     const char *found = tokens_of(text, SL_JSON_IN_DEPTH_MAX + 1);
-    assert_non_null(strstr(found, "!JSON: more than 64 brackets inside each other at byte 64"));
+    assert_non_null(strstr(found, "!JSON: more than 64 levels of brackets at byte 64"));
     memset(text + SL_JSON_IN_DEPTH_MAX, ']', SL_JSON_IN_DEPTH_MAX);
     assert_null(strchr(tokens_of(text, (size_t)2 * SL_JSON_IN_DEPTH_MAX), '!'));
 }
@@ -119,7 +119,7 @@ static void test_a_number_without_end(void **state) {
     SL_UNUSED(state);
     char text[400];
     memset(text, '1', sizeof text);
-    assert_non_null(strstr(tokens_of(text, sizeof text), "is no number"));
+    assert_non_null(strstr(tokens_of(text, sizeof text), "is not a number"));
 }
 
 static void test_skip_passes_one_value(void **state) {

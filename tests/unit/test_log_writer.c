@@ -226,7 +226,7 @@ static void a_second_writer_is_refused(void **state) {
     sl_log *log = create(&o), *second = NULL;
     sl_error err = SL_ERROR_INIT;
     assert_int_equal(sl_log_create(&o, &second, &err), SL_E_BUSY);
-    snprintf(expected, sizeof expected, "cannot write '%s': process %d already writes it", path,
+    snprintf(expected, sizeof expected, "cannot write '%s': process %d already writes to it", path,
              (int)getpid());
     assert_string_equal(err.text, expected);
     assert_null(second);

@@ -104,7 +104,7 @@ static void says_what_it_expects(void **state) {
         const char *expected;
     } rows[] = {{SL_SETTING_ID_CPU, "auto, 1 or 0"},
                 {SL_SETTING_ID_STACKS, "python, none or native"},
-                {SL_SETTING_ID_RING, "at most 1.00 TiB, as in 256MiB"},
+                {SL_SETTING_ID_RING, "at most 1.00 TiB, such as 256MiB"},
                 {SL_SETTING_ID_INTERVAL, "10 to 60000 milliseconds"},
                 {SL_SETTING_ID_ALERT_HOST, "1% to 100%, or off"}};
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++) {

@@ -116,7 +116,7 @@ static void expect(const char *text, const char *part) {
 static void text_fits_and_leads_with_the_verdict(void **state) {
     char *text = print(*state, "txt", &(sl_report_wishes){.top = 5, .explains = true});
     assert_int_equal(strncmp(text, "Leak: ", 6), 0);
-    expect(text, "keeps 1.00 MiB more every");
+    expect(text, "leaks 1.00 MiB per step");
     expect(text, "1.00 GiB in 1,200 blocks");
     expect(text, "Keep loss.item() instead of loss.");
     expect(text, "growth share 0.93 (>= 0.5)");

@@ -38,7 +38,8 @@ static void test_division_lists(void **state) {
     assert_int_equal(r.divisions[0], 1);
     assert_int_equal(r.divisions[8], 1);
     assert_int_equal(r.divisions[9], 2);
-    assert_int_equal(r.divisions[10], 8); /* ">" overwrites from the last named one on */
+    assert_int_equal(r.divisions[10], 4);
+    assert_int_equal(r.divisions[11], 8); /* ">" begins behind the last named one */
     assert_int_equal(r.divisions[15], 8);
     sl_rounding broken = rounding_of("roundup_power2_divisions:[256");
     assert_int_equal(sl_round_request(&broken, 5000), 5120);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/stats/sample_stats.h"
+#include "base/text/human.h"
 
 #define MIB 1048576.0
 
@@ -27,26 +28,25 @@ const char *sl_gap_class_name(sl_gap_class class_id) {
 }
 
 static const char *const advice[SL_GAP_CLASS_CNT][2][SL_GAP_ADVICE_CNT] = {
-    [SL_GAP_SPIKE] =
-        {{"look for users outside the allocator during the spike: cuDNN workspaces, NCCL buffers, "
-          "other frameworks",
-          "take a memory snapshot around the spike",
-          "set torch.backends.cudnn.benchmark = False, so that workspaces stay small"},
-         {"look for XLA temporaries and library workspaces during the spike",
-          "call tf.config.experimental.get_memory_info around the spike",
-          "reuse tf.function traces, so that new graphs do not take new buffers"}},
+    [SL_GAP_SPIKE] = {{"look for memory outside the allocator during the spike: cuDNN workspaces, "
+                       "NCCL buffers, other frameworks",
+                       "take a memory snapshot around the spike",
+                       "set torch.backends.cudnn.benchmark = False, so that workspaces stay small"},
+                      {"look for XLA temporaries and library workspaces during the spike",
+                       "call tf.config.experimental.get_memory_info around the spike",
+                       "reuse tf.function traces, so that new graphs do not take new buffers"}},
     [SL_GAP_DRIFT] =
         {{"look for native CUDA allocations outside PyTorch (extensions, custom kernels)",
           "compare with the process list of nvidia-smi: another process may be growing",
           "a plateau after the warm-up is context overhead, not a leak"},
          {"look for native allocations outside TensorFlow (custom ops, other libraries)",
-          "switch on memory growth and compare get_memory_info with the device's own figure",
+          "enable memory growth and compare get_memory_info with what the device reports",
           "a plateau after the warm-up is context overhead, not a leak"}},
     [SL_GAP_FRAGMENTED] =
         {{"call torch.cuda.empty_cache() between phases of different shapes",
           "allocate large buffers once and keep them, or pool them by size",
-          "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
-         {"switch on memory growth, so that the allocator takes what it needs",
+          "take a memory snapshot: stormlog whatif replays it and names the setting that helps"},
+         {"enable memory growth, so that the allocator takes only what it needs",
           "keep batch shapes constant, so that tf.function and its buffers are reused",
           "set a logical device limit, so that the pool cannot outgrow its use"}},
 };
@@ -113,9 +113,9 @@ static bool find_spike(const series *s, const sl_gap_options *o, sl_gap_finding 
     add_number(f, "mean_gap_bytes", sl_stat_round(spikes.mean, 1), false);
     add_number(f, "std_gap_bytes", sl_stat_round(spikes.stdev, 1), false);
     snprintf(f->description, sizeof f->description,
-             "%zu transient spike(s) of hidden memory: up to %.2f MB outside the allocator "
+             "%zu transient spike%s of hidden memory: up to %.2f MB outside the allocator "
              "(z-score %.2f)",
-             spikes.cnt, spikes.largest / MIB, z);
+             spikes.cnt, sl_plural(spikes.cnt), spikes.largest / MIB, z);
     return true;
 }
 

@@ -189,10 +189,11 @@ static void align(sl_ranks *ranks, double interval_ns) {
             shift(&ranks->points.at[point], row->offset_ns);
         double distance = (double)(row->offset_ns < 0 ? -row->offset_ns : row->offset_ns);
         if (distance > 5 * interval_ns)
-            sl__ranks_note(ranks,
-                           "Rank %d begins %" PRId64 " ns from the anchor rank; alignment by the "
-                           "first sample may be approximate.",
-                           row->rank, row->offset_ns);
+            sl__ranks_note(
+                ranks,
+                "Rank %d begins %" PRId64
+                " ns from the anchor rank; aligning by the first sample may be approximate.",
+                row->rank, row->offset_ns);
     }
 }
 

@@ -92,8 +92,8 @@ static bool add_growth(const sl_tm_group *g) {
     double grown = (double)(w->to_bytes - w->from_bytes);
     double seconds = (double)(w->last_ns - w->first_ns) / 1e9;
     sl_evidence rows[] = {
-        {"growth of the floor", grown, "bytes", (double)SL_T_GROWTH_MIN_BYTES, ">="},
-        {"trend of the last part (Mann-Kendall z)", w->trend_z, "1", SL_T_GROWTH_MIN_Z, ">="},
+        {"growth of the lowest level", grown, "bytes", (double)SL_T_GROWTH_MIN_BYTES, ">="},
+        {"trend at the end (Mann-Kendall z)", w->trend_z, "1", SL_T_GROWTH_MIN_Z, ">="},
         {"noise around the line", (double)w->noise_bytes, "bytes", NAN, NULL},
         {"R squared", w->r_squared, "1", NAN, NULL},
     };
@@ -111,8 +111,8 @@ static bool add_growth(const sl_tm_group *g) {
     f.explanation =
         text(g,
              "The lowest allocated amount rose from %s to %s within the last %.1f s and "
-             "still rises when the recording ends (R squared %.3f)%s. Samples do not "
-             "say which line holds it.",
+             "still rises when the recording ends (R squared %.3f)%s. Samples do not show which "
+             "line of code holds it.",
              bytes(g, (double)w->from_bytes), bytes(g, (double)w->to_bytes), seconds, w->r_squared,
              forecast(g));
     f.advice = "Record the run with 'stormlog run -- CMD', or take a PyTorch memory snapshot, and "
@@ -235,8 +235,8 @@ static const char *explain_cause(const sl_tm_group *g, const failure *f) {
     switch (f->cause) {
     case SL_CAUSE_LEAK:
         return text(g,
-                    "Memory grew by %s/s until nothing was left; the request that failed is only "
-                    "the one that came last.",
+                    "Memory grew by %s/s until none was left; the request that failed was only the "
+                    "last one.",
                     bytes(g, g->growth.bytes_per_second));
     case SL_CAUSE_OTHER_PROCESS:
         return text(g, "Other processes hold %s of %s's memory.",
@@ -264,12 +264,14 @@ static const char *cause_advice(const sl_tm_group *g, sl_oom_cause cause) {
         return "Find what grows: record the run with 'stormlog run -- CMD' or take a PyTorch "
                "memory "
                "snapshot. A smaller batch only delays the failure.";
-    case SL_CAUSE_SPIKE: return "Bound or split the unusual input.";
+    case SL_CAUSE_SPIKE: return "Limit or split the unusual input.";
     case SL_CAUSE_FRAGMENTATION:
-        return words->conf ? text(g, "Set %s.", words->conf) : "Pad varying sizes to a few.";
+        return words->conf ? "No allocator setting is recommended: samples have no allocations to "
+                             "replay. 'stormlog whatif' replays a PyTorch memory snapshot."
+                           : "Pad varying sizes to a few sizes.";
     case SL_CAUSE_OTHER_PROCESS:
-        return text(g, "Find the others with %s and end them, or use %s.", words->list_users,
-                    words->larger);
+        return text(g, "Find the other processes with %s and end them, or use %s.",
+                    words->list_users, words->larger);
     default:
         return text(
             g,
@@ -341,13 +343,14 @@ bool sl__telemetry_findings(sl_tm_group *g, sl_error *err) {
     bool is_good = true;
     if (g->growth.is_found)
         is_good = add_growth(g);
-    reason(g, text(g, "growth: %s: %zu samples, %s", place(g), g->cnt,
-                   g->growth.is_found ? "the floor still rises at the end"
-                                      : "the floor does not rise at the end"));
+    reason(g, text(g, "growth: %s: %zu sample%s, %s", place(g), g->cnt, sl_plural(g->cnt),
+                   g->growth.is_found ? "the lowest level still rises at the end"
+                                      : "the lowest level does not rise at the end"));
     if (!is_good || sl_gap_analyze(g->records, g->cnt, NULL, &gaps, err) < 0)
         return false;
     for (size_t i = 0; i < gaps.cnt && is_good; i++)
         is_good = add_gap(g, &gaps.at[i]);
-    reason(g, text(g, "gap: %s: %zu findings about hidden memory", place(g), gaps.cnt));
+    reason(g, text(g, "gap: %s: %zu finding%s about hidden memory", place(g), gaps.cnt,
+                   sl_plural(gaps.cnt)));
     return is_good && add_failure(g);
 }

@@ -110,7 +110,7 @@ sl_status sl_opt_parse_duration(const char *text, int64_t *us, sl_error *err) {
         *us = (int64_t)scaled;
         return SL_OK;
     }
-    return sl_fail(err, SL_E_USAGE, "'%s' lacks a unit; one of us, ms, s, min, h and d", text);
+    return sl_fail(err, SL_E_USAGE, "'%s' has no unit; use us, ms, s, min, h or d", text);
 }
 
 static sl_status parse_duration(const sl_opt *opt, const char *text, sl_opt_value *value,

@@ -10,26 +10,26 @@
 #include "base/core/sl_base.h"
 
 /* code, name, exit code of the command line, meaning. Numbers are pinned, in groups of ten. */
-#define SL_STATUS_MAP(X)                                                          \
-    X(0, OK, 0, "done")                                                           \
-    X(-10, E_USAGE, 2, "wrong use of the command line or of a function")          \
-    X(-20, E_OPEN, 3, "a file cannot be opened")                                  \
-    X(-21, E_READ, 3, "a file cannot be read")                                    \
-    X(-22, E_WRITE, 4, "a file cannot be written")                                \
-    X(-23, E_NOSPACE, 4, "the disk or a quota is full")                           \
-    X(-30, E_FORMAT, 3, "the input is malformed")                                 \
-    X(-31, E_TRUNCATED, 3, "the input ends too early")                            \
-    X(-32, E_VERSION, 3, "the input is of a version this program does not read")  \
-    X(-33, E_REFUSED, 3, "the input asks for something that is never done")       \
-    X(-34, E_FOREIGN, 3, "the input is not of a known kind")                      \
-    X(-35, E_LAPPED, 3, "the writer overran a live reader")                       \
-    X(-36, E_BUSY, 3, "another process already writes this file")                 \
-    X(-40, E_SYSTEM, 4, "a system call failed")                                   \
-    X(-41, E_NOMEM, 5, "out of host memory")                                      \
-    X(-42, E_PERMISSION, 4, "not permitted")                                      \
-    X(-50, E_DEVICE, 4, "no such device")                                         \
-    X(-51, E_UNSUPPORTED, 4, "this build lacks the library that would be needed") \
-    X(-60, E_LIMIT, 3, "a built-in limit was reached")                            \
+#define SL_STATUS_MAP(X)                                                            \
+    X(0, OK, 0, "done")                                                             \
+    X(-10, E_USAGE, 2, "usage error")                                               \
+    X(-20, E_OPEN, 3, "a file cannot be opened")                                    \
+    X(-21, E_READ, 3, "a file cannot be read")                                      \
+    X(-22, E_WRITE, 4, "a file cannot be written")                                  \
+    X(-23, E_NOSPACE, 4, "the disk or a quota is full")                             \
+    X(-30, E_FORMAT, 3, "the input is malformed")                                   \
+    X(-31, E_TRUNCATED, 3, "the input ends too early")                              \
+    X(-32, E_VERSION, 3, "the input has a version that this program does not read") \
+    X(-33, E_REFUSED, 3, "the input asks for something that is refused")            \
+    X(-34, E_FOREIGN, 3, "the input has an unknown format")                         \
+    X(-35, E_LAPPED, 3, "the writer overtook the reader")                           \
+    X(-36, E_BUSY, 3, "another process already writes to this file")                \
+    X(-40, E_SYSTEM, 4, "a system call failed")                                     \
+    X(-41, E_NOMEM, 5, "out of host memory")                                        \
+    X(-42, E_PERMISSION, 4, "not permitted")                                        \
+    X(-50, E_DEVICE, 4, "no such device")                                           \
+    X(-51, E_UNSUPPORTED, 4, "this build lacks a library that is needed")           \
+    X(-60, E_LIMIT, 3, "a built-in limit was reached")                              \
     X(-90, E_INTERNAL, 5, "a bug in stormlog")
 
 typedef enum sl_status {

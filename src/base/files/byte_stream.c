@@ -63,8 +63,8 @@ static bool is_bomb(const sl_byte_stream *stream) {
 static bool fail_bomb(sl_byte_stream *stream) {
     uint32_t ratio = stream->options.max_expansion;
     sl_fail(&stream->failure, SL_E_LIMIT,
-            "the compressed input expands more than %u times (%llu bytes from %llu); "
-            "decompress it first if it is meant to be so",
+            "the compressed input expands more than %u times (%llu bytes from %llu); if that is "
+            "intended, decompress it first",
             ratio ? ratio : SL_EXPANSION_DEFAULT, (unsigned long long)stream->packed->produced,
             (unsigned long long)stream->taken);
     return false;
@@ -97,7 +97,7 @@ static bool unpack_some(sl_byte_stream *stream, unsigned char *to, size_t cap, s
         packed->off += before - b.in_len;
         if (packed->is_file_done && *got == 0 && !packed->is_between) {
             sl_fail(&stream->failure, SL_E_TRUNCATED,
-                    "the compressed data end too early, at byte %llu of the file",
+                    "the compressed data ends too early, at byte %llu of the file",
                     (unsigned long long)stream->taken);
             return false;
         }

@@ -54,7 +54,8 @@ sl_status sl_file_out_open(sl_file_out *out, const char *path, sl_error *err) {
     struct stat info;
     SL_TRY(sl_place_check(path, err));
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        return sl_fail(err, SL_E_USAGE, "cannot write '%s': it is a folder; name a file", path);
+        return sl_fail(err, SL_E_USAGE, "cannot write '%s': it is a folder; give a file name",
+                       path);
     out->path = resolve(path);
     if (!out->path)
         return sl_fail_no_memory(err, "a file name");
@@ -100,7 +101,7 @@ static sl_status finish(sl_file_out *out, sl_error *err) {
     if (!out->temp_path)
         return SL_OK;
     if (rename(out->temp_path, out->path) != 0)
-        return sl_fail_errno(err, SL_E_WRITE, "cannot put the finished file at '%s'", name);
+        return sl_fail_errno(err, SL_E_WRITE, "cannot rename the finished file to '%s'", name);
     free(out->temp_path);
     out->temp_path = NULL;
     sync_folder(out->path);

@@ -47,8 +47,8 @@ static sl_status check_parts(char *path, sl_error *err) {
             return SL_OK; /* not there yet; other failures show when it is used */
         if (is_planted(&part, &folder))
             return sl_fail(err, SL_E_PERMISSION,
-                           "'%s' belongs to another user, in a folder that everybody may write, so "
-                           "it is not used; choose another place",
+                           "'%s' belongs to another user, in a folder that everybody may write to, "
+                           "so it is not used; choose another folder",
                            path);
         if (stat(path, &folder) != 0)
             return SL_OK;

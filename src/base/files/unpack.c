@@ -71,7 +71,7 @@ static sl_status gzip_step(sl_unpacker *unpack, sl_unpack_buffers *buffers, bool
         unpack->is_member_done = true;
     else if (rc != Z_OK && rc != Z_BUF_ERROR)
         return sl_fail(err, rc == Z_MEM_ERROR ? SL_E_NOMEM : SL_E_FORMAT,
-                       "the gzip data are damaged: %s", z->msg ? z->msg : "unknown reason");
+                       "the gzip data is damaged: %s", z->msg ? z->msg : "unknown reason");
     *is_between = unpack->is_member_done;
     return SL_OK;
 }
@@ -97,7 +97,7 @@ static sl_status zstd_step(sl_unpacker *unpack, sl_unpack_buffers *buffers, bool
     ZSTD_outBuffer out = {buffers->out, buffers->out_len, 0};
     size_t rc = ZSTD_decompressStream(unpack->zstd, &out, &in);
     if (ZSTD_isError(rc))
-        return sl_fail(err, SL_E_FORMAT, "the zstd data are damaged: %s", ZSTD_getErrorName(rc));
+        return sl_fail(err, SL_E_FORMAT, "the zstd data is damaged: %s", ZSTD_getErrorName(rc));
     buffers->in += in.pos;
     buffers->in_len -= in.pos;
     buffers->out += out.pos;
@@ -131,12 +131,12 @@ static sl_status fail_xz(lzma_ret rc, sl_error *err) {
     case LZMA_MEM_ERROR: return sl_fail_no_memory(err, "liblzma");
     case LZMA_MEMLIMIT_ERROR:
         return sl_fail(err, SL_E_LIMIT,
-                       "the xz data need more than 256 MiB to decompress; decompress it first");
+                       "the xz data needs more than 256 MiB to decompress; decompress it first");
     case LZMA_FORMAT_ERROR:
-        return sl_fail(err, SL_E_FORMAT, "the xz data are damaged: not the beginning of a stream");
+        return sl_fail(err, SL_E_FORMAT, "the xz data is damaged: not the beginning of a stream");
     case LZMA_OPTIONS_ERROR:
-        return sl_fail(err, SL_E_UNSUPPORTED, "the xz data use a filter that liblzma lacks");
-    default: return sl_fail(err, SL_E_FORMAT, "the xz data are damaged: checksum or structure");
+        return sl_fail(err, SL_E_UNSUPPORTED, "the xz data uses a filter that liblzma lacks");
+    default: return sl_fail(err, SL_E_FORMAT, "the xz data is damaged: checksum or structure");
     }
 }
 

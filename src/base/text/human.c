@@ -73,6 +73,12 @@ char *sl_human_count(char buf[SL_HUMAN_CAP], uint64_t count) {
     return buf;
 }
 
+char *sl_human_times(char buf[SL_HUMAN_CAP], uint64_t count) {
+    char number[SL_HUMAN_CAP];
+    snprintf(buf, SL_HUMAN_CAP, count == 1 ? "once" : "%.25s times", sl_human_count(number, count));
+    return buf;
+}
+
 typedef struct unit_row {
     const char *name;
     double factor;

@@ -20,6 +20,14 @@ char *sl_human_duration_us(char buf[SL_HUMAN_CAP], int64_t us);
 /* "1,234,567". */
 char *sl_human_count(char buf[SL_HUMAN_CAP], uint64_t count);
 
+/* The "s" of "2 steps". */
+static inline const char *sl_plural(uint64_t count) {
+    return count == 1 ? "" : "s";
+}
+
+/* "once", "12 times". Returns buf. */
+char *sl_human_times(char buf[SL_HUMAN_CAP], uint64_t count);
+
 /* "256MiB", "1.5 GB", "4096", "20k": binary for KiB/MiB/GiB/TiB and for single letters, decimal
  * for KB/MB/GB/TB. */
 sl_status sl_human_parse_bytes(const char *text, uint64_t *bytes, sl_error *err);

@@ -257,7 +257,7 @@ static sl_status take_number(sl_json_in *json, sl_json_token *token, sl_error *e
         return sl_bytes_failure(json->in, "a JSON number", err);
     if (!is_right)
         return sl_fail_at(err, SL_E_FORMAT, token->position,
-                          "JSON: '%.24s' at byte %llu is no number", text,
+                          "JSON: '%.24s' at byte %llu is not a number", text,
                           (unsigned long long)token->position);
     token->raw = (sl_str){(const char *)json->in->at, len};
     token->is_integer = is_int;
@@ -313,7 +313,7 @@ static sl_status open_container(sl_json_in *json, sl_json_token *token, bool is_
                                 sl_error *err) {
     if (json->depth == SL_JSON_IN_DEPTH_MAX)
         return sl_fail_at(err, SL_E_LIMIT, token->position,
-                          "JSON: more than %d brackets inside each other at byte %llu",
+                          "JSON: more than %d levels of brackets at byte %llu",
                           SL_JSON_IN_DEPTH_MAX, (unsigned long long)token->position);
     json->is_object[json->depth++] = is_object;
     json->in->at++;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "analyze/analysis.h"
+#include "api/run_folder.h"
 #include "base/core/str.h"
 #include "base/text/json_in.h"
 #include "cli/core/inputs.h"
@@ -136,7 +137,8 @@ static sl_status gather(gathering *all, sl_error *err) {
         SL_TRY(sl_json_skip(&all->json, &token, err));
     SL_TRY(sl_json_next(&all->json, &token, err));
     if (!all->is_report)
-        return sl_fail(err, SL_E_FOREIGN, "it is not a report of schema '%s'", SL_REPORT_SCHEMA);
+        return sl_fail(err, SL_E_FOREIGN, "it is not a report with the schema '%s'",
+                       SL_REPORT_SCHEMA);
     return SL_OK;
 }
 
@@ -173,6 +175,7 @@ static bool measure(const char *path, sl_baseline *baseline) {
     sl_report *report;
     if (sl_inputs_load(&inputs, &path, 1, NULL) < 0)
         return false;
+    inputs.run->effort.no_whatif = true; /* figures only */
     bool is_judged = sl_analyze(inputs.run, NULL, &report, NULL) == SL_OK;
     if (is_judged) {
         *baseline = take_report(report);
@@ -199,6 +202,7 @@ static sl_status read_report(const char *path, gathering *all, sl_error *err) {
 sl_status sl_baseline_load(const char *path, sl_baseline *baseline, sl_error *err) {
     gathering all = {0};
     struct stat info;
+    path = sl_latest_path(path);
     bool is_there = stat(path, &info) == 0;
     sl_status status = read_report(path, &all, err);
     if (status == SL_OK) {

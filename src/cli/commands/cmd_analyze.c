@@ -75,6 +75,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
     SL_TRY(sl_inputs_load_as(&inputs, paths.at, paths.cnt,
                              sl_opts_flag(opts, "skip-bad") ? SL_INPUTS_SKIP_BAD : 0, err));
+    inputs.run->effort.no_whatif = sl_opts_flag(opts, "no-whatif");
     int result = analyze(opts, &inputs, err);
     sl_inputs_fini(&inputs);
     return result;
@@ -86,31 +87,32 @@ static const sl_opt options[] = {
      .type = SL_OPT_CHOICE,
      .choices = "txt|json|md|junit",
      .initial = "txt",
-     .help = "for people, for programs, for a pull request, for a CI server"},
+     .help = "output format: for people, for programs, for a pull request, for a CI server"},
     SL_SHARED_OUTPUT,
     {.name = "fail-on",
      .type = SL_OPT_CHOICES,
      .metavar = "KINDS",
      .choices = SL_FINDING_KIND_MAP(KIND_CHOICE) "any",
-     .help = "exit with 1 when there is a finding of one of these kinds, of at least warning "
-             "severity; separated by commas; 'any' is every kind that decides a verdict"},
+     .help = "exit with 1 if there is a finding of one of these kinds (separated by commas) with "
+             "severity warning or critical; 'any' stands for every kind that decides the verdict"},
     SL_SHARED_DEVICE,
     SL_SHARED_SINCE,
     SL_SHARED_UNTIL,
-    SL_SHARED_TOP("length of the lists of holders"),
+    SL_SHARED_TOP("rows in the lists of what holds memory"),
     SL_SHARED_FILTER,
     SL_SHARED_GROUP_BY,
     {.name = "capacity",
      .type = SL_OPT_SIZE,
-     .help = "memory of the card, where the input does not say it"},
+     .help = "memory of the card (default: as recorded in the input)"},
+    SL_SHARED_NO_WHATIF,
     {.name = "skip-bad",
      .type = SL_OPT_FLAG,
-     .help = "leave bad telemetry records out and count them in a note"},
+     .help = "skip bad telemetry records and count them in a note"},
     {.name = "explain",
      .short_name = 'e',
      .type = SL_OPT_FLAG,
-     .help = "print the whole stacks, the evidence with its thresholds, and how the verdict was "
-             "reached"},
+     .help =
+         "print full stacks, the evidence with its thresholds, and how the verdict was reached"},
 };
 
 const sl_cmd sl_cmd_analyze = {
@@ -118,18 +120,18 @@ const sl_cmd sl_cmd_analyze = {
     .operands = "[PATH...]",
     .operand_min = 0,
     .operand_max = SL_OPERANDS_ANY,
-    .summary = "say what is wrong with the memory of a run, and where",
+    .summary = "find what is wrong with the memory of a run, and where",
     .description =
-        "PATH is a recording, a PyTorch memory snapshot, telemetry (JSON, JSON lines, CSV), plain, "
-        ".gz or .zst, or an OOM bundle. Of a folder it is every recording, which are the processes "
-        "of one run, or every other file that can be read. Without a PATH it is the latest run of "
-        "this folder. The answer starts with a verdict "
-        "in one sentence: healthy, or the most severe of out of memory, leak, fragmentation and "
-        "spike. Every finding names the line of your code, the amount, how fast it grows, how "
-        "sure that is, and what to do.\n\n"
-        "Nothing in an input is executed: a pickle that asks for anything but plain data is "
-        "refused. All sizes are what the program asked for, unless they are called blocks "
-        "(rounded by the allocator) or reserved.",
+        "PATH is a recording, a PyTorch memory snapshot, telemetry (JSON, JSON lines, CSV), each "
+        "plain or compressed (.gz, .zst), or an OOM bundle. A folder means all recordings in it, "
+        "as the processes of one run; if it has none, every other file that can be read. Without a "
+        "PATH, the latest run in this folder is analyzed. The report starts with a verdict in one "
+        "sentence: healthy, or the most severe of out of memory, leak, fragmentation and spike. "
+        "Every finding names the line of your code, the amount, how fast it grows, its severity "
+        "and confidence, and the fix.\n\n"
+        "Nothing in an input is executed: a pickle that contains anything but plain data is "
+        "refused. Sizes are what the program requested, unless they are called blocks (rounded by "
+        "the allocator) or reserved.",
     .examples = "stormlog analyze\n"
                 "  the latest run\n"
                 "stormlog analyze snap.pickle\n"

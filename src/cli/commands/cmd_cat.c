@@ -143,15 +143,16 @@ static sl_status print_events(const cat *c, sl_log_cursor *cursor, print_fn prin
     }
 }
 
-/* What is not there is said aside, so that the lines stay lines. */
+/* On standard error, so that standard output has nothing but events. */
 static void tell_missing(const sl_log_cursor *cursor) {
     char cnt[SL_HUMAN_CAP];
-    if (sl_log_cursor_lost(cursor))
-        sl_cli_complain("note: %s older events are gone, overwritten in the ring",
-                        sl_human_count(cnt, sl_log_cursor_lost(cursor)));
-    if (sl_log_cursor_torn(cursor))
-        sl_cli_complain("note: %s damaged records were left out",
-                        sl_human_count(cnt, sl_log_cursor_torn(cursor)));
+    uint64_t lost = sl_log_cursor_lost(cursor), torn = sl_log_cursor_torn(cursor);
+    if (lost)
+        sl_cli_complain("note: %s older event%s overwritten in the ring", sl_human_count(cnt, lost),
+                        lost == 1 ? " was" : "s were");
+    if (torn)
+        sl_cli_complain("note: skipped %s damaged record%s", sl_human_count(cnt, torn),
+                        sl_plural(torn));
 }
 
 static sl_status print_log(const cat *c, print_fn print, sl_error *err) {
@@ -189,11 +190,11 @@ static int run(const sl_opts *opts, sl_error *err) {
 }
 
 static const sl_opt options[] = {
-    SL_SHARED_FORMAT("txt, or json: one object a line"),
+    SL_SHARED_FORMAT("output format: text, or one JSON object per line"),
     {.name = "stacks",
      .short_name = 's',
      .type = SL_OPT_FLAG,
-     .help = "the whole stack of each event instead of its innermost frame"},
+     .help = "print the full stack of each event, not only its innermost frame"},
 };
 
 const sl_cmd sl_cmd_cat = {
@@ -201,11 +202,11 @@ const sl_cmd sl_cmd_cat = {
     .operands = "FILE|DIR",
     .operand_min = 1,
     .operand_max = 1,
-    .summary = "print the raw events of a recording, one line each",
+    .summary = "print the raw events of a recording, one per line",
     .description =
-        "Events come in order of time, in nanoseconds since the recording began. A recording that "
-        "is still being written is printed up to this moment. Events that the ring no longer holds "
-        "are counted on standard error. A run folder is taken for its recording when it has one.",
+        "Events are ordered by time, in nanoseconds since the recording began. A recording that is "
+        "still being written is printed up to now. Events that were overwritten in the ring are "
+        "counted on standard error. A run folder with one recording stands for that recording.",
     .examples = "stormlog cat run.slog | head\n  the oldest events\n"
                 "stormlog cat run.slog --format json --stacks | jq .size\n  for other programs\n",
     .options = options,

@@ -20,7 +20,7 @@ static void print_result(const char *path, const sl_compact_result *result) {
         sl_term_printf(stdout, "%s: %s, already compact\n", path, after);
         break;
     case SL_COMPACT_LIVE:
-        sl_term_printf(stdout, "%s: still being written, left as it is\n", path);
+        sl_term_printf(stdout, "%s: still being written, not changed\n", path);
         break;
     }
 }
@@ -32,8 +32,9 @@ static sl_status compact_file(const char *path, bool is_named, const sl_compact_
     if (sl_log_compact(path, options, &result, err) < 0)
         return sl_error_prefix(err, "cannot compact '%s'", path);
     if (is_named && result.outcome == SL_COMPACT_LIVE)
-        return sl_fail(err, SL_E_BUSY,
-                       "cannot compact '%s': its process still writes it; wait for its end", path);
+        return sl_fail(
+            err, SL_E_BUSY,
+            "cannot compact '%s': its process still writes to it; wait until it has ended", path);
     print_result(path, &result);
     return SL_OK;
 }
@@ -84,7 +85,7 @@ static int run(const sl_opts *opts, sl_error *err) {
 static const sl_opt options[] = {
     {.name = "no-compress",
      .type = SL_OPT_FLAG,
-     .help = "only leave out the space that was never used; such a file can be read in place"},
+     .help = "only remove unused space, without compression; such a file can be read in place"},
 };
 
 const sl_cmd sl_cmd_compact = {
@@ -92,18 +93,17 @@ const sl_cmd sl_cmd_compact = {
     .operands = "PATH...",
     .operand_min = 1,
     .operand_max = SL_OPERANDS_ANY,
-    .summary = "make finished recordings small",
+    .summary = "make finished recordings smaller",
     .description =
-        "A recording is written with room to grow. This replaces it by a file that holds the same "
-        "records without that room, compressed with zstd, under the same name. Every command reads "
-        "it, and 'zstd -d' unpacks it. A PATH is a recording or a run folder. 'stormlog run' does "
-        "this at its end; recordings that were made without it, or whose processes outlived it, "
-        "can be compacted later.\n\n"
-        "The new file is written beside the old one, read back and compared, synced, and then "
-        "renamed. A full disk, Ctrl-C or a kill leaves the recording as it was; what a kill leaves "
-        "is a file <name>.tmp-XXXXXX, which can be removed. A recording that is still being "
-        "written "
-        "is never touched.",
+        "A recording is written with room to grow. This command replaces it with a file of the "
+        "same name that holds the same records without the unused space, compressed with zstd. "
+        "Every command reads it, and 'zstd -d' unpacks it. A PATH is a recording or a run folder. "
+        "'stormlog run' compacts recordings when it ends; recordings that were made without it, or "
+        "whose processes ended later, can be compacted with this command.\n\n"
+        "The new file is written next to the old one, read back and compared, synced, and then "
+        "renamed. A full disk, Ctrl-C or a kill leaves the recording unchanged; a kill may leave a "
+        "file <name>.tmp-XXXXXX, which can be removed. A recording that is still being written is "
+        "never touched.",
     .examples = "stormlog compact stormlog-runs/latest\n"
                 "  every finished recording of the newest run\n",
     .options = options,

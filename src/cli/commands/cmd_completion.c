@@ -207,7 +207,7 @@ static int run(const sl_opts *opts, sl_error *err) {
             return 0;
         }
     }
-    return sl_fail(err, SL_E_USAGE, "no completion for '%s'; there is bash, zsh and fish", shell);
+    return sl_fail(err, SL_E_USAGE, "no completion for '%s'; choose bash, zsh or fish", shell);
 }
 
 const sl_cmd sl_cmd_completion = {
@@ -218,8 +218,8 @@ const sl_cmd sl_cmd_completion = {
     .operand_max = 1,
     .operand_choices = "bash|zsh|fish",
     .summary = "print a completion script for a shell",
-    .description = "Load it in the running shell, or let the system find it: `make install` puts "
-                   "all three where the shells look.",
+    .description =
+        "Load it in the running shell. `make install` installs the scripts for all three shells.",
     .examples = "source <(stormlog completion bash)\n"
                 "stormlog completion fish > ~/.config/fish/completions/stormlog.fish\n",
     .run = run,

@@ -52,9 +52,9 @@ static sl_status parse_sides(const sl_opts *opts, side sides[2], sl_error *err) 
     bool is_same_moment = sides[0].moment.anchor == sides[1].moment.anchor &&
                           sides[0].moment.us == sides[1].moment.us;
     if (cnt == 1 && is_same_moment)
-        return sl_fail(err, SL_E_USAGE,
-                       "one input at one moment has no difference; name a second input, or two "
-                       "moments with --at-a and --at-b");
+        return sl_fail(
+            err, SL_E_USAGE,
+            "nothing to compare: give a second input, or two moments with --at-a and --at-b");
     return SL_OK;
 }
 
@@ -100,7 +100,7 @@ static sl_status find_by_key(const side *from, const char *key, const sl_run_inp
             continue;
         if (*found && !input->trace->process.rank.known)
             return sl_fail(err, SL_E_USAGE,
-                           "'%s' holds several recordings of '%s': '%s', '%s'; name one of them",
+                           "'%s' contains several recordings of '%s': '%s', '%s'; give one of them",
                            from->path, key, (*found)->trace->path, input->trace->path);
         /* A rank that was started again has several recordings: the newest counts. */
         if (!*found || (*found)->trace->process.start_us < input->trace->process.start_us)
@@ -168,7 +168,7 @@ static sl_status compare_keys(diff_job *job, size_t from, sl_error *err) {
         SL_TRY(find_by_key(&sides[from], key, &own, err));
         SL_TRY(find_by_key(&sides[1 - from], key, &other, err));
         if (own != input && from == 0)
-            sl_cli_complain("'%s' is an earlier recording of %s; left out", input->trace->path,
+            sl_cli_complain("skipped '%s': there is a later recording of %s", input->trace->path,
                             key);
         else if (own == input && !other)
             sl_cli_complain("%s is only in '%s'", key, sides[from].path);
@@ -193,10 +193,9 @@ static sl_status compare(diff_job *job, sl_error *err) {
     }
     if (status == SL_OK && job->diffs.cnt == 0)
         status = sl_fail(err, SL_E_USAGE,
-                         sides[0].input
-                             ? "the two inputs have no device in common"
-                             : "the two inputs have no rank, script or file name in common; name "
-                               "one file of each");
+                         sides[0].input ? "the two inputs have no device in common"
+                                        : "the two inputs have no rank, script or file name in "
+                                          "common; give one file of each");
     return status;
 }
 
@@ -248,22 +247,21 @@ static const sl_opt options[] = {
      .type = SL_OPT_CHOICE,
      .choices = "txt|json|md",
      .initial = "txt",
-     .help = "for people, for programs, for a pull request"},
+     .help = "output format: for people, for programs, for a pull request"},
     SL_SHARED_OUTPUT,
     {.name = "at-a",
      .type = SL_OPT_TIME,
-     .help = "the moment of A: end (the default), peak, 90s (after the start), -10s (before the "
-             "end)"},
-    {.name = "at-b", .type = SL_OPT_TIME, .help = "the moment of B, or of A when B is not given"},
+     .help = "moment of A: end, peak, 90s (after the start), -10s (before the end) (default: end)"},
+    {.name = "at-b", .type = SL_OPT_TIME, .help = "moment of B, or of A if there is no B"},
     SL_SHARED_DEVICE,
     SL_SHARED_GROUP_BY,
     {.name = "prefix",
      .type = SL_OPT_INT,
      .min = 1,
      .max = 1000,
-     .help = "group by this many outermost frames of the stacks instead"},
+     .help = "group by this many outermost frames of the stacks"},
     SL_SHARED_FILTER,
-    SL_SHARED_TOP("rows printed (default: 15)"),
+    SL_SHARED_TOP("rows to print (default: 15)"),
 };
 
 const sl_cmd sl_cmd_diff = {
@@ -271,14 +269,12 @@ const sl_cmd sl_cmd_diff = {
     .operands = "A[@TIME] [B[@TIME]]",
     .operand_min = 1,
     .operand_max = 2,
-    .summary = "say what appeared, grew and went between two moments",
+    .summary = "show what appeared, grew or was freed between two moments",
     .description =
-        "Compares what is live in two inputs, or in one input at two moments, place by place. The "
-        "amounts are requested bytes. Of a run folder the main process is compared, or rank by "
-        "rank "
-        "where it has ranks; a rank that only one side has is named on standard error. Several "
-        "main "
-        "processes are told apart by their scripts.",
+        "Compares what is live in two inputs, or in one input at two moments, by line of code. "
+        "Amounts are requested bytes. In a run folder, the ranks are compared one by one, or the "
+        "main process if there are no ranks; a rank that only one side has is reported on standard "
+        "error. Several main processes are matched by their scripts.",
     .examples = "stormlog diff before.pickle after.pickle\n"
                 "stormlog diff stormlog-runs/20261115T120000Z-train stormlog-runs/latest\n"
                 "stormlog diff snap.pickle@10s snap.pickle@peak\n"

@@ -8,6 +8,7 @@
 #include "api/oom_bundles.h"
 #include "base/core/str.h"
 #include "base/files/file_atomic.h"
+#include "base/text/human.h"
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
@@ -42,7 +43,7 @@ static sl_status check_options(const sl_opts *opts, const sl_exporter *exporter,
                        exporter->name);
     if ((exporter->wants & SL_EXPORT_BINARY) && !sl_opts_text(opts, "output") &&
         isatty(STDOUT_FILENO))
-        return sl_fail(err, SL_E_USAGE, "'%s' is not for a terminal; name a file with -o",
+        return sl_fail(err, SL_E_USAGE, "'%s' is binary; write it to a file with -o",
                        exporter->name);
     return SL_OK;
 }
@@ -132,8 +133,8 @@ static sl_status write_one(const sl_opts *opts, const char *path, const sl_expor
     sl_inputs inputs;
     if (sl_recordings_one(list, path, &recording, err) < 0)
         return sl_fail(err, SL_E_USAGE,
-                       "'%s' holds %zu recordings and '%s' one; name a folder with -o (%s/) for a "
-                       "file each, or one recording",
+                       "'%s' contains %zu recordings, but '%s' can hold only one; give a folder "
+                       "with -o (%s/), or one recording",
                        path, list->paths.cnt, exporter->name,
                        sl_opts_text(opts, "output") ? sl_opts_text(opts, "output") : "DIR");
     SL_TRY(sl_inputs_load(&inputs, &recording, 1, err));
@@ -162,18 +163,15 @@ static sl_status write_bundles(const sl_opts *opts, const char *path, const sl_r
         sum.beyond_cnt += result.beyond_cnt;
     }
     if (sum.beyond_cnt)
-        sl_cli_complain("note: %zu failed request%s without a bundle: a recording gets at most %d, "
-                        "of failures whose events it still holds",
-                        sum.beyond_cnt, sum.beyond_cnt == 1 ? "" : "s", SL_OOM_BUNDLES_MAX);
+        sl_cli_complain("note: %zu failed request%s got no bundle: at most %d are written per "
+                        "recording, if it still has the events",
+                        sum.beyond_cnt, sl_plural(sum.beyond_cnt), SL_OOM_BUNDLES_MAX);
     if (sum.written_cnt == 0 && sum.present_cnt == 0 && sum.beyond_cnt)
-        return sl_fail(err, SL_E_LAPPED,
-                       "'%s' no longer holds the events of its failed requests, so there is no "
-                       "bundle to write",
-                       path);
+        return sl_fail(
+            err, SL_E_LAPPED,
+            "no bundle to write: the events of the failed requests in '%s' were overwritten", path);
     if (sum.written_cnt == 0 && sum.present_cnt == 0)
-        return sl_fail(err, SL_E_FORMAT,
-                       "no request for memory failed in '%s', so there is no "
-                       "bundle to write",
+        return sl_fail(err, SL_E_FORMAT, "no bundle to write: no request for memory failed in '%s'",
                        path);
     return SL_OK;
 }
@@ -205,24 +203,23 @@ static const sl_opt options[] = {
      .metavar = "KIND",
      .choices = SL_EXPORTER_MAP(KIND_CHOICE) + 1,
      .initial = "snapshot",
-     .help = "the format:" SL_EXPORTER_MAP(KIND_HELP)},
+     .help = "output format:" SL_EXPORTER_MAP(KIND_HELP)},
     {.name = "output",
      .short_name = 'o',
      .type = SL_OPT_FILE,
      .metavar = "FILE|DIR",
-     .help = "write to FILE, which appears whole or not at all, or into the folder DIR, instead of "
-             "standard output"},
+     .help = "write to FILE, atomically, or into the folder DIR (default: standard output)"},
     SL_SHARED_DEVICE,
     SL_SHARED_SINCE,
     SL_SHARED_UNTIL,
     {.name = "at",
      .type = SL_OPT_TIME,
      .initial = "end",
-     .help = "the moment that 'folded' and 'pprof' show: end (of the work), exit (the last event), "
+     .help = "moment shown by 'folded' and 'pprof': end (of the work), exit (the last event), "
              "peak, step:12, 90s (after the start), -10s (before the end)"},
     {.name = "every",
      .type = SL_OPT_DURATION,
-     .help = "spacing of telemetry samples; 2,000 over the whole recording when not given"},
+     .help = "time between telemetry samples (default: 2,000 samples over the whole recording)"},
 };
 
 const sl_cmd sl_cmd_export = {
@@ -230,21 +227,19 @@ const sl_cmd sl_cmd_export = {
     .operands = "[PATH]",
     .operand_min = 0,
     .operand_max = 1,
-    .summary = "write an input in the format of another program",
+    .summary = "convert an input to the format of another program",
     .description =
-        "A snapshot opens in PyTorch's own viewer (pytorch.org/memory_viz) and with pickle.load; "
-        "that viewer knows no host memory, so a recording of nothing else stands as device 0. "
-        "Folded stacks go into flamegraph.pl, inferno or speedscope; speedscope's own format holds "
-        "peak, end and growth in one file. A pprof profile opens with 'go tool pprof', a perfetto "
-        "trace in ui.perfetto.dev. Telemetry fields that the "
-        "input does not know are written as the schema's unknown, never as a guess.\n\n"
-        "A file holds one recording. Where -o names a folder (one that is there, or a name that "
-        "ends in /), each recording of a run folder becomes a file in it, named after it; without "
-        "one, a run folder with several recordings is refused. 'oom-bundle' writes "
-        "<recording>.oom-<n> into the folder of -o, or beside the recording, for each of the first "
-        "8 requests that failed; bundles that are there stay. Without a PATH the latest run of "
-        "this "
-        "folder is written.",
+        "A snapshot opens in PyTorch's own viewer (pytorch.org/memory_viz) and with pickle.load. "
+        "That viewer does not support host memory, so a recording that has only host memory is "
+        "written as device 0. Folded stacks open in flamegraph.pl, inferno or speedscope; "
+        "speedscope's own format has peak, end and growth in one file. A pprof profile opens with "
+        "'go tool pprof', a perfetto trace in ui.perfetto.dev. Telemetry fields that the input "
+        "does not have are written as unknown, never guessed.\n\n"
+        "A file holds one recording. If -o is a folder (an existing one, or a name that ends in "
+        "/), each recording of a run folder becomes a file in it with the same name; otherwise a "
+        "run folder with several recordings is refused. 'oom-bundle' writes <recording>.oom-<n> "
+        "into the folder of -o, or next to the recording, for each of the first 8 failed requests; "
+        "existing bundles are kept. Without a PATH, the latest run in this folder is converted.",
     .examples = "stormlog export snap.pickle --to folded --at peak -o peak.folded\n"
                 "stormlog export run.slog --to snapshot -o snap.pickle\n"
                 "stormlog export run.slog --to perfetto -o run.pftrace\n"

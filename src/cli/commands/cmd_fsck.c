@@ -22,18 +22,18 @@ static const char *const replay_names[] = {
 };
 
 static const char *const replay_texts[] = {
-    [SL_FSCK_REPLAY_EQUAL] = "the events, played again, give the same live blocks and totals",
-    [SL_FSCK_REPLAY_DIFFERS] = "the events, played again, give something else",
-    [SL_FSCK_REPLAY_LOST] = "not every event is there to be played again",
-    [SL_FSCK_REPLAY_LIVE] = "not played again: the recording is still being written",
+    [SL_FSCK_REPLAY_EQUAL] = "replaying the events gives the same live blocks and totals",
+    [SL_FSCK_REPLAY_DIFFERS] = "replaying the events gives different live blocks or totals",
+    [SL_FSCK_REPLAY_LOST] = "not every event is left to replay",
+    [SL_FSCK_REPLAY_LIVE] = "not replayed: the recording is still being written",
 };
 
 static const char *const ending_texts[] = {
     [SL_LOG_CLOSED] = "closed by its process",
     [SL_LOG_LIVE] = "still being written",
-    [SL_LOG_KILLED] = "cut short: the process is gone and did not close it",
-    [SL_LOG_LEFT] = "complete: the process ended by _exit, which closes nothing",
-    [SL_LOG_UNCLEAR] = "not closed, and this file system cannot tell whether the process lives",
+    [SL_LOG_KILLED] = "cut short: the process ended without closing it",
+    [SL_LOG_LEFT] = "complete: the process ended by _exit, without closing it",
+    [SL_LOG_UNCLEAR] = "not closed; this file system cannot tell whether the process still runs",
 };
 
 /* ---- text ---- */
@@ -44,39 +44,69 @@ static const char *count(uint64_t n) {
     return sl_human_count(ring[next++ % 8], n);
 }
 
+#define LABEL_COLUMNS 11
+
+/* "label      text", wrapped to the terminal's width. */
+static void put_row(const char *label, const char *fmt, ...) SL_PRINTF(2, 3);
+
+static void put_row(const char *label, const char *fmt, ...) {
+    char text[SL_ERROR_TEXT_CAP], first[LABEL_COLUMNS + 1];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    snprintf(first, sizeof first, "%-*s", LABEL_COLUMNS, label);
+    sl_term_wrap(stdout, &(sl_wrap){.first = first, .rest = "           "}, text);
+}
+
 static void print_identity(const sl_log_reader *log, const sl_fsck_report *r) {
     const sl_fmt_header *h = sl_log_header(log);
-    char duration[SL_HUMAN_CAP];
-    sl_term_printf(stdout, "format     %u.%u, written by %.31s\n", h->version_major,
-                   h->version_minor, h->writer);
-    sl_term_printf(stdout, "process    %u on %.127s", h->pid,
-                   h->host[0] ? h->host : "an unnamed host");
+    char duration[SL_HUMAN_CAP], rank[32] = "", world[32] = "";
     if (sl_log_rank(log) >= 0)
-        printf(", rank %d", sl_log_rank(log));
+        snprintf(rank, sizeof rank, ", rank %d", sl_log_rank(log));
     if (sl_log_world_size(log) >= 0)
-        printf(" of %lld", (long long)sl_log_world_size(log));
-    printf("\n");
-    printf("ending     %s, %s after its start\n", ending_texts[r->ending],
-           sl_human_duration_us(duration, (int64_t)(r->duration_ns / 1000)));
+        snprintf(world, sizeof world, " of %lld", (long long)sl_log_world_size(log));
+    put_row("format", "%u.%u, written by %.31s", h->version_major, h->version_minor, h->writer);
+    put_row("process", "%u on %.127s%s%s", h->pid, h->host[0] ? h->host : "an unnamed host", rank,
+            world);
+    put_row("ending", "%s, %s after its start", ending_texts[r->ending],
+            sl_human_duration_us(duration, (int64_t)(r->duration_ns / 1000)));
 }
 
 static void print_contents(const sl_fsck_report *r) {
     char bytes[SL_HUMAN_CAP];
-    printf("events     %s in the ring, %s overwritten, %s damaged, %s in flight at the end\n",
-           count(r->events), count(r->lost), count(r->torn), count(r->in_flight));
-    printf("totals     %s sites, %s live blocks, %s live; %s sites completed from events in "
-           "flight, %s uncertain\n",
-           count(r->sites), count(r->live_blocks), sl_human_bytes(bytes, r->live_bytes),
-           count(r->repaired_sites), count(r->uncertain_sites));
-    printf("replay     %s\n", replay_texts[r->replay]);
-    printf("lists      %s marks (%s overwritten), %s alerts (%s), %s out-of-memory (%s), %s "
-           "threads\n",
-           count(r->marks), count(r->marks_lost), count(r->alerts), count(r->alerts_lost),
-           count(r->ooms), count(r->ooms_lost), count(r->threads));
+    put_row("events", "%s in the ring, %s overwritten, %s damaged, %s in flight at the end",
+            count(r->events), count(r->lost), count(r->torn), count(r->in_flight));
+    put_row("totals",
+            "%s site%s, %s live block%s, %s live; %s completed from events in flight, %s uncertain",
+            count(r->sites), sl_plural(r->sites), count(r->live_blocks), sl_plural(r->live_blocks),
+            sl_human_bytes(bytes, r->live_bytes), count(r->repaired_sites),
+            count(r->uncertain_sites));
+    put_row("replay", "%s", replay_texts[r->replay]);
+    put_row("lists",
+            "%s mark%s (%s overwritten), %s alert%s (%s), %s out-of-memory (%s), %s thread%s",
+            count(r->marks), sl_plural(r->marks), count(r->marks_lost), count(r->alerts),
+            sl_plural(r->alerts), count(r->alerts_lost), count(r->ooms), count(r->ooms_lost),
+            count(r->threads), sl_plural(r->threads));
+}
+
+/* Columns of the table of regions; a narrower terminal gets a sentence per region. */
+#define TABLE_COLUMNS 68
+
+static void print_section(const char *name, const sl_fsck_section *s) {
+    if (sl_term_columns() < TABLE_COLUMNS)
+        put_row(name, "%s used, %s reserved, capacity %s, %s incomplete", count(s->used),
+                count(s->reserved), count(s->cap), count(s->incomplete));
+    else
+        printf("%-10s %14s %14s %14s %11s\n", name, count(s->used), count(s->reserved),
+               count(s->cap), count(s->incomplete));
 }
 
 static void print_sections(const sl_fsck_report *r) {
-    printf("\n%-10s %14s %14s %14s %11s\n", "region", "used", "reserved", "capacity", "incomplete");
+    putchar('\n');
+    if (sl_term_columns() >= TABLE_COLUMNS)
+        printf("%-10s %14s %14s %14s %11s\n", "region", "used", "reserved", "capacity",
+               "incomplete");
     for (size_t i = 0; i < r->sections.cnt; i++) {
         const sl_fsck_section *s = &r->sections.at[i];
         char name[32];
@@ -84,32 +114,40 @@ static void print_sections(const sl_fsck_report *r) {
             snprintf(name, sizeof name, "live %" PRIu32, s->level);
         else
             snprintf(name, sizeof name, "%s", sl_section_name(s->kind));
-        printf("%-10s %14s %14s %14s %11s\n", name, count(s->used), count(s->reserved),
-               count(s->cap), count(s->incomplete));
+        print_section(name, s);
     }
 }
 
 static void print_health(const sl_fsck_report *r) {
     bool is_first = true;
     for (int i = 0; i < SL_HEALTH_LIMIT; i++) {
+        char first[64];
         if (r->health[i] == 0)
             continue;
-        printf("%s%-17s %14s  %s\n", is_first ? "\n" : "", sl_health_name((sl_health_kind)i),
-               count(r->health[i]), sl_health_meaning((sl_health_kind)i));
+        snprintf(first, sizeof first, "%-17s %14s  ", sl_health_name((sl_health_kind)i),
+                 count(r->health[i]));
+        if (is_first)
+            putchar('\n');
+        sl_term_wrap(stdout, &(sl_wrap){.first = first, .rest = "    "},
+                     sl_health_meaning((sl_health_kind)i));
         is_first = false;
     }
 }
 
 static void print_problems(const sl_fsck_report *r) {
-    printf("\n");
+    char text[SL_ERROR_TEXT_CAP + 32];
+    putchar('\n');
     if (r->problems.cnt == 0)
         printf("no damage found\n");
-    for (size_t i = 0; i < r->problems.cnt; i++)
-        sl_term_printf(stdout, "damage (%s): %s\n", r->problems.at[i].rule, r->problems.at[i].text);
+    for (size_t i = 0; i < r->problems.cnt; i++) {
+        snprintf(text, sizeof text, "damage (%s): %s", r->problems.at[i].rule,
+                 r->problems.at[i].text);
+        sl_term_wrap(stdout, &(sl_wrap){.rest = "  "}, text);
+    }
 }
 
 static void print_text(const char *path, const sl_log_reader *log, const sl_fsck_report *r) {
-    sl_term_printf(stdout, "recording  %s\n", path);
+    sl_term_printf(stdout, "%-*s%s\n", LABEL_COLUMNS, "recording", path); /* whole: to be copied */
     print_identity(log, r);
     print_contents(r);
     print_sections(r);
@@ -257,7 +295,7 @@ static int run(const sl_opts *opts, sl_error *err) {
 }
 
 static const sl_opt options[] = {
-    SL_SHARED_FORMAT("txt or json"),
+    SL_SHARED_FORMAT("output format"),
 };
 
 const sl_cmd sl_cmd_fsck = {
@@ -265,14 +303,13 @@ const sl_cmd sl_cmd_fsck = {
     .operands = "FILE|DIR",
     .operand_min = 1,
     .operand_max = 1,
-    .summary = "check a recording and say what is missing from it",
+    .summary = "check a recording and report what is missing from it",
     .description =
-        "Walks through every region of a recording, holds totals, live blocks and events against "
-        "each other, and tells what was overwritten, dropped, or in flight when the process ended. "
-        "None of that is damage: exit code 0. Damage is listed with its byte position and gives "
-        "exit code 3. The rules it checks are numbered as in docs/format.md. A run folder is "
-        "checked "
-        "recording by recording; as JSON that is an array.",
+        "Reads every region of a recording, compares totals, live blocks and events, and reports "
+        "what was overwritten, dropped, or in flight when the process ended. None of that is "
+        "damage: the exit code is 0. Damage is listed with its byte position; the exit code is "
+        "then 3. The rules are numbered as in docs/format.md. In a run folder every recording is "
+        "checked; the JSON is then an array.",
     .examples = "stormlog fsck run.slog\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),

@@ -16,7 +16,7 @@
 #include "stormlog/version.h"
 
 /* Optional libraries: whether this build has them, and what is lost without. A library that nothing
- * uses yet says so: "yes" must not promise a command that is not there. */
+ * uses yet says so: "yes" must not promise a command that does not exist. */
 static const struct {
     const char *name;
     bool is_built_in, is_used;
@@ -33,9 +33,9 @@ static const struct {
 
 static const char *library_state(size_t i) {
     if (!libraries[i].is_used)
-        return libraries[i].is_built_in ? "found, but this version does not use it for"
-                                        : "not found; this version would not use it for";
-    return libraries[i].is_built_in ? "yes:" : "no, so without";
+        return libraries[i].is_built_in ? "found, but not yet used for"
+                                        : "not found; not yet used for";
+    return libraries[i].is_built_in ? "yes:" : "no; not available:";
 }
 
 static void print_row(const char *name, const char *value) {
@@ -70,9 +70,9 @@ static void print_machine(const sl_machine *machine) {
         print_row("memory", "not known");
     if (machine->nvidia_version[0])
         snprintf(text, sizeof text, "%s, %zu device%s", machine->nvidia_version,
-                 machine->nvidia_devices, machine->nvidia_devices == 1 ? "" : "s");
+                 machine->nvidia_devices, sl_plural(machine->nvidia_devices));
     else
-        snprintf(text, sizeof text, "no (/proc/driver/nvidia/version is not there)");
+        snprintf(text, sizeof text, "no (/proc/driver/nvidia/version does not exist)");
     print_row("NVIDIA driver", text);
 }
 
@@ -143,12 +143,11 @@ static void print_settings(const sl_config *config) {
             snprintf(text, sizeof text, "%s", file->problem);
         else if (file->path[0])
             snprintf(text, sizeof text, "%s (%s%s%s)", file->path,
-                     file->state == SL_CONFIG_ABSENT ? "not there" : state_names[file->state],
+                     file->state == SL_CONFIG_ABSENT ? "does not exist" : state_names[file->state],
                      file->problem[0] ? ": " : "", file->problem);
         else
             snprintf(text, sizeof text, "%s",
-                     i == SL_CONFIG_PROJECT ? "no stormlog.toml in this project"
-                                            : "no file of yours");
+                     i == SL_CONFIG_PROJECT ? "no stormlog.toml in this project" : "no file");
         print_row(i ? "" : "settings", text);
     }
     sl_config_rows_each(print_setting, NULL);
@@ -216,7 +215,7 @@ static int run(const sl_opts *opts, sl_error *err) {
 }
 
 static const sl_opt options[] = {
-    SL_SHARED_FORMAT("how to print"),
+    SL_SHARED_FORMAT("output format"),
 };
 
 const sl_cmd sl_cmd_info = {
@@ -224,11 +223,10 @@ const sl_cmd sl_cmd_info = {
     .shows_settings = true,
     .operands = "",
     .summary = "print facts about this build and this machine",
-    .description =
-        "Names the optional libraries this build has and what is missing without them, "
-        "and what the machine's own files say about processors, memory and the NVIDIA "
-        "driver. It loads no driver and needs no device. Last come the settings files: "
-        "where they are looked for, and every setting with the file and line it is from.",
+    .description = "Lists the optional libraries of this build and what is not available without "
+                   "them, then processors, memory and the NVIDIA driver as the system files report "
+                   "them. It loads no driver and needs no device. Last come the settings files: "
+                   "where stormlog looks for them, and every setting with its file and line.",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
     .run = run,

@@ -13,15 +13,14 @@
 #include "cli/core/shared_options.h"
 #include "plot/plot.h"
 
-#define TOP_DEFAULT 8
-
 /* The format follows the name, as every program that draws does it. */
 static sl_status read_format(const char *path, sl_plot_options *options, sl_error *err) {
     if (!path)
-        return sl_fail(err, SL_E_USAGE, "name the picture with -o out.png or -o out.svg");
+        return sl_fail(err, SL_E_USAGE, "no output file; give one with -o out.png or -o out.svg");
     options->is_svg = sl_str_ends_with(sl_str_of(path), SL_STR(".svg"));
     if (!options->is_svg && !sl_str_ends_with(sl_str_of(path), SL_STR(".png")))
-        return sl_fail(err, SL_E_USAGE, "the picture '%s' must end in .png or .svg", path);
+        return sl_fail(err, SL_E_USAGE, "the name of the picture, '%s', must end in .png or .svg",
+                       path);
     return SL_OK;
 }
 
@@ -31,10 +30,10 @@ static sl_status read_size(const char *text, sl_plot_options *options, sl_error 
     if (sscanf(text, "%5ux%5u%n", &width, &height, &end) != 2 || text[end] ||
         width < SL_PLOT_SIDE_MIN || height < SL_PLOT_SIDE_MIN || width > SL_PLOT_SIDE_MAX ||
         height > SL_PLOT_SIDE_MAX)
-        return sl_fail(err, SL_E_USAGE,
-                       "option '--size' wants WIDTHxHEIGHT with sides from %u to %u pixels, found "
-                       "'%s'",
-                       SL_PLOT_SIDE_MIN, SL_PLOT_SIDE_MAX, text);
+        return sl_fail(
+            err, SL_E_USAGE,
+            "option '--size': expected WIDTHxHEIGHT with sides from %u to %u pixels, found '%s'",
+            SL_PLOT_SIDE_MIN, SL_PLOT_SIDE_MAX, text);
     options->width = width;
     options->height = height;
     return SL_OK;
@@ -44,7 +43,7 @@ static sl_status read_options(const sl_opts *opts, sl_plot_options *options, sl_
     *options = (sl_plot_options){
         .kind = (sl_plot_kind)sl_opts_number(opts, "kind"),
         .is_dark = strcmp(sl_opts_text(opts, "theme"), "dark") == 0,
-        .top = sl_opts_is_given(opts, "top") ? (size_t)sl_opts_number(opts, "top") : TOP_DEFAULT,
+        .top = sl_opts_is_given(opts, "top") ? (size_t)sl_opts_number(opts, "top") : 0,
     };
     SL_TRY(read_format(sl_opts_text(opts, "output"), options, err));
     SL_TRY(read_size(sl_opts_text(opts, "size"), options, err));
@@ -82,7 +81,7 @@ static sl_status prepare(drawn_list *drawn, const sl_run_input *input, sl_plot_k
                          const sl_report *report, sl_device_choice choice, sl_error *err) {
     const sl_device_report *chosen = choose_device(report, input->trace);
     if (!chosen)
-        return sl_fail(err, SL_E_FORMAT, "'%s' holds no memory events, so there is nothing to draw",
+        return sl_fail(err, SL_E_FORMAT, "nothing to draw: '%s' has no memory events",
                        input->trace->path);
     for (size_t i = 0; i < input->device_cnt; i++) {
         if (!is_drawn(&input->devices[i], kind, chosen, choice))
@@ -139,6 +138,8 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_status status = SL_OK;
     if (options.kind != SL_PLOT_RANKS || !is_several)
         status = sl_plot_check_inputs(options.kind, inputs.traces.cnt, err);
+    inputs.run->effort.no_whatif = options.kind != SL_PLOT_WHATIF; /* others show no advice */
+    inputs.run->effort.is_patient = true;
     if (status == SL_OK)
         status = draw(opts, &options, inputs.run, err);
     sl_inputs_fini(&inputs);
@@ -152,28 +153,30 @@ static const sl_opt options[] = {
     {.name = "output",
      .short_name = 'o',
      .type = SL_OPT_FILE,
-     .help = "the picture, as PNG or SVG by its name; it appears whole or not at all"},
+     .help = "file name of the picture, .png or .svg; written atomically"},
     {.name = "kind",
      .short_name = 'k',
      .type = SL_OPT_CHOICE,
      .metavar = "KIND",
      .choices = SL_PLOT_KIND_MAP(KIND_CHOICE) + 1,
      .initial = "timeline",
-     .help = "what it shows:" SL_PLOT_KIND_MAP(
-         KIND_HELP) " several inputs, or one file of several ranks, without a kind: ranks"},
+     .help =
+         "what to draw:" SL_PLOT_KIND_MAP(KIND_HELP) " several inputs or ranks are drawn as ranks"},
     {.name = "theme",
      .type = SL_OPT_CHOICE,
      .choices = "light|dark",
      .initial = "light",
-     .help = "colours on white or on black"},
+     .help = "colours on a white or black background"},
     {.name = "size",
      .type = SL_OPT_STRING,
      .setter = SL_SET_BY_PROJECT,
      .metavar = "WIDTHxHEIGHT",
      .initial = "1200x600",
-     .help = "in pixels"},
+     .help = "size in pixels"},
     SL_SHARED_DEVICE,
-    SL_SHARED_TOP("sites that are named; the rest is one, 24 at most (default: 8)"),
+    SL_SHARED_TOP(
+        "lines of code shown by name, at most 24 (default: 8, and more as long as the others "
+        "are over a quarter of the bytes)"),
 };
 
 const sl_cmd sl_cmd_plot = {
@@ -181,17 +184,22 @@ const sl_cmd sl_cmd_plot = {
     .operands = "[PATH...]",
     .operand_min = 0,
     .operand_max = SL_OPERANDS_ANY,
-    .summary = "draw a run as a picture, PNG or SVG",
+    .summary = "draw a run as a PNG or SVG picture",
     .description =
-        "The verdict is the title. A timeline stacks the live bytes by line of code at the highest "
-        "moment of each pixel, with the lowest as a line, so that no spike is lost; a long silence "
-        "takes a few pixels and is labelled. Without --device the one with the highest peak is "
-        "shown. The processes of one run folder are drawn on one clock, other inputs each from its "
-        "own beginning. Without a PATH the latest run of this folder is drawn.\n\n"
-        "Drawn by cairo; a build without it says so and ends with 4. An input that lacks what a "
-        "kind shows ends with 3.",
+        "The title is the verdict. A timeline stacks the live bytes by line of code. Each pixel "
+        "shows the highest value in its time span, and a line the lowest, so that no spike is "
+        "lost; long idle times are shortened and labelled. Without --device, the device with the "
+        "highest peak is shown. The processes of one run folder, and ranks that ran at the same "
+        "time, "
+        "share a time axis; other inputs each start at 0. Without a PATH, the latest run in this "
+        "folder is drawn.\n\n"
+        "The kind whatif has the answer of 'stormlog whatif' as its title, and one curve for all "
+        "settings that reserve the same; where a request fails, the curve ends with a dot.\n\n"
+        "Drawing needs cairo; without it, the exit code is 4. If the input lacks the data for a "
+        "kind, the exit code is 3.",
     .examples = "stormlog plot snap.pickle -o memory.png\n"
                 "stormlog plot snap.pickle --kind flame --theme dark -o flame.svg\n"
+                "stormlog plot snap.pickle --kind whatif -o settings.png\n"
                 "stormlog plot rank0.pickle rank1.pickle -o ranks.png\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),

@@ -11,6 +11,7 @@
 #include "base/core/order.h"
 #include "base/files/file_atomic.h"
 #include "base/text/human.h"
+#include "base/text/term.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/shared_options.h"
 #include "memprof/compat_report.h"
@@ -60,8 +61,8 @@ static sl_status add_folder(path_list *list, const char *folder, sl_error *err) 
             status = add_path(list, folder, entry->d_name, err);
     closedir(dir);
     if (status == SL_OK && list->cnt == first)
-        status =
-            sl_fail(err, SL_E_OPEN, "'%s' holds no telemetry file (.json, .jsonl, .csv)", folder);
+        status = sl_fail(err, SL_E_OPEN, "'%s' contains no telemetry file (.json, .jsonl, .csv)",
+                         folder);
     if (list->cnt > first)
         qsort(list->at + first, list->cnt - first, sizeof *list->at, sl_order_texts);
     return status;
@@ -101,18 +102,75 @@ static void take_states_as_samples(sl_telemetry *set) {
         set->records.at[i].event_type = sample;
 }
 
+/* Columns of the table; a narrower terminal gets a sentence per rank. */
+#define TABLE_COLUMNS 73
+
+static void print_row(FILE *to, const sl_rank_row *r) {
+    char first[SL_HUMAN_CAP], last[SL_HUMAN_CAP], peak[SL_HUMAN_CAP], text[200];
+    bool is_narrow = sl_term_columns() < TABLE_COLUMNS;
+    snprintf(text, sizeof text,
+             is_narrow ? "rank %d: samples %zu, first %s, last %s, peak %s, starts after %.3f ms"
+                       : "%6d %9zu %12s %12s %12s %11.3f ms",
+             r->rank, r->sample_cnt, sl_human_bytes(first, (uint64_t)r->first_used_bytes),
+             sl_human_bytes(last, (uint64_t)r->last_used_bytes),
+             sl_human_bytes(peak, (uint64_t)r->peak_used_bytes), (double)r->offset_ns / 1e6);
+    if (is_narrow)
+        sl_term_wrap(to, &(sl_wrap){.rest = "    "}, text);
+    else
+        fprintf(to, "%s\n", text);
+}
+
 static void print_table(FILE *to, const sl_ranks *ranks) {
-    char first[SL_HUMAN_CAP], last[SL_HUMAN_CAP], peak[SL_HUMAN_CAP];
-    fprintf(to, "%6s %9s %12s %12s %12s %14s\n", "rank", "samples", "first", "last", "peak",
-            "starts after");
-    for (size_t i = 0; i < ranks->rows.cnt; i++) {
-        const sl_rank_row *r = &ranks->rows.at[i];
-        fprintf(to, "%6d %9zu %12s %12s %12s %11.3f ms\n", r->rank, r->sample_cnt,
-                sl_human_bytes(first, (uint64_t)r->first_used_bytes),
-                sl_human_bytes(last, (uint64_t)r->last_used_bytes),
-                sl_human_bytes(peak, (uint64_t)r->peak_used_bytes), (double)r->offset_ns / 1e6);
-    }
+    if (sl_term_columns() >= TABLE_COLUMNS)
+        fprintf(to, "%6s %9s %12s %12s %12s %14s\n", "rank", "samples", "first", "last", "peak",
+                "starts after");
+    for (size_t i = 0; i < ranks->rows.cnt; i++)
+        print_row(to, &ranks->rows.at[i]);
     putc('\n', to);
+}
+
+static void put_row(FILE *to, const char *label, const char *text) {
+    char first[16];
+    snprintf(first, sizeof first, "%-9s", label);
+    sl_term_wrap(to, &(sl_wrap){.first = first, .rest = "         "}, text);
+}
+
+static void put_missing(FILE *to, const sl_ranks *ranks) {
+    char text[SL_ERROR_TEXT_CAP] = "none";
+    for (size_t i = 0, used = 0; i < ranks->missing.cnt && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i ? ", " : "",
+                                 ranks->missing.at[i]);
+    put_row(to, "missing", text);
+}
+
+/* The first rank to diverge, its growth, and how long before the others. */
+static void put_suspect(FILE *to, const sl_ranks *ranks) {
+    char text[SL_ERROR_TEXT_CAP], grown[SL_HUMAN_CAP], lead[SL_HUMAN_CAP];
+    if (ranks->suspects.cnt == 0) {
+        put_row(to, "first", "no rank diverged from the others");
+        return;
+    }
+    const sl_rank_suspect *top = &ranks->suspects.at[0];
+    snprintf(
+        text, sizeof text,
+        "rank %d diverged first: %s in %zu sample%s, %s before the onset (confidence %s; "
+        "time %" PRId64 " ns on its own clock, %" PRId64 " ns aligned)",
+        top->rank, sl_human_bytes_delta(grown, top->peak_delta_bytes), top->spike_window_samples,
+        sl_plural(top->spike_window_samples), sl_human_duration_us(lead, top->lead_ns / 1000),
+        sl_rank_confidence_name(top->confidence), top->first_spike_ns, top->aligned_first_spike_ns);
+    put_row(to, "first", text);
+}
+
+static void print_words(FILE *to, const sl_ranks *ranks) {
+    char text[64];
+    put_missing(to, ranks);
+    if (ranks->has_onset) {
+        snprintf(text, sizeof text, "%" PRId64 " ns (aligned)", ranks->onset_ns);
+        put_row(to, "onset", text);
+    }
+    put_suspect(to, ranks);
+    for (size_t i = 0; i < ranks->notes.cnt; i++)
+        put_row(to, i ? "" : "notes", ranks->notes.at[i]);
 }
 
 static sl_status write_answer(const sl_opts *opts, const sl_ranks *ranks, sl_error *err) {
@@ -126,7 +184,7 @@ static sl_status write_answer(const sl_opts *opts, const sl_ranks *ranks, sl_err
         status = sl_json_finish(&json, err);
     } else {
         print_table(out.stream, ranks);
-        sl_compat_ranks_text(out.stream, ranks);
+        print_words(out.stream, ranks);
     }
     if (status < 0) {
         sl_file_out_abandon(&out);
@@ -161,9 +219,9 @@ static int run(const sl_opts *opts, sl_error *err) {
 }
 
 static const sl_opt options[] = {
-    SL_SHARED_FORMAT("for people or for programs"),
+    SL_SHARED_FORMAT("output format: for people or for programs"),
     SL_SHARED_OUTPUT,
-    {.name = "skip-bad", .type = SL_OPT_FLAG, .help = "leave bad records out"},
+    {.name = "skip-bad", .type = SL_OPT_FLAG, .help = "skip bad records"},
 };
 
 const sl_cmd sl_cmd_ranks = {
@@ -171,12 +229,11 @@ const sl_cmd sl_cmd_ranks = {
     .operands = "PATH...",
     .operand_min = 1,
     .operand_max = SL_OPERANDS_ANY,
-    .summary = "several ranks side by side, and which grew first",
-    .description =
-        "PATH is a telemetry file (JSON, JSON lines, CSV), an OOM bundle, or a folder of them. The "
-        "ranks are put on one time axis by their first samples. A rank is suspect when its memory "
-        "rose by 64 MiB or a tenth of its peak before, or together with, the second one. Missing "
-        "ranks are named.",
+    .summary = "compare ranks and find the one that grew first",
+    .description = "PATH is a telemetry file (JSON, JSON lines, CSV), an OOM bundle, or a folder "
+                   "of them. The ranks are aligned by their first samples. A rank is a suspect if "
+                   "its memory rose by 64 MiB or by 10 % of its peak before all others, or at the "
+                   "same time as the second one. Missing ranks are listed.",
     .examples = "stormlog ranks rank0.json rank1.json\n"
                 "stormlog ranks runs/telemetry --format json\n",
     .options = options,

@@ -6,6 +6,7 @@
 #include "base/files/file_atomic.h"
 #include "base/text/human.h"
 #include "base/text/term.h"
+#include "cli/commands/open_page.h"
 #include "cli/core/analysis_options.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
@@ -75,6 +76,10 @@ static sl_status write_file(const sl_opts *opts, const sl_run *run, const sl_rep
     SL_TRY(sl_file_out_commit(&out, err));
     if (bytes >= 0 && strcmp(path, "-") != 0)
         say_result(path, (uint64_t)bytes);
+    if (sl_opts_flag(opts, "open")) {
+        fflush(stdout); /* what is said comes before the browser */
+        sl_open_page(path);
+    }
     return SL_OK;
 }
 
@@ -93,8 +98,10 @@ static sl_status report_inputs(const sl_opts *opts, const sl_inputs *inputs, sl_
 
 static int run(const sl_opts *opts, sl_error *err) {
     if (sl_opts_flag(opts, "diff") && opts->operands.cnt != 2)
-        return sl_fail(err, SL_E_USAGE, "option '--diff' compares two inputs, %zu given",
+        return sl_fail(err, SL_E_USAGE, "option '--diff' compares two inputs, found %zu",
                        opts->operands.cnt);
+    if (sl_opts_flag(opts, "open") && strcmp(sl_opts_text(opts, "output"), "-") == 0)
+        return sl_fail(err, SL_E_USAGE, "option '--open' needs a file: name one with -o");
     sl_inputs inputs;
     sl_path_span paths;
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
@@ -104,6 +111,7 @@ static int run(const sl_opts *opts, sl_error *err) {
             write_failure(opts, paths.at[0], err->text);
         return loaded;
     }
+    inputs.run->effort.no_whatif = sl_opts_flag(opts, "no-whatif");
     sl_status status = report_inputs(opts, &inputs, err);
     sl_inputs_fini(&inputs);
     return status;
@@ -114,7 +122,7 @@ static const sl_opt options[] = {
      .short_name = 'o',
      .type = SL_OPT_FILE,
      .initial = "stormlog-report.html",
-     .help = "the page, which appears whole or not at all; - is standard output"},
+     .help = "file name of the page, written atomically; - is standard output"},
     SL_SHARED_DEVICE,
     {.name = "top",
      .short_name = 'n',
@@ -122,15 +130,17 @@ static const sl_opt options[] = {
      .min = 100,
      .max = 1000000,
      .initial = "50000",
-     .help = "blocks drawn one by one; all others are in every sum and in one band"},
+     .help = "blocks to draw one by one; all others are summed up in one band"},
     {.name = "title",
      .type = SL_OPT_STRING,
      .setter = SL_SET_BY_PROJECT,
-     .help = "heading of the page; the PATHs else"},
+     .help = "heading of the page (default: the input paths)"},
     {.name = "diff", .type = SL_OPT_FLAG, .help = "compare two inputs: what changed from A to B"},
+    {.name = "open", .type = SL_OPT_FLAG, .help = "open the page in the browser (xdg-open)"},
     {.name = "capacity",
      .type = SL_OPT_SIZE,
-     .help = "memory of the card, where the input does not say it"},
+     .help = "memory of the card (default: as recorded in the input)"},
+    SL_SHARED_NO_WHATIF,
 };
 
 const sl_cmd sl_cmd_report = {
@@ -138,17 +148,17 @@ const sl_cmd sl_cmd_report = {
     .operands = "[PATH...]",
     .operand_min = 0,
     .operand_max = SL_OPERANDS_ANY,
-    .summary = "make one page of a run that opens anywhere",
+    .summary = "make an HTML page of a run that opens in any browser",
     .description =
-        "One HTML file with everything in it: the verdict and the findings, the timeline, every "
-        "block over time, flame graphs, the lines of your code, the allocator's segments. It "
-        "opens from disk in any browser of 2023 or later, loads nothing and sends nothing.\n\n"
-        "The level of detail is computed here, so that the page of ten million events opens as "
-        "quickly as that of a thousand; what was summarised is said on the page. Several PATHs "
-        "become rows to compare; two with --diff become before and after. Without a PATH the page "
-        "is "
-        "that of the latest run of this folder.",
+        "Writes one HTML file with everything in it: the verdict and the findings, the timeline, "
+        "every block over time, flame graphs, the lines of your code, the allocator's segments. It "
+        "opens from disk in any browser from 2023 or later, and loads and sends nothing.\n\n"
+        "The level of detail is computed here, so that a page of ten million events opens as fast "
+        "as one of a thousand; the page states what was summarised. Several PATHs become rows to "
+        "compare; two with --diff become before and after. Without a PATH, the page shows the "
+        "latest run in this folder.",
     .examples = "stormlog report snap.pickle -o snap.html\n"
+                "stormlog report --open\n"
                 "stormlog report before.pickle after.pickle --diff -o diff.html\n"
                 "stormlog report rank0.pickle rank1.pickle -o ranks.html\n",
     .options = options,

@@ -6,9 +6,11 @@
 #include "base/core/str.h"
 #include "base/files/file_atomic.h"
 #include "base/text/term.h"
+#include "cli/commands/whatif_batch.h"
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
+#include "cli/core/latest_run.h"
 #include "cli/core/shared_options.h"
 #include "export/whatif/whatif_format.h"
 
@@ -41,10 +43,15 @@ static sl_status take_options(whatif_job *job, sl_error *err) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (card->is_given)
         job->options.card_bytes = sl_known_u64(card->bytes);
-    job->options.without = sl_opts_text(job->opts, "free");
+    job->options.without = sl_opts_text(job->opts, "without");
+    job->options.freed = sl_opts_text(job->opts, "free");
+    job->options.frees_late = sl_opts_flag(job->opts, "early");
+    job->options.no_record_stream = sl_opts_flag(job->opts, "no-record-stream");
+    job->options.is_one_stream = sl_opts_flag(job->opts, "one-stream");
     job->options.placement_cnt = (unsigned)sl_opts_number(job->opts, "placements");
     job->options.thread_cnt = cores > 0 ? (unsigned)cores : 1;
     job->options.wants_cards = !card->is_given && !sl_opts_flag(job->opts, "quick");
+    job->options.wants_lines = !sl_opts_flag(job->opts, "quick");
     return take_settings(job, err);
 }
 
@@ -103,15 +110,37 @@ static bool has_answer(const whatif_job *job) {
     return false;
 }
 
+static sl_status check_filters(const whatif_job *job, const sl_run *run, sl_error *err) {
+    if (job->options.without)
+        SL_TRY(sl_run_check_filter(run, SL_GROUP_LINE, job->options.without, err));
+    if (job->options.freed)
+        SL_TRY(sl_run_check_filter(run, SL_GROUP_LINE, job->options.freed, err));
+    return SL_OK;
+}
+
+/* Another batch size is another question, with inputs of its own. */
+static int run_batch(const sl_opts *opts, sl_error *err) {
+    whatif_job job = {.opts = opts};
+    int code = take_settings(&job, err);
+    if (code == SL_OK)
+        code = sl_whatif_batch_run(opts, job.settings.at, job.settings.cnt, err);
+    sl_vec_free(&job.settings);
+    return code;
+}
+
 static int run(const sl_opts *opts, sl_error *err) {
     whatif_job job = {.opts = opts};
     sl_inputs inputs = {0};
+    sl_path_span paths;
+    if (sl_whatif_batch_is_asked(opts))
+        return run_batch(opts, err);
     sl_status status = take_options(&job, err);
     if (status == SL_OK)
-        status =
-            sl_inputs_load_as(&inputs, opts->operands.at, opts->operands.cnt, SL_INPUTS_MAINS, err);
-    if (status == SL_OK && job.options.without)
-        status = sl_run_check_filter(inputs.run, SL_GROUP_LINE, job.options.without, err);
+        status = sl_latest_or_operands(opts, &paths, err);
+    if (status == SL_OK)
+        status = sl_inputs_load_as(&inputs, paths.at, paths.cnt, SL_INPUTS_MAINS, err);
+    if (status == SL_OK)
+        status = check_filters(&job, inputs.run, err);
     for (size_t i = 0; status == SL_OK && i < inputs.run->input_cnt; i++)
         status = answer_input(&job, &inputs.run->inputs[i], err);
     if (status == SL_OK)
@@ -137,11 +166,43 @@ static const sl_opt options[] = {
      .help = "what PyTorch could reserve; without it the smallest card for each setting is found"},
     {.name = "free",
      .type = SL_OPT_STRING,
-     .setter = SL_SET_BY_NOBODY, /* a question, not a habit */
+     .setter = SL_SET_BY_NOBODY, /* a question, not a habit; so are the next four */
      .metavar = "REGEX",
-     .help = "as if the lines whose \"file:line function\" matches had never allocated"},
+     .help = "as if the leak of these lines (\"file:line function\") were fixed: their blocks do "
+             "not outlive their step"},
+    {.name = "without",
+     .type = SL_OPT_STRING,
+     .setter = SL_SET_BY_NOBODY,
+     .metavar = "REGEX",
+     .help = "as if these lines had never allocated"},
+    {.name = "early",
+     .type = SL_OPT_FLAG,
+     .setter = SL_SET_BY_NOBODY,
+     .help = "as if blocks that the next step drops were free before it begins"},
+    {.name = "no-record-stream",
+     .type = SL_OPT_FLAG,
+     .setter = SL_SET_BY_NOBODY,
+     .help = "as if no free had to wait for another stream"},
+    {.name = "one-stream",
+     .type = SL_OPT_FLAG,
+     .setter = SL_SET_BY_NOBODY,
+     .help = "as if all work were on one stream"},
+    {.name = "batch",
+     .type = SL_OPT_STRING,
+     .setter = SL_SET_BY_NOBODY,
+     .metavar = "SIZE=PATH",
+     .is_repeated = true,
+     .help = "a recording of the same program with this batch size (or sequence length); given "
+             "twice or more, it says what other sizes need"},
+    {.name = "at",
+     .type = SL_OPT_STRING,
+     .setter = SL_SET_BY_NOBODY,
+     .metavar = "SIZE,...",
+     .help = "sizes to answer for, with --batch"},
     SL_SHARED_DEVICE,
-    {.name = "quick", .type = SL_OPT_FLAG, .help = "leave the smallest cards out"},
+    {.name = "quick",
+     .type = SL_OPT_FLAG,
+     .help = "leave the smallest cards and the repairs of lines out"},
     {.name = "placements",
      .type = SL_OPT_INT,
      .min = 1,
@@ -152,7 +213,7 @@ static const sl_opt options[] = {
      .type = SL_OPT_CHOICE,
      .choices = "txt|json|md",
      .initial = "txt",
-     .help = "for people, for programs, for a pull request"},
+     .help = "output format: for people, for programs, for a pull request"},
     SL_SHARED_OUTPUT,
 };
 
@@ -167,12 +228,19 @@ const sl_cmd sl_cmd_whatif = {
         "line says how many addresses came out the same, and below 95 % there is no answer (exit "
         "code 3 when no device has one). Then "
         "under others: what each would have reserved, what it costs, which request fails first, "
-        "and the smallest card that would do.\n\n"
-        "The input is a snapshot of PyTorch with its history, or a recording.",
+        "and the smallest card that would do. Last, which lines of the program could be repaired, "
+        "and how much reserved memory each repair saves.\n\n"
+        "The input is a snapshot of PyTorch with its history, or a recording. Without a PATH it "
+        "is the latest run of this folder.\n\n"
+        "With --batch there are two or more inputs: the same program with different batch sizes. "
+        "Their allocations are paired, the bytes of each are fitted, rescaled and replayed: what "
+        "the sizes of --at need, and with --card the largest that fits. It refuses (exit code 3) "
+        "when the recordings differ in more than sizes, or the fit is poor.",
     .examples = "stormlog whatif snap.pickle\n"
                 "stormlog whatif snap.pickle --card 24GiB\n"
                 "stormlog whatif snap.pickle --set max_split_size_mb=128\n"
-                "stormlog whatif snap.pickle --card 24GiB --free 'cache.py:12 '\n",
+                "stormlog whatif snap.pickle --card 24GiB --free 'train.py:12 '\n"
+                "stormlog whatif --batch 16=a.pickle --batch 32=b.pickle --at 48,64 --card 80GiB\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
     .run = run,

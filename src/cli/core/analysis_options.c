@@ -36,9 +36,8 @@ static sl_status relative_time(const sl_opt_value *value, bool *has, int64_t *us
     case SL_ANCHOR_EXIT:
     case SL_ANCHOR_STEP:
     case SL_ANCHOR_PEAK:
-        return sl_fail(
-            err, SL_E_USAGE,
-            "'peak', 'exit' and 'step:N' need a single input; several have several of them");
+        return sl_fail(err, SL_E_USAGE,
+                       "'peak', 'exit' and 'step:N' need a single input; each input has its own");
     }
     *has = true;
     *us = value->time.us;

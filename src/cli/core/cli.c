@@ -49,7 +49,7 @@ static int fail_with(const sl_error *err, sl_status status) {
 }
 
 static const sl_opt help_option = {
-    .name = "help", .short_name = 'h', .type = SL_OPT_FLAG, .help = "print this text"};
+    .name = "help", .short_name = 'h', .type = SL_OPT_FLAG, .help = "print this help"};
 
 typedef SL_VEC(sl_opt) opt_vec;
 
@@ -175,7 +175,7 @@ static int dispatch(int argc, char **argv) {
     if (word[0] == '-' && running->is_compat)
         return sl_compat_unknown(running, word);
     if (word[0] == '-') {
-        sl_cli_complain("unknown option '%s'; a command comes first, '%s --help' lists them", word,
+        sl_cli_complain("unknown option '%s'; give a command first, '%s --help' lists them", word,
                         running->name);
         return sl_status_exit_code(SL_E_USAGE);
     }

@@ -26,6 +26,9 @@ typedef struct sl_cmd {
     const char *examples;        /* lines "command\n  what it does\n"; NULL = none */
     const sl_opt *options;       /* without --help, which every command has */
     size_t option_cnt;
+    /* Checks the value of an option beyond its type, so that a settings file is refused with its line and
+     * column; NULL = the type says it all. */
+    sl_status (*check_value)(const sl_opt *opt, const sl_opt_value *value, sl_error *err);
     /* 0 or another exit code from 0 to 255; or a negative sl_status with err filled, which becomes
      * one line on standard error and its own exit code. Standard output is flushed and checked
      * by the caller. */

@@ -47,12 +47,11 @@ static const sl_cmd *const tfmemprof_cmds[] = {
 const sl_program sl_programs[] = {
     {
         .name = "stormlog",
-        .summary = "says what fills the GPU, what grew, and which line of code holds it",
+        .summary = "shows what fills the GPU, what grew, and which line of code holds it",
         .description =
-            "Records the memory of a training run from inside, reads such recordings and PyTorch's "
-            "own memory snapshots, and answers in plain words. Nothing in an input is ever "
-            "executed, "
-            "nothing leaves the machine.",
+            "Records the memory of a training run from inside the process, reads these recordings "
+            "and PyTorch's own memory snapshots, and explains them in plain words. Nothing in an "
+            "input is ever executed, and nothing leaves the machine.",
         .cmds = stormlog_cmds,
         .cmd_cnt = SL_COUNT_OF(stormlog_cmds),
     },
@@ -77,9 +76,9 @@ const size_t sl_program_cnt = SL_COUNT_OF(sl_programs);
 const sl_exit_row sl_exit_rows[] = {
     {0, "done"},
     {1, "a finding named by --fail-on, or a failed check"},
-    {2, "wrong use of the command line"},
-    {3, "an input that is bad or cannot be read"},
-    {4, "the environment: no permission, a full disk, a missing library or device"},
+    {2, "usage error"},
+    {3, "bad or unreadable input"},
+    {4, "environment: no permission, a full disk, a missing library or device"},
     {5, "out of host memory, or a bug in stormlog"},
 };
 const size_t sl_exit_row_cnt = SL_COUNT_OF(sl_exit_rows);

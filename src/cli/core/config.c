@@ -91,7 +91,7 @@ static const char *distrust(const struct stat *info) {
         return "it is not a regular file";
     if (info->st_uid != geteuid() && info->st_uid != 0)
         return "it belongs to another user";
-    return info->st_mode & S_IWOTH ? "everybody may write it" : NULL;
+    return info->st_mode & S_IWOTH ? "everybody may write to it" : NULL;
 }
 
 static sl_status read_bytes(int fd, const char *path, char **out, size_t *len, sl_error *err) {
@@ -113,7 +113,7 @@ static sl_status parse_open(sl_config_file *file, int fd, sl_error *err) {
     struct stat info;
     char *bytes = NULL;
     size_t len = 0;
-    const char *why = fstat(fd, &info) == 0 ? distrust(&info) : "it cannot be looked at";
+    const char *why = fstat(fd, &info) == 0 ? distrust(&info) : "it cannot be examined";
     if (why) {
         file->state = SL_CONFIG_IGNORED;
         snprintf(file->problem, sizeof file->problem, "%s", why);
@@ -127,13 +127,21 @@ static sl_status parse_open(sl_config_file *file, int fd, sl_error *err) {
     return status;
 }
 
+/* Out of reach is not there: `sudo -u somebody` leaves HOME as it was, and that is somebody else's. */
+static bool is_there(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
 static sl_status parse_file(sl_config_file *file, sl_error *err) {
     /* Not waiting for the writer of a pipe. */
     int fd = *file->path ? open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    int failed = errno;
+    if (fd < 0 && (!*file->path || !is_there(file->path)))
+        return SL_OK;
+    errno = failed;
     if (fd < 0)
-        return !*file->path || errno == ENOENT || errno == ENOTDIR
-                   ? SL_OK
-                   : sl_fail_errno(err, SL_E_READ, "cannot read '%s'", file->path);
+        return sl_fail_errno(err, SL_E_READ, "cannot read '%s'", file->path);
     sl_status status = parse_open(file, fd, err);
     close(fd);
     return status;
@@ -262,7 +270,7 @@ static sl_status check_option(const check *c, const sl_cmd *cmd, const sl_toml_e
     const sl_opt *opt = find_option(cmd, entry->key);
     sl_opt_setter setter = opt ? sl_opt_setter_of(opt) : SL_SET_BY_NOBODY;
     sl_error wrong = SL_ERROR_INIT;
-    sl_opt_value ignored;
+    sl_opt_value value;
     const char *text;
     if (!opt)
         return fail_unknown(c, entry);
@@ -272,11 +280,13 @@ static sl_status check_option(const check *c, const sl_cmd *cmd, const sl_toml_e
                     opt->name, cmd->name, opt->name);
     if (setter == SL_SET_BY_USER && c->owner == SL_CONFIG_PROJECT)
         return fail(c, entry->place,
-                    "'%s' of [%s] is not for a project's file; it can be set in your own, '%s'",
+                    "'%s' of [%s] cannot be set in a project's file; set it in your own, '%s'",
                     opt->name, cmd->name, config.files[SL_CONFIG_USER].path);
     if (!option_text(c->file, opt, &entry->value, &text))
         return fail_type(c, &entry->value, type_words(opt->type));
-    if (text && sl_opt_value_parse(opt, text, &ignored, &wrong) < 0)
+    if (text && sl_opt_value_parse(opt, text, &value, &wrong) < 0)
+        return fail(c, entry->value.place, "'%s': %s", opt->name, wrong.text);
+    if (text && cmd->check_value && cmd->check_value(opt, &value, &wrong) < 0)
         return fail(c, entry->value.place, "'%s': %s", opt->name, wrong.text);
     return SL_OK;
 }

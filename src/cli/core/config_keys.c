@@ -8,13 +8,13 @@
 
 const sl_config_extra sl_config_extras[] = {
     {"code", "user", SL_CONFIG_KIND_FOLDERS, 0, true, 0,
-     "folders whose code is yours, also inside site-packages: findings name lines there"},
+     "folders with your code, also inside site-packages; findings name lines there"},
     {"code", "library", SL_CONFIG_KIND_FOLDERS, 0, false, 0,
-     "folders whose code is not yours, such as a vendored framework"},
+     "folders with code that is not yours, such as a vendored framework"},
     {"output", "links", SL_CONFIG_KIND_BOOL, offsetof(sl_config, has_links), false, 1,
-     "on a terminal, file:line is a link that opens the file"},
+     "make file:line a link that opens the file (on a terminal)"},
     {"output", "progress", SL_CONFIG_KIND_BOOL, offsetof(sl_config, has_progress), false, 1,
-     "on a terminal, work that takes over a second shows its progress"},
+     "show the progress of work that takes over a second (on a terminal)"},
 #define THRESHOLD_KEY(member, key, kind, first, text)                                            \
     {"thresholds",    key, SL_CONFIG_KIND_##kind, offsetof(sl_config, thresholds.member), false, \
      (double)(first), text},

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/cpus.h"
 #include "cli/core/cli.h"
 #include "cli/core/config.h"
 #include "cli/core/progress.h"
@@ -64,14 +65,14 @@ static sl_status load_folder(sl_inputs *inputs, sl_recordings *list, const char 
         if (first.code == 0)
             first = here;
         else if (here.code != SL_E_FOREIGN)
-            sl_cli_complain("%s; left out", here.text);
+            sl_cli_complain("skipped: %s", here.text);
     }
     if (inputs->traces.cnt == before) {
         *err = first;
         return first.code;
     }
     if (first.code < 0 && first.code != SL_E_FOREIGN)
-        sl_cli_complain("%s; left out", first.text);
+        sl_cli_complain("skipped: %s", first.text);
     sl_left_out_say(&list->left_out, folder);
     return SL_OK;
 }
@@ -95,7 +96,7 @@ static void say_left_out(const char *path, const size_t cnts[SL_PROCESS_ROLE_LIM
                                      cnts[role],
                                      sl_process_role_words((sl_process_role)role, cnts[role]));
     if (used)
-        sl_cli_complain("'%s': left out %s", path, text);
+        sl_cli_complain("'%s': skipped %s", path, text);
 }
 
 static sl_status keep_mains(sl_inputs *inputs, const char *path, size_t first, sl_error *err) {
@@ -147,6 +148,8 @@ sl_status sl_inputs_load_as(sl_inputs *inputs, const char *const *paths, size_t 
     if (status >= 0)
         status = sl_run_new((const sl_trace *const *)inputs->traces.at, inputs->traces.cnt,
                             &inputs->run, err);
+    if (status >= 0)
+        inputs->run->effort.thread_cnt = sl_usable_cpus();
     if (status < 0)
         sl_inputs_fini(inputs);
     return status < 0 ? status : SL_OK;
@@ -215,8 +218,7 @@ sl_status sl_inputs_resolve_time(const sl_run_input *input, sl_device_choice cho
                                  sl_opt_time moment, int64_t *us, sl_error *err) {
     sl_span span = {0};
     if (!sl_run_span(input, choice.is_one ? sl_run_find_device(input, choice.device) : NULL, &span))
-        return sl_fail(err, SL_E_FORMAT,
-                       "'%s' holds no events, so it has no moments to choose from",
+        return sl_fail(err, SL_E_FORMAT, "'%s' has no events, so it has no moments to choose from",
                        input->trace->path);
     switch (moment.anchor) {
     case SL_ANCHOR_CLOCK: *us = moment.us; break;

@@ -9,7 +9,7 @@
 #include "api/run_folder.h"
 #include "cli/core/cli.h"
 
-#define LATEST SL_RUNS_FOLDER "/latest"
+#define LATEST SL_RUNS_FOLDER "/" SL_LATEST_NAME
 
 /* The folder's own name says when it was recorded; the shortcut's does not. */
 static void resolve(char path[SL_RUN_PATH_CAP]) {
@@ -32,7 +32,7 @@ sl_status sl_latest_or_operands(const sl_opts *opts, sl_path_span *paths, sl_err
     if (stat(LATEST, &info) != 0 || !S_ISDIR(info.st_mode))
         return sl_fail(err, SL_E_USAGE,
                        "no PATH given, and there is no latest run in '" SL_RUNS_FOLDER
-                       "'; name a PATH, or record with 'stormlog run'");
+                       "'; give a PATH, or record with 'stormlog run'");
     resolve(text);
     sl_cli_complain("no PATH given: the latest run, %s", text);
     *paths = (sl_path_span){&latest, 1};

@@ -2,18 +2,12 @@
 #include "cli/core/machine.h"
 
 #include <dirent.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-static long usable_cpus(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return CPU_COUNT(&set);
-    return sysconf(_SC_NPROCESSORS_ONLN);
-}
+#include "api/cpus.h"
 
 static sl_maybe_u64 total_memory(void) {
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
@@ -54,7 +48,7 @@ static size_t count_nvidia_devices(void) {
 
 void sl_machine_read(sl_machine *machine) {
     struct utsname name;
-    *machine = (sl_machine){.cpus = usable_cpus(), .memory_bytes = total_memory()};
+    *machine = (sl_machine){.cpus = (long)sl_usable_cpus(), .memory_bytes = total_memory()};
     if (uname(&name) == 0) {
         snprintf(machine->system, sizeof machine->system, "%s", name.sysname);
         snprintf(machine->kernel, sizeof machine->kernel, "%s", name.release);

@@ -20,7 +20,7 @@ void sl_left_out_say(const sl_left_out *names, const char *folder) {
     if (names->more_cnt)
         snprintf(more, sizeof more, " and %zu more", names->more_cnt);
     if (names->used || names->more_cnt)
-        sl_cli_complain("'%s': left out what is not a recording, snapshot, telemetry file or "
-                        "bundle: %s%s",
-                        folder, names->text, more);
+        sl_cli_complain(
+            "'%s': skipped what is not a recording, snapshot, telemetry file or bundle: %s%s",
+            folder, names->text, more);
 }

@@ -6,10 +6,10 @@
 #include "base/core/options.h"
 #include "cli/core/inputs.h"
 
-#define SL_SHARED_OUTPUT                                                                       \
-    {                                                                                          \
-        .name = "output", .short_name = 'o', .type = SL_OPT_FILE,                              \
-        .help = "write to FILE, which appears whole or not at all, instead of standard output" \
+#define SL_SHARED_OUTPUT                                               \
+    {                                                                  \
+        .name = "output", .short_name = 'o', .type = SL_OPT_FILE,      \
+        .help = "write to FILE, atomically (default: standard output)" \
     }
 
 #define SL_SHARED_FORMAT(what)                                                             \
@@ -24,15 +24,15 @@
         .help = "only this device; -1 is host memory"                                     \
     }
 
-#define SL_SHARED_SINCE                                                                     \
-    {                                                                                       \
-        .name = "since", .type = SL_OPT_TIME,                                               \
-        .help = "from this moment on: 90s (after the start), -10s (before the end), peak, " \
-                "step:12, exit, or a time_us of the JSON report"                            \
+#define SL_SHARED_SINCE                                                                      \
+    {                                                                                        \
+        .name = "since", .type = SL_OPT_TIME,                                                \
+        .help = "start at this moment: 90s (after the start), -10s (before the end), peak, " \
+                "step:12, exit, or a time_us of the JSON report"                             \
     }
 
 #define SL_SHARED_UNTIL \
-    { .name = "until", .type = SL_OPT_TIME, .help = "up to this moment, written likewise" }
+    { .name = "until", .type = SL_OPT_TIME, .help = "stop at this moment, in the same form" }
 
 #define SL_SHARED_TOP(what) \
     { .name = "top", .short_name = 'n', .type = SL_OPT_INT, .min = 1, .max = 100000, .help = what }
@@ -43,11 +43,17 @@
         .help = "only sites whose \"file:line function\" matches this extended regular expression" \
     }
 
-#define SL_SHARED_GROUP_BY                                            \
-    {                                                                 \
-        .name = "group-by", .short_name = 'g', .type = SL_OPT_CHOICE, \
-        .choices = "line|function|file|stack", .initial = "line",     \
-        .help = "what counts as one place"                            \
+#define SL_SHARED_GROUP_BY                                                                   \
+    {                                                                                        \
+        .name = "group-by", .short_name = 'g', .type = SL_OPT_CHOICE,                        \
+        .choices = "line|function|file|stack", .initial = "line", .help = "what to group by" \
+    }
+
+#define SL_SHARED_NO_WHATIF                                                          \
+    {                                                                                \
+        .name = "no-whatif", .type = SL_OPT_FLAG,                                    \
+        .help = "do not try other allocator settings: no advice about them, no tab " \
+                "on the page"                                                        \
     }
 
 /* Of a command that has SL_SHARED_DEVICE. */

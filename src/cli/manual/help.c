@@ -100,7 +100,7 @@ void sl_help_command(FILE *to, const sl_program *program, const sl_cmd *cmd) {
     fputs("\noptions:\n", to);
     for (size_t i = 0; i < cmd->option_cnt; i++)
         print_option(to, &cmd->options[i]);
-    print_entry(to, "-h, --help", "print this text");
+    print_entry(to, "-h, --help", "print this help");
     if (cmd->examples)
         print_examples(to, cmd->examples);
 }
@@ -114,12 +114,12 @@ void sl_help_program(FILE *to, const sl_program *program) {
         if (!program->cmds[i]->is_hidden)
             print_entry(to, program->cmds[i]->name, program->cmds[i]->summary);
     fputs("\noptions:\n", to);
-    print_entry(to, "-h, --help", "print this text; after a command, its own");
+    print_entry(to, "-h, --help", "print this help; after a command, its help");
     print_entry(to, "-V, --version", "print the version");
     fputs("\nexit codes:\n", to);
     if (program->is_compat) {
         fputs("  0  done, or stopped by Ctrl+C\n  1  it failed\n"
-              "  2  wrong use of the command line; diagnose: memory is at risk\n",
+              "  2  usage error; diagnose: memory is at risk\n",
               to);
         return;
     }

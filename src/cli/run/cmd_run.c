@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `stormlog run`: starts a command with the recorder preloaded and ends with its exit code. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,16 +56,23 @@ static void say_nothing_recorded(const sl_run_folder *folder) {
     else if (sl_run_folder_try(folder, &err) < 0)
         sl_cli_complain("nothing was recorded: %s", err.text);
     else
-        sl_cli_complain("no memory event was seen in this run, so nothing was recorded");
+        sl_cli_complain("nothing was recorded: this run had no memory events");
 }
 
-/* A command to paste: whatever the folder is called, the shell must see one word. */
+/* Quoted for the shell, because the line is meant to be pasted. */
 static void say_next(const char *path) {
     char word[SL_ERROR_TEXT_CAP];
     if (sl_shell_word(word, sizeof word, path))
         sl_cli_complain("next: stormlog analyze %s", word);
     else
-        sl_cli_complain("next: stormlog analyze, with the recording in that folder");
+        sl_cli_complain("next: stormlog analyze, with a recording in that folder");
+}
+
+/* The shell would say it of its own child, but that is us. Of Ctrl-C and a closed pipe it says nothing. */
+static void say_signal(sl_run_end end) {
+    if (end.signal && end.signal != SIGINT && end.signal != SIGPIPE)
+        sl_cli_complain("the command was ended by signal %d (%s)", end.signal,
+                        strsignal(end.signal));
 }
 
 static void say_result(const sl_run_folder *folder) {
@@ -78,7 +86,7 @@ static void say_result(const sl_run_folder *folder) {
     static sl_run_verdict verdict; /* too large for a stack frame; the command runs once */
     sl_run_verdict_find(&verdict, folder);
     if (verdict.unreadable_cnt)
-        sl_cli_complain("%zu of them cannot be read; 'stormlog fsck' says why",
+        sl_cli_complain("%zu of them cannot be read; 'stormlog fsck' shows why",
                         verdict.unreadable_cnt);
     if (!verdict.path[0])
         return;
@@ -96,10 +104,11 @@ static char **make_argv(const sl_opts *opts) {
 
 /* A run without a recording is worth more to its owner than no run. */
 static int run_unrecorded(const sl_target *target, char **argv, const char *why, sl_error *err) {
-    int exit_code = 0;
-    sl_cli_complain("not recording '%s': %s; it runs on its own", target->binary, why);
-    SL_TRY(sl_run_process(target->path, argv, NULL, &exit_code, err));
-    return exit_code;
+    sl_run_end end = {0};
+    sl_cli_complain("not recording '%s': %s; it runs unrecorded", target->binary, why);
+    SL_TRY(sl_run_process(target->path, argv, NULL, &end, err));
+    say_signal(end);
+    return end.exit_code;
 }
 
 static void look(void *self) {
@@ -107,11 +116,11 @@ static void look(void *self) {
 }
 
 static sl_status run_watched(const sl_opts *opts, const sl_target *target, char **argv,
-                             const sl_run_folder *folder, int *exit_code, sl_error *err) {
+                             const sl_run_folder *folder, sl_run_end *end, sl_error *err) {
     sl_run_watch *watch = sl_run_watch_new(folder, sl_opts_flag(opts, "quiet"));
     sl_run_idle idle = {look, watch, WATCH_MS};
     /* Without memory for watching the command still runs and is recorded. */
-    sl_status status = sl_run_process(target->path, argv, watch ? &idle : NULL, exit_code, err);
+    sl_status status = sl_run_process(target->path, argv, watch ? &idle : NULL, end, err);
     if (status == SL_OK && watch)
         sl_run_watch_finish(watch);
     sl_run_watch_free(watch);
@@ -128,7 +137,7 @@ static sl_status prepare(const sl_opts *opts, const sl_run_folder *folder, sl_er
 static int run_recorded(const sl_opts *opts, const sl_target *target, char **argv, sl_error *err) {
     static sl_run_folder folder; /* too large for a stack frame; the command runs once */
     char name[64];
-    int exit_code = 0;
+    sl_run_end end = {0};
     sl_run_folder_name(name, (int)opts->operands.cnt, opts->operands.at);
     sl_status status = sl_run_folder_open(&folder, sl_opts_text(opts, "output"), name, err);
     if (status == SL_E_USAGE)
@@ -137,18 +146,19 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
         sl_run_folder_discard(&folder);
     if (status < 0)
         return run_unrecorded(target, argv, err->text, err);
-    status = run_watched(opts, target, argv, &folder, &exit_code, err);
+    status = run_watched(opts, target, argv, &folder, &end, err);
     if (status < 0) {
         sl_run_folder_discard(&folder);
         return status;
     }
     if (!sl_opts_flag(opts, "no-compact"))
         sl_run_compact(&folder, sl_opts_flag(opts, "quiet"));
-    if (!sl_opts_flag(opts, "quiet"))
+    if (!sl_opts_flag(opts, "quiet")) {
+        say_signal(end);
         say_result(&folder);
-    else if (sl_run_folder_count_new(&folder) == 0)
+    } else if (sl_run_folder_count_new(&folder) == 0)
         sl_run_folder_discard(&folder);
-    return exit_code;
+    return end.exit_code;
 }
 
 static int run(const sl_opts *opts, sl_error *err) {
@@ -178,33 +188,31 @@ const sl_cmd sl_cmd_run = {
     .operand_min = 1,
     .operand_max = SL_OPERANDS_ANY,
     .stops_at_operand = true,
-    .summary = "run a command and record every allocation of its memory",
+    .summary = "run a command and record every memory allocation",
     .description =
-        "Starts CMD with the recorder inside, without any change to its code. Every process below "
-        "CMD that touches memory through PyTorch gets one .slog file, made at its first event; the "
-        "file can be read while the process runs, and nothing that was written is lost when it is "
-        "killed. At the end three lines on standard error say where the recordings are, what the "
-        "most "
-        "severe of them shows, and what to type next.\n\n"
-        "When a request for memory fails, <recording>.oom-<n>/ appears beside the recording within "
-        "a "
-        "second, also when the program catches the error or is killed: what was live and where, "
-        "the "
-        "newest events, the counters, the report. At most 8 per process. Alerts are raised when a "
-        "card or the host's memory is fuller than the threshold; the first of each kind is one "
-        "line "
-        "on standard error, 'stormlog top' shows the newest.\n\n"
-        "The exit code is that of CMD (128 + n when signal n ended it, 127 when there is no such "
-        "command, 126 when it cannot be run). SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and "
-        "SIGUSR2 are handed on to it. CMD runs in any case: when it cannot be recorded, one line "
-        "says why. With STORMLOG_DISABLE=1 in the environment nothing is recorded.\n\n"
-        "Recordings and bundles hold the command line and the paths of source files, so only their "
-        "owner may read them, unless --share is given.",
+        "Starts CMD with the recorder inside; its code needs no change. Every process of CMD that "
+        "allocates memory through PyTorch writes one .slog file, created at its first event. The "
+        "file can be read while the process runs, and nothing that was written is lost if the "
+        "process is killed. When CMD ends, three lines on standard error show where the recordings "
+        "are, the most severe verdict, and what to type next.\n\n"
+        "When a request for memory fails, <recording>.oom-<n>/ appears next to the recording "
+        "within a second, even if the program catches the error or is killed. It contains what was "
+        "live and where, the newest events, the counters and the report. There are at most 8 per "
+        "process. An alert is raised when a card or the host's memory is fuller than the "
+        "threshold; the first of each kind is printed on standard error, 'stormlog top' shows the "
+        "newest.\n\n"
+        "The exit code is that of CMD (128 + n if signal n ended it, 127 if there is no such "
+        "command, 126 if it cannot be run). SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 "
+        "are passed on to it. CMD always runs: if it cannot be recorded, one line explains why. "
+        "With STORMLOG_DISABLE=1 in the environment, nothing is recorded.\n\n"
+        "Recordings and bundles contain the command line and the paths of source files, so only "
+        "their owner may read them, unless --share is given.",
     .examples = "stormlog run -- python train.py\n"
-                "  record a training\n"
+                "  record a training run\n"
                 "stormlog run -o runs/a --no-cpu -- torchrun --nproc-per-node 8 train.py\n"
-                "  one file for each rank, GPU memory only\n",
+                "  one file per rank, GPU memory only\n",
     .options = sl_run_options,
     .option_cnt = SL_RUN_OPTION_CNT,
+    .check_value = sl_run_setting_check,
     .run = run,
 };

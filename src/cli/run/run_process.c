@@ -72,7 +72,7 @@ static bool next_signal(const sigset_t *set, const sl_run_idle *idle, siginfo_t 
     return has_signal;
 }
 
-static int wait_for(pid_t pid, const sigset_t *set, const sl_run_idle *idle) {
+static sl_run_end wait_for(pid_t pid, const sigset_t *set, const sl_run_idle *idle) {
     for (;;) {
         siginfo_t info;
         int status;
@@ -85,12 +85,14 @@ static int wait_for(pid_t pid, const sigset_t *set, const sl_run_idle *idle) {
         }
         if (waitpid(pid, &status, WNOHANG) != pid)
             continue;
-        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        if (WIFSIGNALED(status))
+            return (sl_run_end){128 + WTERMSIG(status), WTERMSIG(status)};
+        return (sl_run_end){WEXITSTATUS(status), 0};
     }
 }
 
 sl_status sl_run_process(const char *path, char *const *argv, const sl_run_idle *idle,
-                         int *exit_code, sl_error *err) {
+                         sl_run_end *end, sl_error *err) {
     int fds[2], failed = 0;
     sigset_t set;
     signal_state before;
@@ -104,7 +106,7 @@ sl_status sl_run_process(const char *path, char *const *argv, const sl_run_idle 
         exec_command(path, argv, &before, fds[1]);
     ssize_t got = read_failure(fds, pid > 0, &failed);
     if (pid > 0)
-        *exit_code = wait_for(pid, &set, idle);
+        *end = wait_for(pid, &set, idle);
     int fork_errno = errno;
     restore_signals(&before);
     if (pid > 0 && got != (ssize_t)sizeof failed)

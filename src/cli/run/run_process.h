@@ -14,9 +14,13 @@ typedef struct sl_run_idle {
     int interval_ms;
 } sl_run_idle;
 
-/* argv ends with NULL; the environment is the caller's; idle may be NULL. *exit_code: that of the
- * command, or 128 + n when signal n ended it. */
+typedef struct sl_run_end {
+    int exit_code; /* the command's own, or 128 + n when signal n ended it */
+    int signal;    /* 0 = it exited by itself */
+} sl_run_end;
+
+/* argv ends with NULL; the environment is the caller's; idle may be NULL. */
 sl_status sl_run_process(const char *path, char *const *argv, const sl_run_idle *idle,
-                         int *exit_code, sl_error *err);
+                         sl_run_end *end, sl_error *err);
 
 #endif

@@ -19,15 +19,13 @@ const sl_opt sl_run_options[SL_RUN_OPTION_CNT] = {
     /* Of the launcher alone: the recorder does not know it. */
     {.name = "no-compact",
      .type = SL_OPT_FLAG,
-     .help = "leave the recordings as the processes wrote them, with room to grow (see "
-             "'stormlog compact')"},
+     .help = "do not compact the recordings when the command ends (see 'stormlog compact')"},
 #undef OPTION
 #undef OPTIONS_OF
 };
 
-/* What an option gives the variable; NULL = it was not given and has no initial value. */
-static const char *value_of(const sl_opts *opts, const sl_opt *opt, char buf[VALUE_CAP]) {
-    const sl_opt_value *value = sl_opts_get(opts, opt->name);
+/* What an option writes into the variable; NULL = it was not given and has no default. */
+static const char *value_of(const sl_opt *opt, const sl_opt_value *value, char buf[VALUE_CAP]) {
     if (opt->type == SL_OPT_FLAG)
         return !value->is_given ? NULL : strncmp(opt->name, "no-", 3) == 0 ? "0" : "1";
     if (opt->type != SL_OPT_DURATION)
@@ -36,23 +34,42 @@ static const char *value_of(const sl_opts *opts, const sl_opt *opt, char buf[VAL
     return buf;
 }
 
+static const sl_setting *setting_of(const sl_opt *opt) {
+    const sl_opt *row = sl_run_options;
+    for (size_t i = 0; i < SL_SETTING_CNT; row += sl_settings[i++].option_cnt)
+        for (unsigned k = 0; k < sl_settings[i].option_cnt; k++)
+            if (strcmp(row[k].name, opt->name) == 0)
+                return &sl_settings[i];
+    return NULL;
+}
+
+sl_status sl_run_setting_check(const sl_opt *opt, const sl_opt_value *value, sl_error *err) {
+    char buf[VALUE_CAP], expected[SL_SETTING_EXPECTED_CAP];
+    const sl_setting *setting = setting_of(opt);
+    const char *text = value_of(opt, value, buf);
+    uint64_t number;
+    if (!setting || !text || setting->type == SL_SETTING_PATH ||
+        sl_setting_parse(setting, text, &number))
+        return SL_OK;
+    return sl_fail(err, SL_E_USAGE, "expected %s, found '%s'",
+                   sl_setting_expected(setting, expected), value->text);
+}
+
 /* The options of one setting are next to each other. */
 static sl_status check_row(const sl_opts *opts, const sl_setting *setting, const sl_opt *row,
                            sl_error *err) {
-    char buf[VALUE_CAP], expected[SL_SETTING_EXPECTED_CAP];
+    char buf[VALUE_CAP];
     const sl_opt *given = NULL;
-    uint64_t number;
     for (const sl_opt *opt = row; opt < row + setting->option_cnt; opt++) {
-        const char *value = value_of(opts, opt, buf);
-        if (!value)
+        const sl_opt_value *value = sl_opts_get(opts, opt->name);
+        if (!value_of(opt, value, buf))
             continue;
         if (given)
-            return sl_fail(err, SL_E_USAGE, "--%s and --%s exclude each other", given->name,
+            return sl_fail(err, SL_E_USAGE, "give either --%s or --%s, not both", given->name,
                            opt->name);
         given = opt;
-        if (setting->type != SL_SETTING_PATH && !sl_setting_parse(setting, value, &number))
-            return sl_fail(err, SL_E_USAGE, "--%s is '%s'; expected %s", opt->name,
-                           sl_opts_text(opts, opt->name), sl_setting_expected(setting, expected));
+        if (sl_run_setting_check(opt, value, err) < 0)
+            return sl_error_prefix(err, "option '--%s'", opt->name);
     }
     return SL_OK;
 }
@@ -71,7 +88,7 @@ static bool export_row(const sl_opts *opts, const sl_setting *setting, const sl_
     if (setting->option_cnt == 0)
         return true;
     for (const sl_opt *opt = row; !value && opt < row + setting->option_cnt; opt++)
-        value = value_of(opts, opt, buf);
+        value = value_of(opt, sl_opts_get(opts, opt->name), buf);
     if (setting->type == SL_SETTING_PATH)
         value = dir;
     if (!value)

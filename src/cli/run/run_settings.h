@@ -20,7 +20,10 @@ enum {
 
 extern const sl_opt sl_run_options[SL_RUN_OPTION_CNT];
 
-/* SL_E_USAGE when an option's value is none of the setting's, or two options exclude each other. */
+/* SL_E_USAGE when the setting of this option does not take the value: its limits are in sl_settings. */
+sl_status sl_run_setting_check(const sl_opt *opt, const sl_opt_value *value, sl_error *err);
+
+/* The same for every option of a command line, and that no two of one setting are given. */
 sl_status sl_run_settings_check(const sl_opts *opts, sl_error *err);
 
 /* Sets or removes the variable of every setting that has an option. `dir` is the folder that was made for

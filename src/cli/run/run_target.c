@@ -134,9 +134,8 @@ const char *sl_target_fit_text(sl_target_fit fit) {
     switch (fit) {
     case SL_TARGET_OK: return NULL;
     case SL_TARGET_SETUID:
-        return "it is setuid, setgid or has capabilities, and the loader keeps libraries out of "
-               "such "
-               "programs";
+        return "it is setuid, setgid or has capabilities, and such programs do not load preloaded "
+               "libraries";
     case SL_TARGET_OTHER_ELF: return "it is not a 64-bit program for this processor";
     case SL_TARGET_STATIC: return "it is statically linked, so no library can be loaded into it";
     }
@@ -149,7 +148,7 @@ sl_status sl_target_find_library(char path[SL_RUN_PATH_CAP], sl_error *err) {
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     if (len < 0)
         return sl_fail_errno(err, SL_E_SYSTEM,
-                             "the recorder needs /proc, and '/proc/self/exe' cannot be read");
+                             "the recorder needs /proc, but '/proc/self/exe' cannot be read");
     self[len] = '\0';
     *strrchr(self, '/') = '\0';
     for (size_t i = 0; i < SL_COUNT_OF(places); i++) {
@@ -165,8 +164,8 @@ sl_status sl_target_find_library(char path[SL_RUN_PATH_CAP], sl_error *err) {
             "cannot find '" SL_PRELOAD_NAME "' in '%s' or its ../lib; reinstall stormlog", self);
     if (strpbrk(path, " :"))
         return sl_fail(err, SL_E_UNSUPPORTED,
-                       "'%s' cannot be preloaded: the loader's list has no way to write a space or "
-                       "a colon; move stormlog to another folder",
+                       "'%s' cannot be preloaded: LD_PRELOAD does not allow spaces or colons in a "
+                       "path; move stormlog to another folder",
                        path);
     return SL_OK;
 }

@@ -34,6 +34,7 @@ static bool judge(const char *path, sl_run_verdict *verdict, weight *heaviest) {
     sl_report *report;
     if (sl_inputs_load(&inputs, &path, 1, NULL) < 0)
         return false;
+    inputs.run->effort.no_whatif = true; /* only the verdict is shown */
     bool is_judged = sl_cli_analyze(inputs.run, &(sl_analysis_options){0}, &report, NULL) == SL_OK;
     if (is_judged) {
         weight found = weigh(report);

@@ -119,8 +119,9 @@ static void tell(const sl_run_watch *watch, const char *text, const char *where)
         sl_cli_complain("%s%s", text, where);
 }
 
-/* One bundle, the first with a line; false when it cannot be written, which is told. One that is there, and one whose events
- * are not there (not yet: the end of the run tries again), are no failures. */
+/* Writes one bundle and prints a line for the first. False if it cannot be written, after a message. It is not a
+ * failure if the bundle exists already (SL_E_OPEN), or if its events are not in the file yet (SL_E_LAPPED):
+ * sl_run_watch_finish tries again. */
 static bool write_bundle(const sl_run_watch *watch, const watched *log, uint64_t number) {
     char path[SL_RUN_PATH_CAP];
     sl_error err = SL_ERROR_INIT;
@@ -132,7 +133,7 @@ static bool write_bundle(const sl_run_watch *watch, const watched *log, uint64_t
                         log->name, number);
     if (status == SL_OK || status == SL_E_OPEN || status == SL_E_LAPPED)
         return true;
-    tell(watch, "no bundle for the out-of-memory: ", err.text);
+    tell(watch, "out of memory, but no bundle was written: ", err.text);
     return false;
 }
 
@@ -219,8 +220,8 @@ static void tell_alert(sl_run_watch *watch, const watched *log, const sl_fmt_ale
         return;
     if (device >= 0)
         snprintf(place, sizeof place, "device %d", device);
-    sl_cli_complain("alert: %s: %.*s (%s used, the limit is %s); told once a run, 'stormlog top' "
-                    "lists them",
+    sl_cli_complain("alert: %s: %.*s (%s used, the limit is %s); printed once per run, 'stormlog "
+                    "top' lists all",
                     place, (int)text.len, text.ptr, sl_human_bytes(value, alert->value),
                     sl_human_bytes(threshold, alert->threshold));
 }
@@ -277,7 +278,7 @@ void sl_run_watch_look(sl_run_watch *watch) {
             look_at(watch, i);
 }
 
-/* One failure with its bundle was told when the bundle was written. */
+/* A single failure was reported when its bundle was written. */
 static void tell_count(const char *name, const sl_oom_bundles_result *r) {
     size_t saved = r->written_cnt + r->present_cnt;
     char which[64];
@@ -292,7 +293,7 @@ static void tell_count(const char *name, const sl_oom_bundles_result *r) {
     else
         snprintf(which, sizeof which, "no evidence was saved");
     sl_cli_complain("%" PRIu64 " request%s failed in %s; %s", r->failure_cnt,
-                    r->failure_cnt == 1 ? "" : "s", name, which);
+                    sl_plural(r->failure_cnt), name, which);
 }
 
 typedef struct finishing {
@@ -300,7 +301,7 @@ typedef struct finishing {
     sl_oom_bundles_result result;
 } finishing;
 
-/* The first bundle of a recording has a line; the writer has told it when there was one. */
+/* Prints a line for the first bundle of a recording, unless write_bundle() has printed it. */
 static void tell_bundle(void *self, const char *path) {
     const finishing *f = self;
     if (f->result.written_cnt == 1 && f->result.present_cnt == 0 && !f->watch->is_quiet)
@@ -317,7 +318,7 @@ static void finish_log(const sl_run_watch *watch, const watched *log) {
         sl_oom_bundles_count(path, &cnt, NULL) < 0 || cnt == 0)
         return; /* what cannot be read is told by those who need it */
     if (sl_oom_bundles_write_all(path, NULL, tell_bundle, &f, &f.result, &err) < 0)
-        tell(watch, "no bundle for the out-of-memory: ", err.text);
+        tell(watch, "out of memory, but no bundle was written: ", err.text);
     if (!watch->is_quiet)
         tell_count(log->name, &f.result);
 }

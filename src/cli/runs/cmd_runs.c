@@ -22,6 +22,8 @@
 /* Narrower, the name of a run has a line of its own. */
 #define WIDE_COLUMNS 60
 #define COMMAND_MIN  12
+/* From here on the list suggests to prune; the number is that of the suggestion. */
+#define MANY_RUNS    10
 
 /* ---- the list ---- */
 
@@ -81,18 +83,26 @@ static void print_row(const sl_run_row *row, const sl_run_verdict *verdict, int6
     putchar('\n');
 }
 
+/* What to type next, where there is something to do. */
+static const char *say_hint(size_t run_cnt) {
+    if (run_cnt == 0)
+        return " 'stormlog run -- CMD' records one.";
+    return run_cnt > MANY_RUNS
+               ? " 'stormlog runs prune --keep 10' removes the older ones; 'stormlog "
+                 "compact' makes recordings smaller."
+               : "";
+}
+
 static void print_end(const sl_run_list *list, const char *folder) {
     char text[SL_RUN_PATH_CAP + 300], size[SL_HUMAN_CAP];
-    snprintf(text, sizeof text, "%zu run%s, %s in %s.%s", list->rows.cnt,
-             list->rows.cnt == 1 ? "" : "s", sl_human_bytes(size, list->bytes), folder,
-             list->rows.cnt ? " 'stormlog runs prune --keep 10' removes the older ones; 'stormlog "
-                              "compact' makes recordings smaller."
-                            : " 'stormlog run -- CMD' records one.");
+    snprintf(text, sizeof text, "%zu run%s, %s in %s.%s", list->rows.cnt, sl_plural(list->rows.cnt),
+             sl_human_bytes(size, list->bytes), folder, say_hint(list->rows.cnt));
     if (list->rows.cnt)
         putchar('\n');
     sl_term_wrap(stdout, &(sl_wrap){0}, text);
     if (list->others_cnt)
-        printf("Left out: %zu of other users.\n", list->others_cnt);
+        printf("Skipped: %zu run%s of other users.\n", list->others_cnt,
+               sl_plural(list->others_cnt));
 }
 
 static void json_row(sl_json_out *json, const sl_run_row *row, const sl_run_verdict *verdict,
@@ -201,8 +211,12 @@ static void say_plan(const sl_run_list *list, const sl_prune_fate *fates,
         bytes += row->bytes;
         cnt++;
     }
-    printf("%s %zu of %zu run%s, %s\n", is_dry ? "would remove" : "removing", cnt, list->rows.cnt,
-           list->rows.cnt == 1 ? "" : "s", sl_human_bytes(size, bytes));
+    if (cnt)
+        printf("%s %zu of %zu run%s, %s\n", is_dry ? "would remove" : "removing", cnt,
+               list->rows.cnt, sl_plural(list->rows.cnt), sl_human_bytes(size, bytes));
+    else
+        printf("nothing to remove: %zu run%s, %s\n", list->rows.cnt, sl_plural(list->rows.cnt),
+               sl_human_bytes(size, list->bytes));
     fflush(stdout);
 }
 
@@ -282,8 +296,8 @@ static const sl_opt options[] = {
      .type = SL_OPT_FILE,
      .metavar = "DIR",
      .initial = SL_RUNS_FOLDER,
-     .help = "folder with the runs"},
-    SL_SHARED_FORMAT("list: how to print"),
+     .help = "folder that contains the runs"},
+    SL_SHARED_FORMAT("list: output format"),
     {.name = "last",
      .short_name = 'n',
      .type = SL_OPT_INT,
@@ -292,21 +306,23 @@ static const sl_opt options[] = {
      .help = "list: only the newest N runs"},
     {.name = "no-verdict",
      .type = SL_OPT_FLAG,
-     .help = "list: do not analyse the recordings; quick with large ones"},
+     .help = "list: skip the verdicts, which is faster with large recordings"},
     {.name = "keep",
      .type = SL_OPT_INT,
      .max = 1000000,
      .setter = SL_SET_BY_USER,
-     .help = "prune: never one of the newest N runs"},
+     .help = "prune: keep the newest N runs"},
     {.name = "older-than",
      .type = SL_OPT_DURATION,
      .setter = SL_SET_BY_USER,
-     .help = "prune: only runs that began longer ago, as in 30d"},
+     .help = "prune: only runs older than this, such as 30d"},
     {.name = "max-size",
      .type = SL_OPT_SIZE,
      .setter = SL_SET_BY_USER,
-     .help = "prune: only the oldest runs, until the others take up at most this much"},
-    {.name = "dry-run", .type = SL_OPT_FLAG, .help = "prune: print what would be removed"},
+     .help = "prune: only the oldest runs, until the others need at most this much space"},
+    {.name = "dry-run",
+     .type = SL_OPT_FLAG,
+     .help = "prune: print what would be removed and remove nothing"},
 };
 
 const sl_cmd sl_cmd_runs = {
@@ -318,17 +334,16 @@ const sl_cmd sl_cmd_runs = {
     .description =
         "'runs' and 'runs list' print your runs in this folder, newest first: the verdict of "
         "'stormlog analyze', the space on disk, the age, the name and the command. A run that is "
-        "empty, damaged or still being written is a row that says so. Every recording is analysed "
-        "for its verdict, row by row; --no-verdict leaves that out.\n\n"
-        "'runs prune' removes runs that fall under every given rule, and prints them first. It "
-        "never removes a run that is still being written, a run of another user, or a folder "
-        "with a file that stormlog did not record. To make recordings smaller instead, use "
-        "'stormlog compact'.",
+        "empty, damaged or still being written is marked as such. Every recording is analyzed for "
+        "its verdict; --no-verdict skips that.\n\n"
+        "'runs prune' prints and removes the runs that match every given rule. It never removes a "
+        "run that is still being written, a run of another user, or a folder with a file that "
+        "stormlog did not write. To make recordings smaller instead, use 'stormlog compact'.",
     .examples = "stormlog runs\n"
                 "stormlog runs prune --keep 10 --dry-run\n"
                 "  what would be removed\n"
                 "stormlog runs prune --older-than 30d --keep 3\n"
-                "  runs of over a month, but never the newest three\n"
+                "  runs older than a month, except the newest three\n"
                 "stormlog runs prune --max-size 5GiB\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),

@@ -17,11 +17,11 @@ const char *sl_run_protection(const sl_run_row *row, int64_t now_s, char buf[160
     if (row->state == SL_RUN_RUNNING)
         return "it is still being written";
     if (row->state == SL_RUN_UNCLEAR)
-        return "it may still be written: this file system cannot tell";
+        return "it may still be being written: this file system cannot tell";
     if (row->state == SL_RUN_EMPTY && now_s - row->start_s < EMPTY_AGE_S)
-        return "it is less than a day old and may still begin";
+        return "it is less than a day old and may not have started yet";
     if (row->foreign[0]) {
-        snprintf(buf, 160, "it holds '%s', which stormlog did not record", row->foreign);
+        snprintf(buf, 160, "it contains '%s', which stormlog did not write", row->foreign);
         return buf;
     }
     if (!row->has_our_name && row->unreadable_cnt == row->recording_cnt)
@@ -57,10 +57,10 @@ static void look_for_foreign(const sl_run_part *part, void *context) {
 static sl_status remove_locked(const sl_run_row *row, int fd, sl_error *err) {
     size_t left = row->recording_cnt;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        return sl_fail(err, SL_E_BUSY, "'%s' is in use now; left as it is", row->path);
+        return sl_fail(err, SL_E_BUSY, "'%s' is in use now; not removed", row->path);
     SL_TRY(sl_run_parts_each(fd, look_for_foreign, &left, err));
     if (left != 0)
-        return sl_fail(err, SL_E_BUSY, "'%s' has changed meanwhile; left as it is", row->path);
+        return sl_fail(err, SL_E_BUSY, "'%s' has changed meanwhile; not removed", row->path);
     if (sl_run_parts_remove(fd, err) < 0)
         return sl_error_prefix(err, "cannot remove '%s'", row->path);
     if (rmdir(row->path) != 0)

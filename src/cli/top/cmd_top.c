@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/run_folder.h"
 #include "base/core/order.h"
 #include "base/text/term.h"
 #include "cli/core/cli.h"
@@ -37,7 +38,7 @@ static sl_status list_folder(sl_top_paths *list, const char *folder, sl_error *e
             status = add_path(list, folder, entry->d_name, err);
     closedir(dir);
     if (status == SL_OK && list->cnt == 0)
-        return sl_fail(err, SL_E_OPEN, "there is no recording in '%s'", folder);
+        return sl_fail(err, SL_E_OPEN, "no recording in '%s'", folder);
     if (list->cnt)
         qsort(list->at, list->cnt, sizeof list->at[0], sl_order_texts);
     return status;
@@ -111,7 +112,10 @@ static sl_status print_json(const sl_top_paths *list, sl_error *err) {
 static sl_status follow(const sl_top_paths *list, const sl_top_options *options,
                         int64_t interval_us, sl_error *err) {
     struct timespec pause = {interval_us / 1000000, interval_us % 1000000 * 1000};
-    for (bool is_live = true; is_live;) {
+    bool is_live = false;
+    /* What has ended is printed below what is on the screen; only a picture that changes takes it over. */
+    SL_TRY(print_all(list, options, &is_live, err));
+    while (is_live) {
         fputs("\033[H\033[J", stdout);
         SL_TRY(print_all(list, options, &is_live, err));
         fflush(stdout);
@@ -128,7 +132,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_top_paths list = {0};
     bool is_live;
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
-    sl_status status = list_recordings(&list, paths.at[0], err);
+    sl_status status = list_recordings(&list, sl_latest_path(paths.at[0]), err);
     if (status == SL_OK && strcmp(sl_opts_text(opts, "format"), "json") == 0)
         status = print_json(&list, err);
     else if (status == SL_OK && (sl_opts_flag(opts, "once") || !isatty(STDOUT_FILENO)))
@@ -142,20 +146,19 @@ static int run(const sl_opts *opts, sl_error *err) {
 static const sl_opt options[] = {
     {.name = "once",
      .type = SL_OPT_FLAG,
-     .help = "print one picture and stop; this is so by itself where the output is no terminal"},
+     .help = "print once and exit (default when the output is not a terminal)"},
     SL_SHARED_FORMAT(
-        "for people, or once for programs: the rows of each device in bytes, null what was not "
-        "measured"),
+        "output format; json prints once, in bytes, with null for what was not measured"),
     {.name = "interval",
      .type = SL_OPT_DURATION,
      .initial = "1s",
-     .help = "time between two pictures"},
+     .help = "time between two updates"},
     {.name = "top",
      .type = SL_OPT_INT,
      .initial = "10",
      .min = 0,
      .max = 1000,
-     .help = "lines of code listed for each device"},
+     .help = "lines of code to list per device"},
 };
 
 const sl_cmd sl_cmd_top = {
@@ -163,12 +166,11 @@ const sl_cmd sl_cmd_top = {
     .operands = "[DIR|FILE|PID]",
     .operand_min = 0,
     .operand_max = 1,
-    .summary = "show what a running or finished recording holds, and where",
-    .description =
-        "Without an argument the latest run of this folder. For each process: what every device "
-        "holds and by whom, and the lines of code with the most live memory. A figure that was not "
-        "measured is called unknown. On a terminal the picture is drawn again until the recorded "
-        "processes have ended.",
+    .summary = "show live what a running or finished recording holds, and where",
+    .description = "Without an argument, the latest run in this folder is shown. For each process "
+                   "it lists what fills every device and the lines of code with the most live "
+                   "memory. What was not measured is shown as unknown. On a terminal the view is "
+                   "updated until the recorded processes have ended.",
     .examples = "stormlog top --once\n"
                 "stormlog top 4711\n",
     .options = options,

@@ -139,15 +139,14 @@ static sl_status find_below(sl_top_paths *paths, const process_rows *rows, long 
         return SL_OK;
     if (refused)
         return sl_fail(err, SL_E_PERMISSION,
-                       "process %ld may not be inspected (%s); name its run folder instead", top,
+                       "cannot inspect process %ld (%s); give its run folder instead", top,
                        strerror(refused));
     if (has_recorder)
         return sl_fail(err, SL_E_OPEN,
-                       "process %ld is recorded, but has not touched PyTorch memory yet", top);
-    return sl_fail(err, SL_E_OPEN,
-                   "process %ld is not recorded, and neither is a child of it; start it with "
-                   "'stormlog run'",
-                   top);
+                       "process %ld is recorded, but has not allocated PyTorch memory yet", top);
+    return sl_fail(
+        err, SL_E_OPEN,
+        "neither process %ld nor a child of it is recorded; start it with 'stormlog run'", top);
 }
 
 sl_status sl_top_find_process(sl_top_paths *paths, const char *pid, sl_error *err) {
@@ -156,7 +155,7 @@ sl_status sl_top_find_process(sl_top_paths *paths, const char *pid, sl_error *er
     sl_status status = list_processes(&rows, err);
     if (status == SL_OK && !mark_below(&rows, top))
         status = sl_fail(err, SL_E_OPEN,
-                         "there is no process %s; for a run that ended name its folder", pid);
+                         "there is no process %s; for a run that has ended, give its folder", pid);
     if (status == SL_OK)
         status = find_below(paths, &rows, top, err);
     sl_vec_free(&rows);

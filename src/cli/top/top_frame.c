@@ -245,8 +245,9 @@ static void print_head(const picture *p) {
     fprintf(p->to, "  %s, %s, %s", sl_top_process_words(role, p->process, header->pid),
             sl_log_ending_name(sl_log_get_ending(p->reader)),
             sl_human_duration_us(time, (int64_t)(last_time_ns(p) / 1000)));
-    fprintf(p->to, ", %s allocs and frees, %s steps", sl_human_count(events, event_cnt),
-            sl_human_count(steps, count_steps(p)));
+    uint64_t step_cnt = count_steps(p);
+    fprintf(p->to, ", %s allocs and frees, %s step%s", sl_human_count(events, event_cnt),
+            sl_human_count(steps, step_cnt), sl_plural(step_cnt));
     if (p->ooms.cnt)
         fprintf(p->to, ", %zu out of memory", p->ooms.cnt);
     fputc('\n', p->to);

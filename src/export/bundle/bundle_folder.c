@@ -21,7 +21,7 @@ sl_status sl_make_folders(const char *path, sl_error *err) {
         memcpy(part, path, i);
         part[i] = '\0';
         if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return sl_fail_errno(err, SL_E_WRITE, "cannot make the folder '%s'", part);
+            return sl_fail_errno(err, SL_E_WRITE, "cannot create the folder '%s'", part);
     }
     struct stat info;
     if (len && stat(path, &info) == 0 && !S_ISDIR(info.st_mode))
@@ -65,9 +65,9 @@ sl_status sl_bundle_open(sl_bundle_folder *folder, const char *parent, const cha
     SL_TRY(sl_place_check(folder->path, err));
     SL_TRY(sl_make_folders(parent, err));
     if (faccessat(AT_FDCWD, folder->path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        return sl_fail(err, SL_E_OPEN, "'%s' is there already", folder->path);
+        return sl_fail(err, SL_E_OPEN, "'%s' exists already", folder->path);
     if (sl_temp_mkdir(folder->temp, sl_share_folder_mode()) != 0)
-        return sl_fail_errno(err, SL_E_WRITE, "cannot make the folder '%s'", folder->temp);
+        return sl_fail_errno(err, SL_E_WRITE, "cannot create the folder '%s'", folder->temp);
     folder->is_open = true;
     folder->fd = open(folder->temp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder->fd >= 0)

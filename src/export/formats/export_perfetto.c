@@ -103,7 +103,7 @@ static void put_process(perfetto *p, const sl_replay *replay) {
     char name[SL_WORDS_CAP];
     sl_words_device(name, replay->device->device);
     if (!p->trace->has_time)
-        sl_words_append(name, " (no clock: one event a microsecond)");
+        sl_words_append(name, " (no clock: one event per microsecond)");
     sl_pb_varint(&p->inner, PROCESS_PID, uuid_of(replay, TRACK_DEVICE));
     sl_pb_text(&p->inner, PROCESS_NAME, text_of(name));
     sl_pb_message(&p->part, TRACK_PROCESS, &p->inner);
@@ -130,7 +130,7 @@ static void put_counter(perfetto *p, const sl_replay *replay, size_t counter, co
 static void put_tracks(perfetto *p, const sl_site_bands *bands, const sl_steps *steps) {
     char name[SL_WORDS_CAP], site[SL_WORDS_CAP];
     put_process(p, bands->replay);
-    put_thread(p, bands->replay, steps->is_marked ? "steps" : "steps, found in the pattern");
+    put_thread(p, bands->replay, steps->is_marked ? "steps" : "steps (inferred)");
     put_counter(p, bands->replay, LIVE, "live, as requested");
     put_counter(p, bands->replay, ALLOCATED, "allocated, in blocks");
     if (bands->replay->reserved_known)
@@ -211,7 +211,7 @@ static void put_instants(perfetto *p, const sl_replay *replay) {
     for (size_t i = 0; i < events->cnt; i++) {
         if (events->kind[i] != SL_EV_OOM)
             continue;
-        snprintf(name, sizeof name, "out of memory: %s asked",
+        snprintf(name, sizeof name, "out of memory: %s requested",
                  sl_human_bytes(human, events->size_bytes[i]));
         put_named(p, INSTANT, track, events->time_us[i], text_of(name));
     }

@@ -24,9 +24,10 @@
       replay->end.allocated_bytes, true)                                                          \
     X("peak_allocated_bytes", "gauge", "Highest bytes in blocks in use.",                         \
       replay->peak_allocated.bytes, replay->has_history)                                          \
-    X("reserved_bytes", "gauge", "Bytes the allocator holds from the device at the end.",         \
+    X("reserved_bytes", "gauge",                                                                  \
+      "Bytes that the allocator has reserved on the device at the end.",                          \
       replay->end.reserved_bytes, replay->reserved_known)                                         \
-    X("peak_reserved_bytes", "gauge", "Highest bytes the allocator held.",                        \
+    X("peak_reserved_bytes", "gauge", "Highest bytes that the allocator had reserved.",           \
       replay->peak_reserved.bytes, replay->reserved_known && replay->has_history)                 \
     X("capacity_bytes", "gauge", "Memory of the device, or the limit set for the process.",       \
       replay->device->capacity_bytes.value, replay->device->capacity_bytes.known)                 \
@@ -188,7 +189,8 @@ static sl_status load_replays(replay_list *replays, const sl_run_input *input,
 typedef SL_VEC(const sl_ledger *) ledger_list;
 
 static void put_card(FILE *to, const ledger_list *ledgers) {
-    put_head(to, "card_used_bytes", "gauge", "Bytes in use on the card at the end, by anybody.");
+    put_head(to, "card_used_bytes", "gauge",
+             "Bytes in use on the card at the end, by all processes.");
     for (size_t i = 0; i < ledgers->cnt; i++) {
         const sl_ledger *ledger = ledgers->at[i];
         sl_maybe_u64 used = ledger->moments[ledger->moment_cnt - 1].card_used;
@@ -199,7 +201,7 @@ static void put_card(FILE *to, const ledger_list *ledgers) {
         fprintf(to, "} %" PRIu64 "\n", used.value);
     }
     put_head(to, "ledger_bytes", "gauge",
-             "Who holds the bytes in use on the card at the end; the rows add up to them.");
+             "What holds the bytes in use on the card at the end; the rows add up to the total.");
     for (size_t i = 0; i < ledgers->cnt; i++)
         for (size_t row = 0; row < ledgers->at[i]->rows.cnt; row++) {
             const sl_ledger *ledger = ledgers->at[i];

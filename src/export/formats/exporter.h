@@ -21,15 +21,15 @@
       SL_EXPORT_INSTANT | SL_EXPORT_BINARY, sl_export_pprof)                                     \
     X("perfetto", "pftrace", "counters, steps and marks over time, for ui.perfetto.dev",         \
       SL_EXPORT_WINDOW | SL_EXPORT_BINARY, sl_export_perfetto)                                   \
-    X("prometheus", "prom", "the totals and the largest sites as metrics", SL_EXPORT_TEXT,       \
+    X("prometheus", "prom", "totals and the largest lines of code as metrics", SL_EXPORT_TEXT,   \
       sl_export_prometheus)                                                                      \
     X("telemetry-json", "json", "telemetry v2 records of 22 fields", SL_EXPORT_WINDOW,           \
       sl_export_telemetry_json)                                                                  \
     X("telemetry-csv", "csv", "the same records as CSV", SL_EXPORT_WINDOW,                       \
       sl_export_telemetry_csv)                                                                   \
-    X("telemetry-jsonl", "jsonl", "the same records, one a line", SL_EXPORT_WINDOW,              \
+    X("telemetry-jsonl", "jsonl", "the same records, one per line", SL_EXPORT_WINDOW,            \
       sl_export_telemetry_lines)                                                                 \
-    X("oom-bundle", "", "a folder of evidence for each request that failed", SL_EXPORT_FOLDER, NULL)
+    X("oom-bundle", "", "a folder with the evidence of each failed request", SL_EXPORT_FOLDER, NULL)
 
 /* Which options mean something to a format, and what it is; bits. */
 typedef enum sl_export_wants {

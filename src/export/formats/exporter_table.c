@@ -36,7 +36,7 @@ sl_status sl_export_check_events(const sl_run_input *input, const char *format, 
     if (!sl_run_is_sampled(input))
         return SL_OK;
     return sl_fail(err, SL_E_FORMAT,
-                   "'%s' holds samples of counters and no allocations, which %s is made of; "
-                   "telemetry-json, telemetry-jsonl and telemetry-csv can be written",
-                   input->trace->path, format);
+                   "cannot write %s from '%s': it has samples but no allocations; write "
+                   "telemetry-json, telemetry-jsonl or telemetry-csv",
+                   format, input->trace->path);
 }

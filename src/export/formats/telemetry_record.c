@@ -110,9 +110,9 @@ static sl_status walk_device(const sl_run_device *device, const sl_export_option
 sl_status sl_telemetry_walk(const sl_run_input *input, const sl_export_options *options,
                             const sl_telemetry_sink *sink, sl_error *err) {
     if (!input->trace->has_time)
-        return sl_fail(err, SL_E_FORMAT,
-                       "the input has no clock, and telemetry records need one; "
-                       "export events-json instead");
+        return sl_fail(
+            err, SL_E_FORMAT,
+            "the input has no clock, which telemetry records need; export events-json instead");
     for (size_t i = 0; i < input->device_cnt; i++)
         if (sl_export_wants_device(options, input->devices[i].events->device))
             SL_TRY(walk_device(&input->devices[i], options, sink, err));

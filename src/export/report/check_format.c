@@ -13,19 +13,36 @@
 
 #define CHECK_SCHEMA "stormlog.check/1"
 
+static size_t count_refused(const sl_check_result *result) {
+    size_t cnt = 0;
+    for (size_t i = 0; i < result->rows.cnt; i++)
+        cnt += result->rows.at[i].is_refused;
+    return cnt;
+}
+
 static size_t count_failed(const sl_check_result *result) {
     size_t cnt = 0;
     for (size_t i = 0; i < result->rows.cnt; i++)
-        cnt += !result->rows.at[i].passed;
+        cnt += !result->rows.at[i].passed && !result->rows.at[i].is_refused;
     return cnt;
+}
+
+static const char *say_state(const sl_gate_row *row) {
+    return row->passed ? "pass" : row->is_refused ? "ERROR" : "FAIL";
 }
 
 static void say_headline(char *buf, size_t cap, const sl_check_view *view) {
     size_t failed = count_failed(view->result), all = view->result->rows.cnt;
-    if (failed)
-        snprintf(buf, cap, "Failed: %zu of %zu gate%s", failed, all, all == 1 ? "" : "s");
+    size_t refused = count_refused(view->result);
+    if (refused && !failed)
+        snprintf(buf, cap, "Not decided: %zu of %zu gate%s cannot be proven", refused, all,
+                 sl_plural(all));
+    else if (all == 1)
+        snprintf(buf, cap, "%s: the one gate", failed ? "Failed" : "Passed");
+    else if (failed)
+        snprintf(buf, cap, "Failed: %zu of %zu gate%s", failed, all, sl_plural(all));
     else
-        snprintf(buf, cap, "Passed: all %zu gate%s", all, all == 1 ? "" : "s");
+        snprintf(buf, cap, "Passed: all %zu gate%s", all, sl_plural(all));
 }
 
 /* A gate's number is in bytes, unless the gate counts something. */
@@ -49,7 +66,7 @@ static void put_gate(FILE *to, const sl_check_view *view, const sl_gate_row *row
             is_narrow ? "  %s%-6s%s  %s\n    actual %s,\n    baseline %s,\n    limit %s\n"
                       : "  %s%-6s%s  %-14s %10s  %10s  %10s\n",
             sl_term_sgr(view->has_color, row->passed ? SL_STYLE_GOOD : SL_STYLE_BAD),
-            row->passed ? "pass" : "FAIL", sl_term_sgr(view->has_color, SL_STYLE_PLAIN), row->name,
+            say_state(row), sl_term_sgr(view->has_color, SL_STYLE_PLAIN), row->name,
             say_number(actual, row, row->actual), say_number(baseline, row, row->baseline),
             say_number(limit, row, row->limit));
 }
@@ -83,7 +100,8 @@ static sl_status write_markdown(const sl_check_view *view, FILE *to, sl_error *e
           to);
     for (size_t i = 0; i < view->result->rows.cnt; i++) {
         const sl_gate_row *row = &view->result->rows.at[i];
-        fprintf(to, "| %s | %s | %s | %s | %s | ", row->passed ? "pass" : "**FAIL**", row->name,
+        const char *mark = row->passed ? "" : "**";
+        fprintf(to, "| %s%s%s | %s | %s | %s | %s | ", mark, say_state(row), mark, row->name,
                 say_number(actual, row, row->actual), say_number(baseline, row, row->baseline),
                 say_number(limit, row, row->limit));
         sl_md_text(to, row->text);
@@ -120,6 +138,7 @@ static sl_status write_json(const sl_check_view *view, FILE *to, sl_error *err) 
         sl_json_cstr(&json, row->name);
         sl_json_key(&json, "passed");
         sl_json_bool(&json, row->passed);
+        sl_json_key_bool(&json, "refused", row->is_refused);
         sl_json_key(&json, "actual");
         sl_json_maybe_f64(&json, row->actual);
         sl_json_key(&json, "baseline");
@@ -138,8 +157,9 @@ static sl_status write_json(const sl_check_view *view, FILE *to, sl_error *err) 
 static sl_status write_junit(const sl_check_view *view, FILE *to, sl_error *err) {
     const sl_check_result *result = view->result;
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", to);
-    fprintf(to, "<testsuite name=\"stormlog check\" tests=\"%zu\" failures=\"%zu\" errors=\"0\">\n",
-            result->rows.cnt, count_failed(result));
+    fprintf(to,
+            "<testsuite name=\"stormlog check\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n",
+            result->rows.cnt, count_failed(result), count_refused(result));
     for (size_t i = 0; i < result->rows.cnt; i++) {
         const sl_gate_row *row = &result->rows.at[i];
         fputs("  <testcase", to);
@@ -149,7 +169,7 @@ static sl_status write_junit(const sl_check_view *view, FILE *to, sl_error *err)
             fputs("/>\n", to);
             continue;
         }
-        fputs(">\n    <failure", to);
+        fputs(row->is_refused ? ">\n    <error" : ">\n    <failure", to);
         sl_xml_attribute(to, "type", row->name);
         sl_xml_attribute(to, "message", row->text);
         fputs("/>\n  </testcase>\n", to);

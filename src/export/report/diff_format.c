@@ -66,7 +66,8 @@ static void say_side(char buf[SL_WORDS_CAP], const sl_diff_side *side) {
         sl_words_append(buf, "at event %lld", (long long)side->time_us);
     sl_words_append(buf, ": %s", sl_human_bytes(human, side->live_bytes));
     if (!side->trace->telemetry)
-        sl_words_append(buf, " in %s blocks", sl_human_count(blocks, side->blocks));
+        sl_words_append(buf, " in %s block%s", sl_human_count(blocks, side->blocks),
+                        sl_plural(side->blocks));
 }
 
 static void append_change(char buf[SL_WORDS_CAP], const sl_diff *diff, sl_change change,
@@ -76,10 +77,10 @@ static void append_change(char buf[SL_WORDS_CAP], const sl_diff *diff, sl_change
     int64_t delta = is_less ? -(int64_t)bytes : (int64_t)bytes;
     if (diff->change_cnt[change] == 0)
         return;
-    sl_words_append(buf, "%s%s %s at %s %s", buf[0] ? ", " : "", sl_change_name(change),
+    sl_words_append(buf, "%s%s %s at %s place%s", buf[0] ? ", " : "", sl_change_name(change),
                     sl_human_bytes_delta(human, delta),
                     sl_human_count(count, diff->change_cnt[change]),
-                    diff->change_cnt[change] == 1 ? "place" : "places");
+                    sl_plural(diff->change_cnt[change]));
 }
 
 static void say_changes(char buf[SL_WORDS_CAP], const sl_diff *diff) {
@@ -137,7 +138,8 @@ static void put_text(const sl_diff *diff, const char *label, const sl_diff_wishe
     for (size_t i = 0; i < diff->rows.cnt && i < wishes->top; i++)
         put_text_row(to, &diff->rows.at[i], wishes);
     if (diff->rows.cnt > wishes->top)
-        fprintf(to, "%11s %zu more rows; --top shows more\n", "", diff->rows.cnt - wishes->top);
+        fprintf(to, "%11s %zu more row%s; --top shows more\n", "", diff->rows.cnt - wishes->top,
+                sl_plural(diff->rows.cnt - wishes->top));
 }
 
 static sl_status write_text(const sl_diff_list *diffs, const sl_diff_wishes *wishes, FILE *to,

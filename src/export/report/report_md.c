@@ -60,13 +60,13 @@ static void put_finding(FILE *to, const sl_report *report, const sl_finding *fin
     sl_words_growth(text, finding);
     put_row(to, "growth", text);
     sl_words_certainty(text, finding);
-    put_row(to, "how sure", text);
+    put_row(to, "severity", text);
     for (size_t i = 0; explains && i < finding->evidence_cnt; i++) {
         sl_words_evidence(text, &finding->evidence[i]);
         put_row(to, "evidence", text);
     }
     put_paragraph(to, "", finding->explanation);
-    put_paragraph(to, "**Do:** ", finding->advice);
+    put_paragraph(to, "**Fix:** ", finding->advice);
 }
 
 static void put_holdings(FILE *to, const char *title, const sl_holdings *holdings,
@@ -109,16 +109,16 @@ static void put_device(FILE *to, const sl_report *report, const sl_device_report
     sl_words_bytes(human, device->reserved_bytes);
     put_row(to, "reserved at the end", human);
     sl_words_bytes(human, device->peak_reserved_bytes);
-    put_row(to, "reserved at most", human);
+    put_row(to, "reserved peak", human);
     put_row(to, "live before the recording", sl_human_bytes(number, device->base_bytes));
     put_row(to, "events", sl_human_count(number, device->events));
     sl_ledger_words(human, &device->ledger);
     if (*human)
-        put_row(to, "the card at the end", human);
+        put_row(to, "card at the end", human);
     put_tags(to, "by tag at the end", &device->live_by_tag);
     put_tags(to, "by tag at the peak", &device->peak_by_tag);
-    put_holdings(to, "Held at the end:", &device->top_live, wishes);
-    put_holdings(to, "Held at the peak:", &device->top_peak, wishes);
+    put_holdings(to, "Live at the end:", &device->top_live, wishes);
+    put_holdings(to, "Live at the peak:", &device->top_peak, wishes);
 }
 
 static void put_oom(FILE *to, const sl_report *report, const sl_report_input *input,
@@ -129,8 +129,8 @@ static void put_oom(FILE *to, const sl_report *report, const sl_report_input *in
         return;
     fputs("\n### The failed request\n\n| | |\n| --- | --- |\n", to);
     put_input_row(to, report, input->trace);
-    put_row(to, "asked for",
-            oom->requested_bytes ? sl_human_bytes(number, oom->requested_bytes) : "not known");
+    put_row(to, "requested",
+            oom->requested_bytes ? sl_human_bytes(number, oom->requested_bytes) : "unknown");
     put_site_row(to, "where", oom->site);
     sl_words_bytes(human, oom->allocated_bytes);
     put_row(to, "allocated", human);
@@ -138,7 +138,7 @@ static void put_oom(FILE *to, const sl_report *report, const sl_report_input *in
     put_row(to, "reserved", human);
     put_row(to, "cause", sl_oom_cause_name(oom->cause));
     put_paragraph(to, "", oom->explanation);
-    put_holdings(to, "Held at that moment:", &oom->holders, wishes);
+    put_holdings(to, "Live at that moment:", &oom->holders, wishes);
 }
 
 /* A list whose heading comes with its first row. */

@@ -36,6 +36,20 @@ static void key_evidence(sl_json_out *json, const sl_finding *finding) {
     sl_json_end_array(json);
 }
 
+static void key_trial(sl_json_out *json, const sl_trial *trial) {
+    sl_json_key(json, "whatif");
+    if (trial->result == SL_TRIAL_NONE) {
+        sl_json_null(json);
+        return;
+    }
+    sl_json_begin_object(json);
+    sl_json_key_cstr(json, "result", sl_trial_result_name(trial->result));
+    sl_json_key_cstr(json, "settings", trial->settings);
+    sl_json_key_maybe_u64(json, "reserved_peak_bytes", trial->reserved_peak_bytes);
+    sl_json_key_maybe_u64(json, "recorded_peak_bytes", trial->recorded_peak_bytes);
+    sl_json_end_object(json);
+}
+
 void sl_finding_kind_json(sl_json_out *json, const sl_finding *finding) {
     sl_json_key_cstr(json, "kind", sl_finding_kind_name(finding->kind));
     sl_json_key_cstr(json, "subkind", finding->subkind);
@@ -57,5 +71,6 @@ void sl_finding_figures_json(sl_json_out *json, const sl_finding *finding, int64
     sl_json_key_cstr(json, "title", finding->title);
     sl_json_key_cstr(json, "explanation", finding->explanation);
     sl_json_key_cstr(json, "advice", finding->advice);
+    key_trial(json, &finding->trial);
     key_evidence(json, finding);
 }

@@ -84,10 +84,10 @@ static void put_inputs(const text_pen *pen) {
         sl_term_fit_path(path, sizeof path, input->trace->path, TEXT_COLUMNS);
         snprintf(line, sizeof line, "%s (%s, %s event%s", path,
                  sl_words_source(input->trace->source), sl_human_count(events, input->events),
-                 input->events == 1 ? "" : "s");
+                 sl_plural(input->events));
         if (input->dropped_events.known && input->dropped_events.value) {
             size_t used = strlen(line);
-            snprintf(line + used, sizeof line - used, ", %s lost before",
+            snprintf(line + used, sizeof line - used, ", %s lost",
                      sl_human_count(dropped, input->dropped_events.value));
         }
         strncat(line, ")", sizeof line - strlen(line) - 1);
@@ -302,7 +302,7 @@ static void put_holdings(const text_pen *pen, const char *title, const sl_holdin
              is_cut ? holdings->at[top].bytes : holdings->other_largest_bytes);
 }
 
-/* What was asked and what there was. */
+/* What was requested, and how full the memory was. */
 static void put_request(const text_pen *pen, const sl_oom_report *oom) {
     char line[SL_WORDS_CAP], device[SL_WORDS_CAP], moment[SL_WORDS_CAP], human[SL_HUMAN_CAP];
     const struct {
@@ -319,17 +319,17 @@ static void put_request(const text_pen *pen, const sl_oom_report *oom) {
                     oom->requested_bytes ? sl_human_bytes(human, oom->requested_bytes)
                                          : "an unknown amount",
                     device, moment);
-    put_labelled(pen, "asked for", line, SL_STYLE_PLAIN);
+    put_labelled(pen, "requested", line, SL_STYLE_PLAIN);
     line[0] = '\0';
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
         if (rows[i].bytes.known)
             sl_words_append(line, "%s%s %s", line[0] ? ", " : "", rows[i].name,
                             sl_human_bytes(human, rows[i].bytes.value));
-    put_labelled(pen, "there was", line, SL_STYLE_PLAIN);
+    put_labelled(pen, "memory", line, SL_STYLE_PLAIN);
     put_labelled(pen, "cause", sl_oom_cause_name(oom->cause), SL_STYLE_BAD);
 }
 
-/* "leak (graph retention): title", the kind of kind only where the title does not name it. */
+/* "leak (graph retention): title"; the subkind only if the title does not name it. */
 static void put_title(const text_pen *pen, const sl_finding *finding, size_t number) {
     char text[SL_WORDS_CAP], lead[32];
     bool is_named = !finding->subkind || strstr(finding->title, finding->subkind);
@@ -366,13 +366,13 @@ static void put_finding(const text_pen *pen, size_t i) {
     else
         put_numbers(pen, finding);
     sl_words_certainty(text, finding);
-    put_labelled(pen, "how sure", text, SL_STYLE_PLAIN);
+    put_labelled(pen, "severity", text, SL_STYLE_PLAIN);
     put_labelled(pen, "why", finding->explanation, SL_STYLE_PLAIN);
-    put_labelled(pen, "do", finding->advice, SL_STYLE_BOLD);
+    put_labelled(pen, "fix", finding->advice, SL_STYLE_BOLD);
     if (pen->wishes->explains)
         put_evidence(pen, finding);
     if (oom)
-        put_holdings(pen, "Who held it at that moment", &oom->holders);
+        put_holdings(pen, "Live at that moment", &oom->holders);
 }
 
 /* The same as a sentence, where the table would be too wide. */
@@ -423,15 +423,16 @@ static void put_counts(const text_pen *pen, const sl_device_report *device) {
     char line[SL_WORDS_CAP], a[SL_HUMAN_CAP], b[SL_HUMAN_CAP], c[SL_HUMAN_CAP];
     if (!device->has_history || device->events == 0)
         return;
-    snprintf(line, sizeof line, "%s (%s allocations, %s frees)", sl_human_count(a, device->events),
-             sl_human_count(b, device->allocs), sl_human_count(c, device->frees));
+    snprintf(line, sizeof line, "%s (%s allocation%s, %s free%s)",
+             sl_human_count(a, device->events), sl_human_count(b, device->allocs),
+             sl_plural(device->allocs), sl_human_count(c, device->frees), sl_plural(device->frees));
     if (device->trace->has_time)
         sl_words_append(line, " in %s",
                         sl_human_duration_us(a, device->last_time_us - device->first_time_us));
     if (device->steps.known) {
-        sl_words_append(line, ", %s", sl_human_count(a, device->steps.value));
-        sl_words_append(line, " steps %s",
-                        device->steps_marked ? "marked" : "found in the pattern");
+        sl_words_append(line, ", %s step%s (%s)", sl_human_count(a, device->steps.value),
+                        sl_plural(device->steps.value),
+                        device->steps_marked ? "marked" : "inferred");
     }
     put_labelled(pen, "events", line, SL_STYLE_PLAIN);
 }
@@ -444,8 +445,8 @@ static void put_fragmentation(const text_pen *pen, const sl_device_report *devic
     snprintf(line, sizeof line, "%s reserved but not in use",
              sl_human_bytes(human, frag->inactive_bytes.value));
     if (frag->ratio.known) {
-        snprintf(human, sizeof human, "%.1f%%", frag->ratio.value * 100);
-        sl_words_append(line, " = %s", human);
+        snprintf(human, sizeof human, "%.1f %%", frag->ratio.value * 100);
+        sl_words_append(line, " (%s)", human);
     }
     if (frag->largest_free_bytes.known)
         sl_words_append(line, ", largest piece %s",
@@ -485,8 +486,9 @@ static void put_base(const text_pen *pen, const sl_device_report *device) {
     char line[SL_WORDS_CAP], human[SL_HUMAN_CAP];
     if (device->base_bytes == 0)
         return;
-    snprintf(line, sizeof line, "%s live when it began", sl_human_bytes(human, device->base_bytes));
-    put_labelled(pen, "base", line, SL_STYLE_PLAIN);
+    snprintf(line, sizeof line, "%s was live before the first event",
+             sl_human_bytes(human, device->base_bytes));
+    put_labelled(pen, "before", line, SL_STYLE_PLAIN);
 }
 
 static void put_tags(const text_pen *pen, const char *label, const sl_split *by_tag) {
@@ -500,7 +502,7 @@ static void put_identity(const text_pen *pen, const sl_device_report *device) {
     if (device->identity_holds)
         return;
     snprintf(line, sizeof line,
-             "the events and the end state differ by %s; totals are right to that amount",
+             "the events and the final state differ by %s, so totals may be off by that much",
              sl_human_bytes_delta(human, device->identity_residue));
     put_labelled(pen, "caution", line, SL_STYLE_WARN);
 }
@@ -527,9 +529,9 @@ static void put_device(const text_pen *pen, const sl_device_report *device) {
     put_fragmentation(pen, device);
     put_counts(pen, device);
     put_identity(pen, device);
-    put_holdings(pen, "Who holds it at the end", &device->top_live);
+    put_holdings(pen, "Live at the end", &device->top_live);
     if (is_peak_worth_a_list(device) || pen->wishes->explains)
-        put_holdings(pen, "Who held it at the peak", &device->top_peak);
+        put_holdings(pen, "Live at the peak", &device->top_peak);
 }
 
 static void put_bullets(const text_pen *pen, const char *text) {

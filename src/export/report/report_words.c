@@ -126,10 +126,10 @@ void sl_words_amount(char buf[SL_WORDS_CAP], const sl_finding *finding) {
     if (finding->blocks.known)
         sl_words_append(buf, "%s%s block%s", buf[0] ? " in " : "",
                         sl_human_count(count, finding->blocks.value),
-                        finding->blocks.value == 1 ? "" : "s");
+                        sl_plural(finding->blocks.value));
     if (finding->growth_share.known) {
         char part[64];
-        snprintf(part, sizeof part, "%.0f%% of the growth", finding->growth_share.value * 100);
+        snprintf(part, sizeof part, "%.0f %% of the growth", finding->growth_share.value * 100);
         append_part(buf, part);
     }
 }
@@ -145,8 +145,8 @@ static void append_rate(char buf[SL_WORDS_CAP], sl_maybe_f64 rate, const char *p
 void sl_words_growth(char buf[SL_WORDS_CAP], const sl_finding *finding) {
     char part[64];
     buf[0] = '\0';
-    append_rate(buf, finding->bytes_per_step, "a step");
-    append_rate(buf, finding->bytes_per_second, "a second");
+    append_rate(buf, finding->bytes_per_step, "per step");
+    append_rate(buf, finding->bytes_per_second, "per second");
     if (finding->r_squared.known) {
         snprintf(part, sizeof part, "R2 %.3f", finding->r_squared.value);
         append_part(buf, part);
@@ -165,8 +165,8 @@ void sl_words_certainty(char buf[SL_WORDS_CAP], const sl_finding *finding) {
     char device[SL_WORDS_CAP];
     sl_words_ranked_device(device, finding->device, finding->rank);
     buf[0] = '\0';
-    sl_words_append(buf, "%s, confidence %.2f, %s", sl_severity_name(finding->severity),
-                    finding->confidence, device);
+    sl_words_append(buf, "%s, confidence %.0f %%, %s", sl_severity_name(finding->severity),
+                    finding->confidence * 100, device);
 }
 
 void sl_words_moment(char buf[SL_WORDS_CAP], const sl_trace *trace, int device, int64_t time_us) {
@@ -235,13 +235,13 @@ static const sl_finding *find_kind(const sl_report *report, const sl_trace *trac
     return NULL;
 }
 
-/* Growth is told from loading by the steps: without them neither a leak nor its absence is claimed. */
+/* Only steps tell growth from loading data: without them the report claims neither a leak nor its absence. */
 static void say_unjudged(char buf[SL_WORDS_CAP], const sl_device_report *device) {
     char human[SL_HUMAN_CAP];
     if (device->steps.known)
-        sl_words_append(
-            buf, "No leak verdict: %llu step%s %s too few", (unsigned long long)device->steps.value,
-            device->steps.value == 1 ? "" : "s", device->steps.value == 1 ? "is" : "are");
+        sl_words_append(buf, "No leak verdict: %llu step%s %s too few",
+                        (unsigned long long)device->steps.value, sl_plural(device->steps.value),
+                        device->steps.value == 1 ? "is" : "are");
     else
         sl_words_append(buf, "No leak verdict: no steps were seen");
     sl_words_append(buf, "; no request failed; the peak was %s",
@@ -255,18 +255,18 @@ static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report,
     const sl_device_report *largest = find_largest(report, input->trace);
     buf[0] = '\0';
     if (!largest) {
-        sl_words_append(buf, "Nothing recorded: the input holds no device");
+        sl_words_append(buf, "Nothing recorded: the input has no device");
         return;
     }
     if (!largest->has_history) {
         sl_words_append(buf,
-                        "No history: %s is live, but how it came to be was not recorded, so "
-                        "nothing can be said about leaks and peaks",
+                        "No history: %s is live, but the events before were not recorded, so leaks "
+                        "and peaks are unknown",
                         sl_human_bytes(human, largest->live_requested_bytes));
         return;
     }
     if (largest->events == 0) {
-        sl_words_append(buf, "Nothing happened in the chosen part; %s is live",
+        sl_words_append(buf, "No events in the chosen part; %s is live",
                         sl_human_bytes(human, largest->live_requested_bytes));
         return;
     }
@@ -295,18 +295,18 @@ static void say_leak(char buf[SL_WORDS_CAP], const sl_finding *leak) {
     sl_words_append(buf, "Leak: %s", place);
     sl_maybe_f64 rate = leak->bytes_per_step.known ? leak->bytes_per_step : leak->bytes_per_second;
     if (rate.known && rate.value > 0 && rate.value < 0x1p62)
-        sl_words_append(buf, " keeps %s more every %s", sl_human_bytes(human, (uint64_t)rate.value),
+        sl_words_append(buf, " leaks %s per %s", sl_human_bytes(human, (uint64_t)rate.value),
                         leak->bytes_per_step.known ? "step" : "second");
     else
         sl_words_append(buf, " keeps growing");
     if (leak->bytes.known)
-        sl_words_append(buf, "; %s held so far", sl_human_bytes(human, leak->bytes.value));
+        sl_words_append(buf, " (%s so far)", sl_human_bytes(human, leak->bytes.value));
 }
 
 static const char *const cause_phrases[] = {
     [SL_CAUSE_LEAK] = "because of a leak",
     [SL_CAUSE_SPIKE] = "because of a short spike",
-    [SL_CAUSE_FRAGMENTATION] = "because free memory is in pieces",
+    [SL_CAUSE_FRAGMENTATION] = "because free memory is fragmented",
     [SL_CAUSE_OTHER_PROCESS] = "because another process holds the device",
     [SL_CAUSE_CAPACITY] = "because the program needs more than the device has",
 };

@@ -5,8 +5,6 @@
 #include "export/whatif/whatif_format.h"
 #include "export/whatif/whatif_words.h"
 
-#define WHATIF_SCHEMA "stormlog.whatif/1"
-
 static void key_settings(sl_json_out *json, const sl_alloc_settings *settings) {
     char text[SL_SETTINGS_TEXT_CAP];
     sl_alloc_settings_text(text, settings);
@@ -150,6 +148,67 @@ static void key_failure(sl_json_out *json, const sl_whatif *whatif) {
     sl_json_end_object(json);
 }
 
+static void key_program(sl_json_out *json, const sl_whatif_program *program) {
+    sl_json_key(json, "program");
+    if (!program->is_changed) {
+        sl_json_null(json);
+        return;
+    }
+    sl_json_begin_object(json);
+    sl_json_key_cstr(json, "free", program->freed);
+    sl_json_key_bool(json, "early", program->frees_late);
+    sl_json_key_u64(json, "blocks_freed_earlier", program->freed_cnt);
+    sl_json_key_bool(json, "no_record_stream", program->no_record_stream);
+    sl_json_key_bool(json, "one_stream", program->is_one_stream);
+    sl_json_end_object(json);
+}
+
+/* All lines at once have no site. */
+static void write_line(sl_json_out *json, const sl_whatif_lines *lines, const sl_whatif_line *line,
+                       bool is_all) {
+    sl_json_begin_object(json);
+    sl_json_key_cstr(json, "repair", sl_whatif_repair_name(line->kind));
+    if (!is_all) {
+        bool has_steps = line->kind == SL_REPAIR_LEAK || line->kind == SL_REPAIR_EARLY;
+        sl_json_key(json, "site");
+        sl_site_json(json, line->site);
+        sl_json_key_u64(json, "bytes", line->bytes);
+        sl_json_key_u64(json, "blocks", line->blocks);
+        sl_json_key_maybe_f64(json, "steps_late", (sl_maybe_f64){line->step_mean, has_steps});
+    }
+    sl_json_key_u64(json, "reserved_peak_bytes", line->peak);
+    sl_json_key_u64(json, "saves_bytes", line->saves);
+    sl_json_key(json, "fits");
+    if (lines->has_limit)
+        sl_json_bool(json, line->fits);
+    else
+        sl_json_null(json);
+    sl_json_end_object(json);
+}
+
+static void key_lines(sl_json_out *json, const sl_whatif_lines *lines) {
+    sl_json_key(json, "lines");
+    if (!lines->is_known) {
+        sl_json_null(json);
+        return;
+    }
+    sl_json_begin_object(json);
+    sl_json_key_u64(json, "reserved_peak_bytes", lines->peak);
+    sl_json_key_u64(json, "candidates", lines->candidate_cnt);
+    sl_json_key_u64(json, "replayed", lines->tried_cnt);
+    sl_json_key(json, "best");
+    sl_json_begin_array(json);
+    for (size_t i = 0; i < lines->at.cnt; i++)
+        write_line(json, lines, &lines->at.at[i], false);
+    sl_json_end_array(json);
+    sl_json_key(json, "all");
+    sl_json_begin_array(json);
+    for (size_t i = 0; i < lines->all.cnt; i++)
+        write_line(json, lines, &lines->all.at[i], true);
+    sl_json_end_array(json);
+    sl_json_end_object(json);
+}
+
 static void write_answer(sl_json_out *json, const sl_whatif *whatif) {
     const sl_calls *calls = whatif->calls;
     sl_json_begin_object(json);
@@ -162,6 +221,7 @@ static void write_answer(sl_json_out *json, const sl_whatif *whatif) {
     sl_json_key_cstr(json, "without", whatif->without);
     sl_json_key_u64(json, "without_requests", whatif->removed.request_cnt);
     sl_json_key_u64(json, "without_peak_bytes", whatif->removed.peak_bytes);
+    key_program(json, &whatif->program);
     key_limit(json, whatif);
     sl_json_key_u64(json, "floor_bytes", whatif->floor_bytes);
     sl_json_key_u64(json, "start_bytes", calls->start_bytes);
@@ -169,6 +229,7 @@ static void write_answer(sl_json_out *json, const sl_whatif *whatif) {
     key_rows(json, whatif);
     key_best(json, whatif);
     key_failure(json, whatif);
+    key_lines(json, &whatif->lines);
     sl_json_end_object(json);
 }
 
@@ -176,7 +237,7 @@ sl_status sl_whatif_write_json(const sl_whatif_list *list, FILE *to, sl_error *e
     sl_json_out json;
     sl_json_init(&json, to, 1);
     sl_json_begin_object(&json);
-    sl_json_key_cstr(&json, "schema", WHATIF_SCHEMA);
+    sl_json_key_cstr(&json, "schema", SL_WHATIF_SCHEMA);
     sl_json_key(&json, "answers");
     sl_json_begin_array(&json);
     for (size_t i = 0; i < list->cnt; i++)

@@ -50,6 +50,37 @@ static void put_failure(FILE *to, const sl_whatif *whatif) {
         sl_md_code(to, text);
         putc('\n', to);
     }
+    if (holdings->cnt)
+        putc('\n', to);
+}
+
+static void put_line_row(FILE *to, const sl_whatif *whatif, const sl_whatif_line *line) {
+    char text[SL_WORDS_CAP], saves[SL_HUMAN_CAP];
+    fprintf(to, "| %s | %s | ", sl_whatif_mib(saves, line->saves),
+            sl_whatif_repair_title(line->kind));
+    sl_words_site(text, line->site, 0);
+    sl_md_code(to, text);
+    fputs(" | ", to);
+    sl_whatif_say_line(text, whatif, line);
+    sl_md_text(to, text);
+    fputs(" |\n", to);
+}
+
+static void put_lines(FILE *to, const sl_whatif *whatif) {
+    const sl_whatif_lines *lines = &whatif->lines;
+    char text[SL_WORDS_CAP];
+    sl_whatif_say_lines(text, whatif);
+    put_paragraph(to, text);
+    if (lines->at.cnt)
+        fputs("| saves MiB | repair | line | |\n| ---: | --- | --- | --- |\n", to);
+    for (size_t i = 0; i < lines->at.cnt; i++)
+        put_line_row(to, whatif, &lines->at.at[i]);
+    if (lines->at.cnt)
+        putc('\n', to);
+    sl_whatif_say_all_lines(text, whatif);
+    put_paragraph(to, text);
+    sl_whatif_say_need(text, whatif);
+    put_paragraph(to, text);
 }
 
 static void put_answer(FILE *to, const sl_whatif *whatif) {
@@ -60,7 +91,7 @@ static void put_answer(FILE *to, const sl_whatif *whatif) {
         put_paragraph(to, whatif->refusal);
         return;
     }
-    sl_whatif_say_without(text, whatif);
+    sl_whatif_say_program(text, whatif);
     put_paragraph(to, text);
     sl_whatif_say_limit(text, whatif);
     put_paragraph(to, text);
@@ -83,6 +114,7 @@ static void put_answer(FILE *to, const sl_whatif *whatif) {
     sl_whatif_say_caveat(text, whatif);
     put_paragraph(to, text);
     put_failure(to, whatif);
+    put_lines(to, whatif);
 }
 
 sl_status sl_whatif_write_markdown(const sl_whatif_list *list, FILE *to, sl_error *err) {

@@ -10,6 +10,7 @@
 
 /* Where the last column begins, and how wide it is. */
 #define INDENT          "                                               "
+#define LINE_COLUMNS    (SL_TERM_COLUMNS - 30)
 #define SETTING_COLUMNS (SL_TERM_COLUMNS - sizeof INDENT + 1)
 
 static void put_line(FILE *to, const char *text) {
@@ -131,6 +132,32 @@ static void put_failure(FILE *to, const sl_whatif *whatif) {
     put_holders(to, &whatif->failure.holdings);
 }
 
+static void put_line_row(FILE *to, const sl_whatif *whatif, const sl_whatif_line *line) {
+    char saves[SL_HUMAN_CAP], text[SL_WORDS_CAP];
+    sl_words_site(text, line->site, LINE_COLUMNS);
+    sl_term_printf(to, "%10s  %-16s  %s\n", sl_whatif_mib(saves, line->saves),
+                   sl_whatif_repair_title(line->kind), text);
+    sl_whatif_say_line(text, whatif, line);
+    put_note(to, text);
+}
+
+static void put_lines(FILE *to, const sl_whatif *whatif) {
+    const sl_whatif_lines *lines = &whatif->lines;
+    char text[SL_WORDS_CAP];
+    sl_whatif_say_lines(text, whatif);
+    if (*text)
+        putc('\n', to);
+    put_line(to, text);
+    if (lines->at.cnt)
+        fputs(" saves MiB  repair            line\n", to);
+    for (size_t i = 0; i < lines->at.cnt; i++)
+        put_line_row(to, whatif, &lines->at.at[i]);
+    sl_whatif_say_all_lines(text, whatif);
+    put_line(to, text);
+    sl_whatif_say_need(text, whatif);
+    put_line(to, text);
+}
+
 static void put_answer(FILE *to, const sl_whatif *whatif, bool has_color) {
     char text[SL_WORDS_CAP];
     sl_whatif_say_proof(text, whatif);
@@ -140,7 +167,7 @@ static void put_answer(FILE *to, const sl_whatif *whatif, bool has_color) {
         put_line(to, text);
         return;
     }
-    sl_whatif_say_without(text, whatif);
+    sl_whatif_say_program(text, whatif);
     put_line(to, text);
     sl_whatif_say_limit(text, whatif);
     put_line(to, text);
@@ -157,6 +184,7 @@ static void put_answer(FILE *to, const sl_whatif *whatif, bool has_color) {
     sl_whatif_say_caveat(text, whatif);
     put_line(to, text);
     put_failure(to, whatif);
+    put_lines(to, whatif);
 }
 
 sl_status sl_whatif_write_text(const sl_whatif_list *list, FILE *to, sl_error *err) {

@@ -2,6 +2,7 @@
 #include "export/whatif/whatif_words.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/core/order.h"
@@ -127,18 +128,157 @@ void sl_whatif_say_card(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
         sl_words_append(buf, ". It fits with %zu of %zu settings", fit, count_settings(whatif));
 }
 
-void sl_whatif_say_without(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
-    char count[SL_HUMAN_CAP], bytes[SL_HUMAN_CAP], peak[SL_HUMAN_CAP];
+/* ---- another program ---- */
+
+static void append_change(char buf[SL_WORDS_CAP], size_t *cnt, const char *text) {
+    sl_words_append(buf, "%s%s", (*cnt)++ ? "; " : "", text);
+}
+
+static void say_removed(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
+    char count[SL_HUMAN_CAP], bytes[SL_HUMAN_CAP];
     buf[0] = '\0';
-    if (!whatif->without)
-        return;
     sl_words_append(buf,
-                    "Everything below is without the blocks of lines that match '%.100s': %s "
-                    "request%s, up to %s at once. With them %s MiB were reserved",
+                    "lines that match '%.100s' make no blocks (%s request%s, up to %s at once)",
                     whatif->without, sl_human_count(count, whatif->removed.request_cnt),
                     whatif->removed.request_cnt == 1 ? "" : "s",
-                    sl_human_bytes(bytes, whatif->removed.peak_bytes),
+                    sl_human_bytes(bytes, whatif->removed.peak_bytes));
+}
+
+static void say_freed(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
+    const sl_whatif_program *program = &whatif->program;
+    char count[SL_HUMAN_CAP];
+    buf[0] = '\0';
+    if (program->freed)
+        sl_words_append(buf, "blocks of lines that match '%.100s' do not outlive their step",
+                        program->freed);
+    if (program->frees_late)
+        sl_words_append(buf, "%sblocks that the next step drops are free before it begins",
+                        program->freed ? ", and " : "");
+    sl_words_append(buf, " (%s block%s %s free earlier)", sl_human_count(count, program->freed_cnt),
+                    program->freed_cnt == 1 ? "" : "s", program->freed_cnt == 1 ? "is" : "are");
+}
+
+void sl_whatif_say_program(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
+    const sl_whatif_program *program = &whatif->program;
+    char peak[SL_HUMAN_CAP], text[SL_WORDS_CAP];
+    size_t cnt = 0;
+    buf[0] = '\0';
+    if (!program->is_changed)
+        return;
+    sl_words_append(buf, "Everything below is for a changed program: ");
+    if (whatif->without) {
+        say_removed(text, whatif);
+        append_change(buf, &cnt, text);
+    }
+    if (program->freed || program->frees_late) {
+        say_freed(text, whatif);
+        append_change(buf, &cnt, text);
+    }
+    if (program->is_one_stream)
+        append_change(buf, &cnt, "all work is on one stream");
+    else if (program->no_record_stream)
+        append_change(buf, &cnt, "no free waits for another stream");
+    sl_words_append(buf, ". The recorded program reserved %s MiB",
                     sl_whatif_mib(peak, whatif->proof.pass.stats.reserved_peak));
+}
+
+/* ---- repairs of lines ---- */
+
+static const struct {
+    const char *name, *title, *option;
+} repairs[] = {
+    [SL_REPAIR_LEAK] = {"leak", "leak fixed", "--free"},
+    [SL_REPAIR_EARLY] = {"early", "freed earlier", "--early"},
+    [SL_REPAIR_RECORD_STREAM] = {"record_stream", "no record_stream", "--no-record-stream"},
+    [SL_REPAIR_STREAM] = {"stream", "one stream", "--one-stream"},
+};
+
+const char *sl_whatif_repair_name(sl_repair_kind kind) {
+    return repairs[kind].name;
+}
+
+const char *sl_whatif_repair_title(sl_repair_kind kind) {
+    return repairs[kind].title;
+}
+
+void sl_whatif_say_lines(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
+    const sl_whatif_lines *lines = &whatif->lines;
+    char peak[SL_HUMAN_CAP], count[SL_HUMAN_CAP];
+    buf[0] = '\0';
+    if (lines->tried_cnt == 0)
+        return;
+    sl_whatif_mib(peak, lines->peak);
+    if (lines->at.cnt == 0) {
+        sl_words_append(buf,
+                        "No repair of a single line lowers the reserved peak of %s MiB (%s tried)",
+                        peak, sl_human_count(count, lines->tried_cnt));
+        return;
+    }
+    sl_words_append(buf, "Repairs of single lines, each replayed alone. ");
+    sl_words_append(buf,
+                    lines->has_limit ? "Unrepaired and without a limit the run needs %s MiB"
+                                     : "Unrepaired, %s MiB are reserved",
+                    peak);
+    if (lines->candidate_cnt > lines->tried_cnt)
+        sl_words_append(buf, "; the %s that hold most at the peak were tried, of %zu",
+                        sl_human_count(count, lines->tried_cnt), lines->candidate_cnt);
+}
+
+void sl_whatif_say_line(char buf[SL_WORDS_CAP], const sl_whatif *whatif,
+                        const sl_whatif_line *line) {
+    static const char *const verbs[] = {
+        [SL_REPAIR_LEAK] = "pile up and are never dropped",
+        [SL_REPAIR_EARLY] = "outlive their step",
+        [SL_REPAIR_RECORD_STREAM] = "wait for another stream",
+        [SL_REPAIR_STREAM] = "are in the pool of another stream",
+    };
+    char bytes[SL_HUMAN_CAP], count[SL_HUMAN_CAP];
+    buf[0] = '\0';
+    sl_words_append(buf, "at the peak %s in %s block%s %s", sl_human_bytes(bytes, line->bytes),
+                    sl_human_count(count, line->blocks), line->blocks == 1 ? "" : "s",
+                    verbs[line->kind]);
+    if (line->kind == SL_REPAIR_EARLY)
+        sl_words_append(buf, " (by %.2g steps on average)", line->step_mean);
+    if (whatif->lines.has_limit && line->fits)
+        sl_words_append(buf, "; repaired, the run fits");
+}
+
+/* Whether one line is all there is of a kind. */
+static bool is_one_line(const sl_whatif_lines *lines, const sl_whatif_line *all) {
+    for (size_t i = 0; i < lines->at.cnt; i++)
+        if (lines->at.at[i].kind == all->kind && lines->at.at[i].saves == all->saves)
+            return true;
+    return false;
+}
+
+void sl_whatif_say_all_lines(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
+    static const char *const words[] = {
+        [SL_REPAIR_LEAK] = "leaks",
+        [SL_REPAIR_EARLY] = "blocks that are dropped one step late",
+        [SL_REPAIR_RECORD_STREAM] = "frees that wait for another stream (record_stream)",
+        [SL_REPAIR_STREAM] = "several streams",
+    };
+    const sl_whatif_lines *lines = &whatif->lines;
+    char bytes[SL_HUMAN_CAP];
+    size_t cnt = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < lines->all.cnt; i++) {
+        const sl_whatif_line *line = &lines->all.at[i];
+        if (line->saves == 0 || (line->kind == SL_REPAIR_LEAK && is_one_line(lines, line)))
+            continue;
+        sl_words_append(buf, "%s%s cost %s MiB (%s)",
+                        cnt++ ? "; " : "All lines together: ", words[line->kind],
+                        sl_whatif_mib(bytes, line->saves), repairs[line->kind].option);
+    }
+}
+
+void sl_whatif_say_need(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
+    buf[0] = '\0';
+    for (size_t i = 0; i < whatif->lines.at.cnt; i++)
+        if (whatif->lines.at.at[i].kind == SL_REPAIR_EARLY)
+            snprintf(buf, SL_WORDS_CAP, "%s",
+                     "A trace does not show when a block was last used: \"freed earlier\" holds "
+                     "only for blocks that the program no longer needs then");
 }
 
 void sl_whatif_say_floor(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
@@ -174,8 +314,11 @@ void sl_whatif_say_spread(char buf[SL_WORDS_CAP], const sl_whatif_row *row) {
     char low[SL_HUMAN_CAP], high[SL_HUMAN_CAP];
     buf[0] = '\0';
     if (row->peak_low != row->peak_high)
-        sl_words_append(buf, "%s to %s MiB in %u replays", sl_whatif_mib(low, row->peak_low),
-                        sl_whatif_mib(high, row->peak_high), row->pass_cnt);
+        sl_words_append(buf, "%s to %s MiB in %u replays%s", sl_whatif_mib(low, row->peak_low),
+                        sl_whatif_mib(high, row->peak_high), row->pass_cnt,
+                        row->peak_high - row->peak_low > row->place_range
+                            ? " (when waiting frees complete)"
+                            : "");
     if (row->failed_cnt && row->failed_cnt < row->pass_cnt)
         sl_words_append(buf, "%sfails in %u of %u replays", *buf ? "; " : "", row->failed_cnt,
                         row->pass_cnt);
@@ -287,7 +430,7 @@ static void append_servers(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
     else if (count_possible(whatif))
         sl_words_append(buf,
                         "Under the lower limit none of the settings would have served it, "
-                        "under the higher one %zu",
+                        "under the higher one %zu would",
                         count_possible(whatif));
     else
         sl_words_append(buf, "None of the settings would have served it");
@@ -303,8 +446,11 @@ void sl_whatif_say_failure(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
                     sl_human_bytes(bytes, failure->bytes));
     append_place(buf, whatif, failure->event);
     sl_words_append(buf, "; %s were in use. ", sl_human_bytes(active, failure->active_bytes));
-    if (whatif->without && whatif->rows.at[0].pass.oom_served_cnt == whatif->calls->failed_cnt)
-        sl_words_append(buf, "Without these blocks it would have been served");
+    if (whatif->rows.at[0].pass.oom_served_cnt == whatif->calls->failed_cnt)
+        sl_words_append(buf, whatif->program.is_changed
+                                 ? "The changed program would have got it"
+                                 : "Under this limit it is served, also with the recorded "
+                                   "settings");
     else
         append_servers(buf, whatif);
 }
@@ -324,11 +470,16 @@ void sl_whatif_say_remedy(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
     uint64_t limit = sl_max_u64(whatif->limit_bytes, failure->active_bytes);
     uint64_t spare = limit - failure->active_bytes;
     spare -= sl_min_u64(failure->bytes, spare);
-    if (growth >= (double)MIB)
-        sl_words_append(buf,
-                        "What is in use grows by %s per step, so that at most %s more steps fit",
-                        sl_human_bytes(bytes, (uint64_t)growth),
-                        sl_human_count(steps, (uint64_t)((double)spare / growth)));
+    if (growth < (double)MIB)
+        return;
+    uint64_t more = (uint64_t)((double)spare / growth);
+    sl_words_append(
+        buf, "What is in use grows by %s per step: ", sl_human_bytes(bytes, (uint64_t)growth));
+    if (more)
+        sl_words_append(buf, "a setting without any waste would serve %s more step%s",
+                        sl_human_count(steps, more), more == 1 ? "" : "s");
+    else
+        sl_words_append(buf, "no setting would serve one more step");
 }
 
 void sl_whatif_say_caveat(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {

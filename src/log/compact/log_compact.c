@@ -49,8 +49,8 @@ static sl_status claim(sl_log_reader *r, bool *is_live, sl_error *err) {
                        "the process still runs");
     if (!is_of_this_host(&r->header) && !is_silent(r))
         return sl_fail(err, SL_E_BUSY,
-                       "process %u on host %.127s wrote to it within the last hour and did not "
-                       "close it; compact it on that host",
+                       "process %u on host %.127s wrote to it within the last hour and has not "
+                       "closed it; compact it on that host",
                        r->header.pid, r->header.host);
     return SL_OK;
 }
@@ -160,7 +160,7 @@ static sl_status replace(compacting *c, sl_compact_result *result, sl_error *err
     SL_TRY(compare_file(c, err));
     SL_TRY(keep_rights(c, err));
     if (!is_still_there(c))
-        return sl_fail(err, SL_E_BUSY, "another file was put in its place meanwhile");
+        return sl_fail(err, SL_E_BUSY, "another file has replaced it meanwhile");
     SL_TRY(sl_file_out_commit(&c->file, err));
     result->bytes_after = (uint64_t)now.st_size;
     return SL_OK;
@@ -209,7 +209,7 @@ sl_status sl_log_compact(const char *path, const sl_compact_options *options,
     compacting *c = calloc(1, sizeof *c);
     *result = (sl_compact_result){.outcome = SL_COMPACT_DONE};
     if (!c)
-        return sl_fail(err, SL_E_NOMEM, "cannot allocate memory to compact a log");
+        return sl_fail(err, SL_E_NOMEM, "out of memory for compacting a recording");
     c->options = options ? options : &defaults;
     c->compresses = sl_packer_is_built_in() && !c->options->is_plain;
     sl_status status = compact_file(c, path, result, err);

@@ -103,7 +103,7 @@ static sl_status check_magic(const sl_fmt_header *header, sl_error *err) {
     if (memcmp(m, nothing, sizeof nothing) == 0)
         return sl_fail_at(err, SL_E_FORMAT, 0,
                           "byte 0: expected the magic 89 53 4c 4f 47 0d 0a 1a, found zeros; the "
-                          "writer was stopped before it wrote the header");
+                          "writer ended before it wrote the header");
     return sl_fail_at(err, SL_E_FOREIGN, 0,
                       "byte 0: expected the magic 89 53 4c 4f 47 0d 0a 1a, found %02x %02x %02x "
                       "%02x %02x %02x %02x %02x; this is not a stormlog recording",

@@ -365,8 +365,8 @@ int sl_log_cursor_next(sl_log_cursor *c, sl_log_record *record, sl_error *err) {
     if (c->lost > c->reported_lost) {
         uint64_t more = c->lost - c->reported_lost;
         c->reported_lost = c->lost;
-        return sl_fail(err, SL_E_LAPPED, "the writer overran this reader: %llu events are missing",
-                       (unsigned long long)more);
+        return sl_fail(err, SL_E_LAPPED, "the writer overtook this reader: %llu event%s missing",
+                       (unsigned long long)more, more == 1 ? " is" : "s are");
     }
     bool has_intent = c->next_intent < c->intents.cnt;
     if (has_intent && (c->heap.cnt == 0 || c->intents.at[c->next_intent].record.time_ns <

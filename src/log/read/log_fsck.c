@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/human.h"
 #include "log/read/log_reader_impl.h"
 #include "log/read/log_replay.h"
 
@@ -133,8 +134,8 @@ static sl_status check_events(sl_log_reader *r, sl_log_replay *replay, sl_fsck_r
     out->torn = sl_log_cursor_torn(cursor);
     sl_log_cursor_free(cursor);
     if (status >= 0 && out->torn > 0 && out->ending != SL_LOG_LIVE) {
-        sl_fail(&found, SL_E_FORMAT, "%llu published records do not carry their chunk's stamp",
-                (unsigned long long)out->torn);
+        sl_fail(&found, SL_E_FORMAT, "%llu published record%s lack%s the chunk's stamp",
+                (unsigned long long)out->torn, sl_plural(out->torn), out->torn == 1 ? "s" : "");
         status = add_problem(out, "L4", &found, err);
     }
     return status;
@@ -157,15 +158,16 @@ static sl_status check_totals(const sl_log_tables *t, sl_fsck_report *out, sl_er
     sl_error found = SL_ERROR_INIT;
     if (t->bad_blocks > 0) {
         sl_fail(&found, SL_E_FORMAT,
-                "%llu slots of the live table name a site or domain that does not exist",
-                (unsigned long long)t->bad_blocks);
+                "%llu slot%s of the live table: the site or domain does not exist",
+                (unsigned long long)t->bad_blocks, sl_plural(t->bad_blocks));
         SL_TRY(add_problem(out, "L7", &found, err));
     }
     if (t->mismatched_sites > 0) {
-        sl_fail_at(&found, SL_E_FORMAT, t->first_mismatch,
-                   "byte %llu: the totals of %llu sites differ from their live blocks, this one "
-                   "first",
-                   (unsigned long long)t->first_mismatch, (unsigned long long)t->mismatched_sites);
+        sl_fail_at(
+            &found, SL_E_FORMAT, t->first_mismatch,
+            "byte %llu: the totals of %llu site%s differ from the live blocks; this is the first",
+            (unsigned long long)t->first_mismatch, (unsigned long long)t->mismatched_sites,
+            sl_plural(t->mismatched_sites));
         SL_TRY(add_problem(out, "L8", &found, err));
     }
     return SL_OK;

@@ -65,8 +65,8 @@ static bool goes_too_far(const sl_log_image *image, const sl_byte_stream *in, ui
 
 static sl_status fail_bounds(const sl_log_image *image, const sl_byte_stream *in, sl_error *err) {
     return sl_fail(err, SL_E_LIMIT,
-                   "the compressed recording expands too far (%zu bytes from %llu); decompress it "
-                   "first if it is meant to be so",
+                   "the compressed recording expands too much (%zu bytes from %llu); if that is "
+                   "intended, decompress it first",
                    image->bytes, (unsigned long long)in->taken);
 }
 

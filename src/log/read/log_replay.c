@@ -97,7 +97,8 @@ sl_status sl_log_replay_compare(const sl_log_replay *r, const sl_log_tables *t, 
                            "expected the block at %#llx (%llu bytes) of the live table among the "
                            "events, found it %s",
                            (unsigned long long)b->addr, (unsigned long long)b->size,
-                           slot && slot->is_live ? "with another size" : "freed or never made");
+                           slot && slot->is_live ? "with another size"
+                                                 : "freed or never allocated");
     }
     SL_TRY(check_sum("a number of allocs", r->alloc_cnt, alloc_cnt, err));
     SL_TRY(check_sum("allocated bytes", r->alloc_bytes, alloc_bytes, err));

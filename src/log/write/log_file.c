@@ -51,9 +51,9 @@ static sl_status lock_file(int fd, const char *path, sl_error *err) {
     bool is_known = sl_sys_pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
                     memcmp(h.magic, SL_FORMAT_MAGIC, SL_FORMAT_MAGIC_BYTES) == 0;
     if (is_known)
-        return sl_fail(err, SL_E_BUSY, "cannot write '%s': process %u already writes it", path,
+        return sl_fail(err, SL_E_BUSY, "cannot write '%s': process %u already writes to it", path,
                        h.pid);
-    return sl_fail(err, SL_E_BUSY, "cannot write '%s': another process already writes it", path);
+    return sl_fail(err, SL_E_BUSY, "cannot write '%s': another process already writes to it", path);
 }
 
 /* Opens or makes the file and notes which one it is. */
@@ -101,8 +101,8 @@ static sl_status size_file(const sl_log_file_wish *wish, const sl_own_fd *own, s
         return sl_fail_errno(err, SL_E_SYSTEM, "cannot read the file size limit");
     if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < wish->bytes)
         return sl_fail(err, SL_E_NOSPACE,
-                       "cannot create '%s': it may grow to %llu bytes, the limit of this process "
-                       "(ulimit -f) is %llu; raise it or ask for a smaller ring",
+                       "cannot create '%s': it may grow to %llu bytes, but the file size limit "
+                       "(ulimit -f) is %llu; raise it or use a smaller ring",
                        wish->path, (unsigned long long)wish->bytes,
                        (unsigned long long)limit.rlim_cur);
     if (!sl_own_fd_is_valid(own) || sl_sys_ftruncate(own->fd, wish->bytes) < 0)

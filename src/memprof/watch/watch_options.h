@@ -9,23 +9,25 @@
 #include "memprof/watch/watch.h"
 #include "telemetry/telemetry_out.h"
 
-#define SL_WATCH_PID_OPTION                                                              \
-    {                                                                                    \
-        .name = "pid", .type = SL_OPT_INT, .min = 1, .max = INT32_MAX,                   \
-        .help = "watch this process and what it started, instead of a command behind --" \
+#define SL_WATCH_PID_OPTION                                                          \
+    {                                                                                \
+        .name = "pid", .type = SL_OPT_INT, .min = 1, .max = INT32_MAX,               \
+        .help = "watch this process and its children, instead of a command after --" \
     }
 
 /* Where the records of the gpumemprof commands go. */
 #define SL_WATCH_OUTPUT_OPTIONS                                                           \
     {.name = "output", .type = SL_OPT_FILE, .help = "write the records to this file"}, {  \
         .name = "format", .type = SL_OPT_CHOICE, .choices = "csv|json", .initial = "csv", \
-        .help = "form of that file"                                                       \
+        .help = "format of that file"                                                     \
     }
 
 #define SL_WATCH_IDENTITY_OPTIONS                                                            \
-    {.name = "job-id", .type = SL_OPT_STRING, .help = "name of the job, for several ranks"}, \
+    {.name = "job-id",                                                                       \
+     .type = SL_OPT_STRING,                                                                  \
+     .help = "name of the job, if there are several ranks"},                                 \
         {.name = "rank", .type = SL_OPT_INT, .help = "rank of the watched process"},         \
-        {.name = "local-rank", .type = SL_OPT_INT, .help = "its rank on this machine"}, {    \
+        {.name = "local-rank", .type = SL_OPT_INT, .help = "local rank, on this machine"}, { \
         .name = "world-size", .type = SL_OPT_INT, .help = "number of ranks"                  \
     }
 

@@ -270,7 +270,8 @@ static sl_status write_png(const sl_chart *chart, FILE *to, sl_error *err) {
 static sl_status write_png(const sl_chart *chart, FILE *to, sl_error *err) {
     SL_UNUSED(chart);
     SL_UNUSED(to);
-    return sl_fail(err, SL_E_UNSUPPORTED, "this build lacks cairo, which draws .png; write .svg");
+    return sl_fail(err, SL_E_UNSUPPORTED,
+                   "this build lacks cairo, which draws .png; write .svg instead");
 }
 #endif
 

@@ -57,10 +57,11 @@ void sl_byte_axis_draw(sl_plot *plot, const sl_byte_axis *axis) {
 
 /* ---- time ---- */
 
-#define GAP_SHARE  0.10 /* a silence longer than this part of the recording is cut short */
-#define GAP_PIXELS 26.0
-#define TICK_ROOM  90.0 /* pixels a label wants */
-#define TICKS_MAX  500  /* behind a silence of years a step may be too small to be added */
+#define GAP_SHARE   0.10 /* a silence longer than this part of the recording is cut short */
+#define GAP_PIXELS  26.0
+#define TICK_BESIDE 20.0 /* pixels right of the plot that nothing else needs */
+#define TICK_ROOM   90.0 /* pixels a label wants */
+#define TICKS_MAX   500  /* behind a silence of years a step may be too small to be added */
 
 /* Steps above a second; below, it is 1, 2, 5 times a power of ten. */
 static const double long_steps_s[] = {1,   2,   5,    10,   20,   30,    60,    120,  300,
@@ -170,6 +171,7 @@ static void draw_gap(sl_plot *plot, const sl_time_axis *axis, const sl_time_gap 
              sl_human_duration_us(human, (int64_t)(gap->to_us - gap->from_us)));
     double half = sl_canvas_text_width(plot->canvas, text, style) / 2;
     double center = fmax(x + GAP_PIXELS / 2, axis->box.x + half + 4);
+    center = fmin(center, axis->box.x + axis->box.w - half - 4);
     sl_plot_note(plot, (sl_point){center, axis->box.y + 28}, text, style);
 }
 
@@ -190,7 +192,10 @@ static void draw_tick(sl_plot *plot, const sl_time_axis *axis, double x, const c
     sl_canvas_segment(plot->canvas, (sl_point){floor(x) + 0.5, bottom},
                       (sl_point){floor(x) + 0.5, bottom + 4},
                       (sl_stroke){sl_solid(plot->theme->muted), 1, 0});
-    sl_canvas_text(plot->canvas, (sl_point){x, bottom + 17}, text, style);
+    /* The last one may be wider than what is left between the plot and the legend or the edge. */
+    double half = sl_canvas_text_width(plot->canvas, text, style) / 2;
+    double center = fmin(x, axis->box.x + axis->box.w + TICK_BESIDE - half);
+    sl_canvas_text(plot->canvas, (sl_point){center, bottom + 17}, text, style);
 }
 
 void sl_time_axis_draw(sl_plot *plot, const sl_time_axis *axis) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plot/canvas/plot_frame.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/text/human.h"
@@ -9,7 +10,7 @@
 #define MARGIN     20.0
 #define TITLE_SIZE 16.0
 #define TITLE_STEP 21.0
-#define TITLE_ROWS 2
+#define TITLE_ROWS 3
 
 /* Series colours that stay apart for the common kinds of colour blindness and keep a contrast of
  * 3:1 on both backgrounds. */
@@ -78,9 +79,13 @@ static double draw_title(sl_plot *plot, const char *title) {
 }
 
 sl_box sl_plot_begin(sl_plot *plot, const char *subtitle) {
-    double width = plot->options->width, height = plot->options->height;
     char title[SL_WORDS_CAP];
     sl_words_verdict(title, plot->report);
+    return sl_plot_begin_as(plot, title, subtitle);
+}
+
+sl_box sl_plot_begin_as(sl_plot *plot, const char *title, const char *subtitle) {
+    double width = plot->options->width, height = plot->options->height;
     sl_canvas_rect(plot->canvas, (sl_box){0, 0, width, height}, sl_solid(plot->theme->background));
     double y = draw_title(plot, title) + 20;
     sl_canvas_text_fit(plot->canvas, (sl_point){MARGIN, y}, subtitle, width - 2 * MARGIN,
@@ -105,7 +110,8 @@ void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot *plot, const sl_plot
     snprintf(buf, SL_WORDS_CAP, "%.200s, %.60s", sl_plot_basename(input->trace->path), device);
     if (!replay->has_history)
         return;
-    sl_words_append(buf, ", %s events", sl_human_count(count, replay->event_cnt));
+    sl_words_append(buf, ", %s event%s", sl_human_count(count, replay->event_cnt),
+                    sl_plural(replay->event_cnt));
     if (input->trace->has_time)
         sl_words_append(buf, " in %s",
                         sl_human_duration_us(
@@ -113,8 +119,7 @@ void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot *plot, const sl_plot
     sl_maybe_u64 steps = sl_plot_steps(plot, input);
     if (steps.known)
         sl_words_append(buf, ", %s step%s%s", sl_human_count(count, steps.value),
-                        steps.value == 1 ? "" : "s",
-                        input->steps->is_marked ? "" : " found in the pattern");
+                        sl_plural(steps.value), input->steps->is_marked ? "" : " (inferred)");
 }
 
 #define LEGEND_ROW  18.0
@@ -132,29 +137,59 @@ static void draw_key(sl_plot *plot, sl_point at, const sl_legend_row *row) {
         sl_canvas_rect(plot->canvas, (sl_box){at.x + 2, at.y - 9, 10, 10}, sl_solid(row->rgb));
 }
 
+/* What is left of a row for its name. */
+static double name_room(sl_plot *plot, double width, const sl_legend_row *row) {
+    return width - 32 - sl_canvas_text_width(plot->canvas, row->value, sl_plot_normal(plot));
+}
+
 static void draw_legend_row(sl_plot *plot, sl_box box, const sl_legend_row *row) {
     sl_text_style normal = sl_plot_normal(plot), value = normal, small = sl_plot_small(plot);
     value.align = SL_ALIGN_RIGHT;
-    double value_width = sl_canvas_text_width(plot->canvas, row->value, value);
     draw_key(plot, (sl_point){box.x, box.y}, row);
     sl_canvas_text_fit(plot->canvas, (sl_point){box.x + 22, box.y}, row->name,
-                       box.w - 32 - value_width, normal);
+                       name_room(plot, box.w, row), normal);
     sl_canvas_text(plot->canvas, (sl_point){box.x + box.w, box.y}, row->value, value);
     sl_canvas_text_fit(plot->canvas, (sl_point){box.x + 22, box.y + 15}, row->detail, box.w - 22,
                        small);
 }
 
+/* A name that is too long goes on in the second line, where that is free. */
+static sl_legend_row broken_row(sl_plot *plot, double width, const sl_legend_row *row) {
+    sl_legend_row broken = *row;
+    sl_text_style style = sl_plot_normal(plot);
+    double room = name_room(plot, width, row);
+    if (row->detail[0] || sl_canvas_text_width(plot->canvas, row->name, style) <= room)
+        return broken;
+    size_t len = sl_canvas_break(plot->canvas, row->name, room, style);
+    snprintf(broken.name, sizeof broken.name, "%.*s", (int)len, row->name);
+    snprintf(broken.detail, sizeof broken.detail, "%s",
+             row->name + len + strspn(row->name + len, " "));
+    return broken;
+}
+
+/* With the second lines where there is room for all of them. */
+static bool has_room(sl_plot *plot, sl_box box, const sl_legend_row *rows, size_t cnt) {
+    double height = 0;
+    for (size_t i = 0; i < cnt; i++)
+        height += broken_row(plot, box.w, &rows[i]).detail[0] ? LEGEND_PAIR : LEGEND_ROW;
+    return height <= box.h;
+}
+
 void sl_plot_legend(sl_plot *plot, sl_box box, const sl_legend_row *rows, size_t cnt) {
     double y = box.y + 10, end = box.y + box.h;
+    bool has_details = has_room(plot, box, rows, cnt);
     for (size_t i = 0; i < cnt; i++) {
-        double step = rows[i].detail[0] ? LEGEND_PAIR : LEGEND_ROW;
+        sl_legend_row row = broken_row(plot, box.w, &rows[i]);
+        if (!has_details && rows[i].detail[0])
+            row.detail[0] = '\0';
+        double step = row.detail[0] ? LEGEND_PAIR : LEGEND_ROW;
         char rest[48];
         if (y + step > end && i + 1 < cnt) {
             snprintf(rest, sizeof rest, "and %zu more", cnt - i);
             sl_canvas_text(plot->canvas, (sl_point){box.x + 22, y}, rest, sl_plot_small(plot));
             return;
         }
-        draw_legend_row(plot, (sl_box){box.x, y, box.w, step}, &rows[i]);
+        draw_legend_row(plot, (sl_box){box.x, y, box.w, step}, &row);
         y += step;
     }
 }
@@ -188,12 +223,66 @@ void sl_plot_name_site(sl_legend_row *row, sl_site site) {
         add_folder(row, file, (size_t)(base - file - 1));
 }
 
+uint32_t sl_plot_series_color(const sl_plot *plot, size_t nth) {
+    uint32_t rgb = plot->theme->series[nth % SL_SERIES_COLORS], mixed = 0;
+    if (nth < SL_SERIES_COLORS)
+        return rgb;
+    uint32_t with = nth < 2 * SL_SERIES_COLORS ? plot->theme->background : plot->theme->text;
+    for (unsigned shift = 0; shift < 24; shift += 8)
+        mixed |= (((rgb >> shift & 255) + (with >> shift & 255)) / 2) << shift;
+    return mixed;
+}
+
+void sl_plot_name_rest(sl_legend_row *row, size_t cnt, uint64_t largest_bytes) {
+    char human[SL_HUMAN_CAP];
+    if (cnt > 1)
+        snprintf(row->name, sizeof row->name, "%zu more, the largest %s", cnt,
+                 sl_human_bytes(human, largest_bytes));
+    else
+        snprintf(row->name, sizeof row->name, "everything else");
+}
+
 void sl_plot_note(sl_plot *plot, sl_point at, const char *text, sl_text_style style) {
+    sl_plot_notes *notes = plot->notes;
+    if (notes->cnt == SL_NOTES_MAX)
+        return;
+    notes->at[notes->cnt].at = at;
+    notes->at[notes->cnt].style = style;
+    snprintf(notes->at[notes->cnt].text, SL_NOTE_CAP, "%s", text);
+    notes->cnt++;
+}
+
+/* Whether a note that was drawn before number `first` is there; those have the higher numbers. */
+static bool is_taken(const sl_plot_notes *notes, size_t first, const sl_box *box) {
+    for (size_t i = first + 1; i < notes->cnt; i++) {
+        const sl_box *other = &notes->at[i].box;
+        if (box->x < other->x + other->w && other->x < box->x + box->w &&
+            box->y < other->y + other->h && other->y < box->y + box->h)
+            return true;
+    }
+    return false;
+}
+
+static void draw_note(sl_plot *plot, size_t number) {
     static const double shares[] = {
         [SL_ALIGN_LEFT] = 0, [SL_ALIGN_CENTER] = 0.5, [SL_ALIGN_RIGHT] = 1};
+    const char *text = plot->notes->at[number].text;
+    sl_text_style style = plot->notes->at[number].style;
+    sl_point at = plot->notes->at[number].at;
     double width = sl_canvas_text_width(plot->canvas, text, style);
-    sl_box veil = {at.x - shares[style.align] * width - 4, at.y - style.size - 1, width + 8,
-                   style.size + 7};
+    double left = at.x - shares[style.align] * width - 4, most = plot->options->width - width - 10;
+    sl_box veil = {fmax(fmin(left, most), 2), at.y - style.size - 1, width + 8, style.size + 7};
+    while (is_taken(plot->notes, number, &veil))
+        veil.y += veil.h;
+    if (veil.y + veil.h > plot->options->height)
+        return;
+    plot->notes->at[number].box = veil;
+    style.align = SL_ALIGN_LEFT;
     sl_canvas_rect(plot->canvas, veil, (sl_paint){plot->theme->background, 0.82});
-    sl_canvas_text(plot->canvas, at, text, style);
+    sl_canvas_text(plot->canvas, (sl_point){veil.x + 4, veil.y + style.size + 1}, text, style);
+}
+
+void sl_plot_notes_draw(sl_plot *plot) {
+    for (size_t i = plot->notes->cnt; i-- > 0;)
+        draw_note(plot, i);
 }

@@ -9,12 +9,25 @@
 #include "plot/plot.h"
 
 #define SL_SERIES_COLORS 10u
+#define SL_NOTES_MAX     32u
+#define SL_NOTE_CAP      256u
 
 typedef struct sl_plot_theme_colors {
     uint32_t background, text, muted, grid, alarm, warning;
     uint32_t other; /* everything that is not named */
     uint32_t series[SL_SERIES_COLORS];
 } sl_plot_theme_colors;
+
+/* Texts over the picture, drawn when everything else is. */
+typedef struct sl_plot_notes {
+    struct {
+        sl_point at;
+        sl_text_style style;
+        char text[SL_NOTE_CAP];
+        sl_box box; /* once it is drawn */
+    } at[SL_NOTES_MAX];
+    size_t cnt;
+} sl_plot_notes;
 
 typedef struct sl_plot {
     const sl_plot_options *options;
@@ -23,6 +36,7 @@ typedef struct sl_plot {
     size_t input_cnt;
     const sl_plot_theme_colors *theme;
     sl_canvas *canvas;
+    sl_plot_notes *notes; /* owned by who draws the picture */
 } sl_plot;
 
 const sl_plot_theme_colors *sl_plot_theme(bool is_dark);
@@ -37,6 +51,8 @@ sl_text_style sl_plot_normal(const sl_plot *plot);
 
 /* Background, the verdict as title, the subtitle in muted; returns what is left to draw in. */
 sl_box sl_plot_begin(sl_plot *plot, const char *subtitle);
+/* The same with another title. */
+sl_box sl_plot_begin_as(sl_plot *plot, const char *title, const char *subtitle);
 
 /* The number of steps that the report tells; unknown where it tells none. */
 sl_maybe_u64 sl_plot_steps(const sl_plot *plot, const sl_plot_input *input);
@@ -59,8 +75,18 @@ void sl_plot_legend(sl_plot *plot, sl_box box, const sl_legend_row *rows, size_t
 /* Name and detail of a site: "train.py:8" and "in <module>, /home/user". */
 void sl_plot_name_site(sl_legend_row *row, sl_site site);
 
+/* The colour of the nth of a series: after the last one paler ones follow, then darker ones. */
+uint32_t sl_plot_series_color(const sl_plot *plot, size_t nth);
+
+/* Name of everything that has no name of its own: "12 more, the largest 3.20 MiB". */
+void sl_plot_name_rest(sl_legend_row *row, size_t cnt, uint64_t largest_bytes);
+
 /* A text on a veil of the background, so that it can be read over anything. */
 void sl_plot_note(sl_plot *plot, sl_point at, const char *text, sl_text_style style);
+
+/* Draws the notes, the last one first: it matters most. Each stays inside the picture; where another one is
+ * already, it moves down, and is left out where there is no room below either. */
+void sl_plot_notes_draw(sl_plot *plot);
 
 const char *sl_plot_basename(const char *path);
 
@@ -69,5 +95,6 @@ sl_status sl_plot_sites(sl_plot *plot, sl_error *err);
 sl_status sl_plot_flame(sl_plot *plot, sl_error *err);
 sl_status sl_plot_ledger(sl_plot *plot, sl_error *err);
 sl_status sl_plot_ranks(sl_plot *plot, sl_error *err);
+sl_status sl_plot_whatif(sl_plot *plot, sl_error *err);
 
 #endif

@@ -24,8 +24,7 @@ typedef struct sl_source_input {
 } sl_source_input;
 
 typedef struct sl_source_ops {
-    const char *name;     /* "torch-pickle" */
-    const char *expected; /* "a PyTorch snapshot (pickle, protocol 2 to 5)" */
+    const char *name; /* "torch-pickle" */
     sl_source_kind kind;
     /* 0 = not mine; higher wins. Sees at most SL_PROBE_BYTES decompressed bytes. */
     int (*probe)(const unsigned char *head, size_t len, const char *path);

@@ -144,8 +144,8 @@ static sl_status fill(const char *path, const sl_load_options *options, sl_trace
     story s = {.arena = &trace->arena};
     if (!has_file(path, "manifest.json"))
         return sl_fail(err, SL_E_TRUNCATED,
-                       "it has no manifest.json, which is written last: its writer was stopped "
-                       "halfway; the files in it can be read one by one");
+                       "it has no manifest.json, which is written last: the bundle is incomplete; "
+                       "read its files one by one");
     const char *file = find_trace(path);
     SL_TRY(file ? fill_from_trace(path, file, options, trace, err)
                 : fill_from_samples(path, options, trace, err));
@@ -154,7 +154,7 @@ static sl_status fill(const char *path, const sl_load_options *options, sl_trace
     if (!file)
         trace->oom_message = s.message ? s.message : s.reason;
     if (s.reason)
-        sl_trace_note(trace, "the bundle was written because of: %s", s.reason);
+        sl_trace_note(trace, "reason for this bundle: %s", s.reason);
     return SL_OK;
 }
 

@@ -68,7 +68,7 @@ static sl_status take_array(sl_json_in *json, series *s, int column, sl_error *e
     if (token.type != SL_JSON_BEGIN_ARRAY || s->is_there[column])
         return sl_fail_at(err, SL_E_FORMAT, token.position, "'%s' at byte %" PRIu64 ": %s",
                           names[column], token.position,
-                          s->is_there[column] ? "it is there twice" : "expected an array");
+                          s->is_there[column] ? "it occurs twice" : "expected an array");
     s->is_there[column] = true;
     for (;;) {
         SL_TRY(sl_json_next(json, &token, err));
@@ -99,13 +99,13 @@ static sl_status read_columns(sl_json_in *json, series *s, sl_error *err) {
 static sl_status check_columns(const series *s, sl_error *err) {
     if (!s->is_there[TIMES] || (!s->is_there[ALLOCATED] && !s->is_there[USAGE_MB]))
         return sl_fail(err, SL_E_FORMAT,
-                       "it is no series of readings: expected 'timestamps' with 'allocated' or "
+                       "it is not a series of readings: expected 'timestamps' with 'allocated' or "
                        "'memory_usage'");
     for (size_t i = 0; i < COLUMN_CNT; i++)
         if (s->is_there[i] && s->columns[i].cnt != s->columns[TIMES].cnt)
             return sl_fail(err, SL_E_FORMAT,
-                           "'%s' has %zu values and 'timestamps' %zu: expected as many", names[i],
-                           s->columns[i].cnt, s->columns[TIMES].cnt);
+                           "'%s' has %zu values but 'timestamps' has %zu: expected the same number",
+                           names[i], s->columns[i].cnt, s->columns[TIMES].cnt);
     return SL_OK;
 }
 
@@ -174,8 +174,7 @@ static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *e
         return status;
     }
     sl_trace_note(trace,
-                  "the file does not name the device of its readings; they are shown as host "
-                  "memory");
+                  "the file does not name a device, so its readings are shown as host memory");
     return sl__tm_attach(trace, set, err);
 }
 
@@ -194,7 +193,6 @@ static int probe(const unsigned char *head, size_t len, const char *path) {
 
 const sl_source_ops sl_source_series = {
     .name = "series",
-    .expected = "a series of readings (telemetry_timeline.json, tfmemprof monitor)",
     .kind = SL_SOURCE_TELEMETRY,
     .probe = probe,
     .load = load,

@@ -48,25 +48,36 @@ static const sl_source_ops *find_source(sl_byte_stream *in, const char *path) {
     return find_best(in->at, len < FAR_PROBE_BYTES ? len : FAR_PROBE_BYTES, path, &score);
 }
 
-/* "80 04 95 'abc'": the bytes as numbers, then as text where they are printable. */
+#define HEAD_SHOWN 8
+
+static bool is_text(const unsigned char *head, size_t len) {
+    for (size_t i = 0; i < len; i++)
+        if (head[i] > 0x7e || (head[i] < 0x20 && !strchr("\t\n\r", head[i])))
+            return false;
+    return true;
+}
+
+/* "it looks like text: 'import t...'", or "it begins with 89 50 4e 47 0d 0a 1a 0a". */
 static void describe_head(char *to, size_t cap, const unsigned char *head, size_t len) {
-    size_t used = 0, shown = len < 8 ? len : 8;
+    size_t shown = len < HEAD_SHOWN ? len : HEAD_SHOWN;
+    if (is_text(head, len < SL_PROBE_BYTES ? len : SL_PROBE_BYTES)) {
+        size_t used = (size_t)snprintf(to, cap, "it looks like text: '");
+        for (size_t i = 0; i < shown; i++)
+            to[used++] = head[i] >= 0x20 ? (char)head[i] : ' ';
+        snprintf(to + used, cap - used, "%s'", len > shown ? "..." : "");
+        return;
+    }
+    size_t used = (size_t)snprintf(to, cap, "it begins with");
     for (size_t i = 0; i < shown; i++)
-        used += (size_t)snprintf(to + used, cap - used, "%s%02x", i ? " " : "", head[i]);
-    used += (size_t)snprintf(to + used, cap - used, " '");
-    for (size_t i = 0; i < shown; i++)
-        to[used++] = head[i] >= 0x20 && head[i] < 0x7f ? (char)head[i] : '.';
-    snprintf(to + used, cap - used, "'");
+        used += (size_t)snprintf(to + used, cap - used, " %02x", head[i]);
 }
 
 static sl_status fail_foreign(const unsigned char *head, size_t len, sl_error *err) {
-    char found[64], expected[400] = "";
+    char found[64];
     describe_head(found, sizeof found, head, len);
-    for (size_t i = 0, used = 0; sl_sources[i] && used < sizeof expected; i++)
-        used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%s", i ? ", " : "",
-                                 sl_sources[i]->expected);
-    return sl_fail_at(err, SL_E_FOREIGN, 0, "its kind is not known: it begins with %s; expected %s",
-                      found, expected);
+    return sl_fail_at(err, SL_E_FOREIGN, 0,
+                      "not a recording, PyTorch snapshot, telemetry file or OOM bundle (%s)",
+                      found);
 }
 
 static sl_status load_source(const sl_source_ops *source, const sl_source_input *input,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Telemetry files as a source of traces: the samples, and one device part for each device seen. */
+#include "base/text/human.h"
 #include "read/core/source.h"
 #include "read/core/source_bundle.h"
 #include "telemetry/telemetry.h"
@@ -20,11 +21,11 @@ sl_status sl__tm_attach(sl_trace *trace, sl_telemetry *set, sl_error *err) {
             device->capacity_bytes = sl_known_u64((uint64_t)r->total_bytes);
     }
     if (set->legacy_cnt)
-        sl_trace_note(trace, "%llu records without a schema_version were converted",
-                      (unsigned long long)set->legacy_cnt);
+        sl_trace_note(trace, "converted %llu record%s without a schema_version",
+                      (unsigned long long)set->legacy_cnt, sl_plural(set->legacy_cnt));
     if (set->skipped_cnt)
-        sl_trace_note(trace, "%llu bad records were left out",
-                      (unsigned long long)set->skipped_cnt);
+        sl_trace_note(trace, "skipped %llu bad record%s", (unsigned long long)set->skipped_cnt,
+                      sl_plural(set->skipped_cnt));
     return SL_OK;
 }
 
@@ -48,7 +49,6 @@ static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *e
 
 const sl_source_ops sl_source_telemetry = {
     .name = "telemetry",
-    .expected = "telemetry records (JSON, JSON lines, CSV)",
     .kind = SL_SOURCE_TELEMETRY,
     .probe = probe,
     .load = load,

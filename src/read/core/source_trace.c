@@ -403,7 +403,7 @@ static sl_status take_device_number(trace_in *in, const sl_json_token *token) {
         return sl_fail_at(in->err, SL_E_FORMAT, token->position, "device %lld; expected %d to %d",
                           (long long)number, SL_DEVICE_HOST, SL_DEVICE_LIMIT - 1);
     if (in->device_number != NO_DEVICE || sl_trace_find_device(in->trace, (int)number))
-        return sl_fail_at(in->err, SL_E_FORMAT, token->position, "device %d is here twice",
+        return sl_fail_at(in->err, SL_E_FORMAT, token->position, "device %d occurs twice",
                           (int)number);
     in->device_number = (int64_t)number;
     return SL_OK;
@@ -570,7 +570,6 @@ static int probe(const unsigned char *head, size_t len, const char *path) {
 
 const sl_source_ops sl_source_trace = {
     .name = "trace-json",
-    .expected = "a trace out of a bundle",
     .kind = SL_SOURCE_OOM_BUNDLE,
     .probe = probe,
     .load = load,

@@ -32,7 +32,7 @@ static const char *custom_unit(sl_str name) {
 /* "library:libnccl" */
 static uint32_t library_name(sl_trace *trace, sl_str library) {
     char text[256];
-    library = library.len ? library : SL_STR("(library not known)");
+    library = library.len ? library : SL_STR("(unknown library)");
     snprintf(text, sizeof text, "%s%.*s", SL_SERIES_LIBRARY,
              (int)(library.len < 200 ? library.len : 200), library.ptr);
     return intern_cstr(trace, text);
@@ -55,7 +55,7 @@ static bool name_series(sl_log_reader *log, sl_trace *trace, const sl_log_counte
     series->unit = intern_cstr(trace, unit);
     if (!info->is_available) {
         sl_str why = sl_log_get_string(log, info->why);
-        series->why = why.len ? intern_str(trace, why) : intern_cstr(trace, "not known");
+        series->why = why.len ? intern_str(trace, why) : intern_cstr(trace, "unknown");
     }
     return series->name != SL_STR_NONE && series->unit != SL_STR_NONE && series->why != SL_STR_NONE;
 }
@@ -214,7 +214,7 @@ static int64_t lowest(const sl_counter_series *series) {
     return low;
 }
 
-/* Frees whose library is not known may be counted against the wrong one: never below zero. */
+/* Frees whose library is unknown may be counted against the wrong one: never below zero. */
 static int64_t base_of(const sl_counter_series *series, uint64_t end, uint64_t lost) {
     uint64_t net = series->readings.cnt ? series->readings.at[series->readings.cnt - 1].last : 0;
     int64_t base = lost > 0 ? (int64_t)(end - net) : 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text/human.h"
 #include "log/read/log_reader.h"
 #include "read/core/source.h"
 #include "read/slog/slog_counters.h"
@@ -135,15 +136,16 @@ static sl_status add_events(slog_load *l, sl_log_cursor *cursor, sl_error *err) 
 
 /* (T1). The cursor merges what each thread wrote in order; only a damaged recording has disorder. */
 static sl_status sort_events(slog_load *l, sl_error *err) {
+    char times[SL_HUMAN_CAP];
     for (size_t i = 0; i < l->trace->devices.cnt; i++) {
         int64_t moved = sl_events_sort(&l->trace->devices.at[i]->events);
         if (moved < 0)
             return sl_fail_no_memory(err, "a trace");
         if (moved > 0)
             sl_trace_note(l->trace,
-                          "device %d: time went backwards %lld times, so the recording is damaged; "
-                          "the events were put in order of time",
-                          l->trace->devices.at[i]->device, (long long)moved);
+                          "device %d: the recording is damaged: time went backwards %s; the events "
+                          "were sorted by time",
+                          l->trace->devices.at[i]->device, sl_human_times(times, (uint64_t)moved));
     }
     return SL_OK;
 }
@@ -217,11 +219,10 @@ static void promote_driver_events(slog_load *l) {
                     : *kind == SL_EV_DRIVER_FREE ? SL_EV_FREE
                                                  : *kind;
         }
-        sl_trace_note(
-            l->trace,
-            "device %d: no allocator above the driver reports here, so each allocation is "
-            "one that a library made in the driver",
-            device->device);
+        sl_trace_note(l->trace,
+                      "device %d: no allocator reports here, so each allocation is one that a "
+                      "library made with the driver",
+                      device->device);
     }
 }
 
@@ -351,17 +352,17 @@ static void add_notes(slog_load *l) {
         device->dropped_events = l->lost + dropped;
     if (l->lost > 0)
         sl_trace_note(l->trace,
-                      "the ring was overwritten: the oldest %llu events are gone, totals and live "
+                      "the ring overflowed: the oldest %llu event%s overwritten; totals and live "
                       "blocks are complete",
-                      (unsigned long long)l->lost);
+                      (unsigned long long)l->lost, l->lost == 1 ? " was" : "s were");
     if (l->tables.intents.cnt > 0)
-        sl_trace_note(l->trace,
-                      "the recording ended in the middle of %zu events; they count as done",
-                      l->tables.intents.cnt);
+        sl_trace_note(l->trace, "the recording ended during %zu event%s, counted as done",
+                      l->tables.intents.cnt, sl_plural(l->tables.intents.cnt));
     if (l->trace->process.end == SL_PROCESS_END_KILLED)
         sl_trace_note(l->trace, SL_NOTE_KILLED);
     if (l->torn > 0)
-        sl_trace_note(l->trace, "%llu damaged records were left out", (unsigned long long)l->torn);
+        sl_trace_note(l->trace, "skipped %llu damaged record%s", (unsigned long long)l->torn,
+                      sl_plural(l->torn));
     for (int i = 0; i < SL_HEALTH_LIMIT; i++)
         if (sl_health_is_loss((sl_health_kind)i) && state->health[i] > 0)
             sl_trace_note(l->trace, "%s: %llu %s", sl_health_name((sl_health_kind)i),
@@ -448,7 +449,6 @@ static int probe(const unsigned char *head, size_t len, const char *path) {
 
 const sl_source_ops sl_source_slog = {
     .name = "slog",
-    .expected = "a stormlog recording",
     .kind = SL_SOURCE_SLOG,
     .probe = probe,
     .load = load,

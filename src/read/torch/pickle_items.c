@@ -178,11 +178,11 @@ sl_status sl_pickle_recall(sl_pickle_vm *vm, uint64_t id) {
     case SL_MEMO_PAST: value.kind = SL_VAL_PAST; break;
     case SL_MEMO_OPEN:
         return sl_fail_at(vm->err, SL_E_FORMAT, vm->op_at,
-                          "memo entry %llu, asked for at byte %llu, is %s that has not ended",
+                          "memo entry %llu, used at byte %llu, is %s that has not ended",
                           (unsigned long long)id, here(vm), sl_torch_roles[payload].text);
     case SL_MEMO_EMPTY:
         return sl_fail_at(vm->err, SL_E_FORMAT, vm->op_at,
-                          "memo entry %llu, asked for at byte %llu, was never set",
+                          "memo entry %llu, used at byte %llu, was never set",
                           (unsigned long long)id, here(vm));
     }
     return sl_pickle_push(vm, &value);

@@ -275,16 +275,16 @@ static sl_status refuse(sl_pickle_vm *vm, unsigned op) {
                           "opcode 0x%02x (%s) at byte %llu is refused: no torch snapshot has it",
                           op, row->name, here(vm));
     case SL_PICKLE_TEXT:
-        return sl_fail_at(
-            vm->err, SL_E_VERSION, vm->op_at,
-            "opcode 0x%02x (%s) at byte %llu is of the text form of pickle protocols 0 "
-            "and 1, expected protocol 2 to 5",
-            op, row->name, here(vm));
+        return sl_fail_at(vm->err, SL_E_VERSION, vm->op_at,
+                          "opcode 0x%02x (%s) at byte %llu belongs to the text protocols 0 and 1 "
+                          "of pickle, expected protocol 2 to 5",
+                          op, row->name, here(vm));
     case SL_PICKLE_PLAIN:
     case SL_PICKLE_UNKNOWN: break;
     }
     return sl_fail_at(vm->err, SL_E_FORMAT, vm->op_at,
-                      "byte 0x%02x at %llu is no pickle opcode; the file is damaged", op, here(vm));
+                      "byte 0x%02x at %llu is not a pickle opcode; the file is damaged", op,
+                      here(vm));
 }
 
 /* --- The loop --------------------------------------------------------------------------------- */

@@ -21,7 +21,6 @@ static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *e
 
 const sl_source_ops sl_source_torch_pickle = {
     .name = "torch-pickle",
-    .expected = "a PyTorch memory snapshot (pickle, protocol 2 to 5)",
     .kind = SL_SOURCE_TORCH_SNAPSHOT,
     .probe = probe,
     .load = load,

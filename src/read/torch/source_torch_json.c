@@ -150,7 +150,6 @@ static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *e
 
 const sl_source_ops sl_source_torch_json = {
     .name = "torch-json",
-    .expected = "a PyTorch memory snapshot as JSON",
     .kind = SL_SOURCE_TORCH_SNAPSHOT,
     .probe = probe,
     .load = load,

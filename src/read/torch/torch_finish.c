@@ -2,6 +2,7 @@
 /* What can be said and set right only when the whole snapshot has been read. */
 #include <stdlib.h>
 
+#include "base/text/human.h"
 #include "read/torch/torch_build.h"
 
 /* --- Events ----------------------------------------------------------------------------------- */
@@ -22,11 +23,12 @@ static void set_clock(const sl_torch_build *build) {
     count_instead_of_time(trace);
     if (build->timeless_cnt < build->total_cnt)
         sl_trace_note(
-            trace, "%llu of %llu events have no time_us; the event's index serves as the clock",
+            trace, "%llu of %llu events have no time_us; the event's index is used as the clock",
             (unsigned long long)build->timeless_cnt, (unsigned long long)build->total_cnt);
 }
 
 static sl_status sort_events(sl_trace *trace, sl_error *err) {
+    char times[SL_HUMAN_CAP];
     for (size_t d = 0; d < trace->devices.cnt; d++) {
         sl_device_trace *device = trace->devices.at[d];
         int64_t moved = sl_events_sort(&device->events);
@@ -34,9 +36,9 @@ static sl_status sort_events(sl_trace *trace, sl_error *err) {
             return sl_fail_no_memory(err, "the order of the snapshot");
         if (moved > 0)
             sl_trace_note(trace,
-                          "device %d: time went backwards %lld times (a ring that was resized "
-                          "while recording); the events were put in order of time",
-                          device->device, (long long)moved);
+                          "device %d: time went backwards %s (a ring that was resized while "
+                          "recording); the events were sorted by time",
+                          device->device, sl_human_times(times, (uint64_t)moved));
     }
     return SL_OK;
 }
@@ -47,9 +49,9 @@ static void note_history(const sl_torch_build *build) {
         is_on |= build->trace->devices.at[d]->events.cnt > 1;
     if (!is_on)
         sl_trace_note(build->trace,
-                      "the snapshot has %s: its history was off, so only the end state is known; "
+                      "the snapshot has %s: its history was off, so only the final state is known; "
                       "call torch.cuda.memory._record_memory_history(max_entries=1000000) before "
-                      "the work to be seen",
+                      "the part of interest",
                       build->total_cnt ? "one event" : "no events");
 }
 
@@ -120,9 +122,10 @@ static sl_status settle_end_state(const sl_torch_build *build, sl_error *err) {
     }
     if (build->unbalanced_segments)
         sl_trace_note(build->trace,
-                      "the blocks of %llu segments do not add up to the segment's size; totals by "
-                      "block and by segment will differ",
-                      (unsigned long long)build->unbalanced_segments);
+                      "%llu segment%s: the blocks do not add up to the size of the segment; totals "
+                      "by block and by segment will differ",
+                      (unsigned long long)build->unbalanced_segments,
+                      sl_plural(build->unbalanced_segments));
     return SL_OK;
 }
 

@@ -13,7 +13,7 @@ static const char *const kind_texts[SL_VAL_KIND_LIMIT] = {
     [SL_VAL_TUPLE] = "a tuple",
     [SL_VAL_LIST] = "a list",
     [SL_VAL_DICT] = "a dict",
-    [SL_VAL_PAST] = "a reference to an earlier object of another place",
+    [SL_VAL_PAST] = "a reference to an object from elsewhere",
 };
 
 const char *sl_torch_kind_text(const sl_torch_value *value) {

@@ -101,7 +101,7 @@ char *sl_setting_expected(const sl_setting *setting, char buf[SL_SETTING_EXPECTE
     switch (setting->type) {
     case SL_SETTING_CHOICE: say_words(setting->words, buf); break;
     case SL_SETTING_SIZE:
-        snprintf(buf, SL_SETTING_EXPECTED_CAP, "at most %s, as in 256MiB",
+        snprintf(buf, SL_SETTING_EXPECTED_CAP, "at most %s, such as 256MiB",
                  sl_human_bytes(size, setting->most));
         break;
     case SL_SETTING_PERCENT:

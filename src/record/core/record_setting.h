@@ -51,66 +51,65 @@ typedef struct sl_setting {
     X(DISABLE, is_disabled, SWITCH, "STORMLOG_DISABLE", 0, 0, 1, NULL, NO_API, NULL, RESET,        \
       "1: the recorder does nothing at all", SL_NO_OPTIONS)                                        \
     X(DIR, dir, PATH, "STORMLOG_DIR", 0, 0, SL_RECORD_PATH_CAP - 1, NULL, API, "dir", RESET,       \
-      "folder for the recordings; not set: nothing is recorded",                                   \
+      "folder for the recordings; if not set, nothing is recorded",                                \
       OPT(.name = "output", .short_name = 'o', .type = SL_OPT_FILE, .metavar = "DIR",              \
-          .help = "folder for the recordings instead of " SL_RUNS_FOLDER "/<time>-<name>"))        \
+          .help = "folder for the recordings (default: " SL_RUNS_FOLDER "/<time>-<name>)"))        \
     X(RING, ring_bytes, SIZE, "STORMLOG_RING", 0, 0, SL_LOG_RING_MAX, NULL, API, "max_entries",    \
-      RESET, "room for raw events per process, as in 256MiB",                                      \
+      RESET, "space for raw events per process, such as 256MiB",                                   \
       OPT(.name = "ring", .type = SL_OPT_SIZE,                                                     \
-          .help = "room for raw events per process (the newest are kept); totals per line of "     \
-                  "code and curves cover the whole run in any case"))                              \
+          .help = "space for raw events per process; the oldest are overwritten, but totals per "  \
+                  "line of code and curves always cover the whole run"))                           \
     X(CPU, cpu, CHOICE, "STORMLOG_CPU", SL_RECORD_CPU_AUTO, 0, 2, "auto|1|0", API, "cpu", RESET,   \
-      "1 or 0: record PyTorch's CPU allocator; auto: without a GPU",                               \
+      "1 or 0: record PyTorch's CPU allocator or not; auto: if there is no GPU",                   \
       OPT(.name = "cpu", .type = SL_OPT_FLAG,                                                      \
-          .help =                                                                                  \
-              "record PyTorch's CPU allocator too; this is so by itself where there is no GPU")    \
+          .help = "record PyTorch's CPU allocator too (default if there is no GPU)")               \
           OPT(.name = "no-cpu", .type = SL_OPT_FLAG,                                               \
               .help = "never record PyTorch's CPU allocator"))                                     \
     X(DRIVER, has_driver, SWITCH, "STORMLOG_DRIVER", 1, 0, 1, NULL, NO_API, NULL, RESET,           \
       "0: leave the CUDA driver's memory functions alone",                                         \
       OPT(.name = "no-driver", .type = SL_OPT_FLAG,                                                \
-          .help = "only what PyTorch's allocators report, not the CUDA driver's own functions"))   \
+          .help =                                                                                  \
+              "record only what PyTorch's allocators report, not the CUDA driver's functions"))    \
     X(STACKS, stacks, CHOICE, "STORMLOG_STACKS", SL_RECORD_STACKS_PYTHON, 0, 2,                    \
-      "python|none|native", API, "stacks", RESET,                                                  \
-      "python, native (those of C and C++ too) or none",                                           \
+      "python|none|native", API, "stacks", RESET, "python, native (C and C++ frames too) or none", \
       OPT(.name = "stacks", .type = SL_OPT_CHOICE, .choices = "python|native|none",                \
           .initial = "python",                                                                     \
-          .help = "what is kept about where an allocation came from: its Python frames, those "    \
-                  "and the frames of native code (C, C++) inside them, or nothing"))               \
+          .help = "stack frames to record per allocation: Python frames, Python and native (C, "   \
+                  "C++) frames, or none"))                                                         \
     X(TAGS, has_tags, SWITCH, "STORMLOG_TAGS", 1, 0, 1, NULL, NO_API, NULL, RESET,                 \
-      "0: never look at the program's optimizers",                                                 \
+      "0: do not read the program's optimizers",                                                   \
       OPT(.name = "no-tags", .type = SL_OPT_FLAG,                                                  \
-          .help = "never look at the program's optimizers; what blocks are for is then told from " \
-                  "phases and stacks alone"))                                                      \
+          .help = "do not read the program's optimizers; what a block is for is then derived "     \
+                  "from phases and stacks alone"))                                                 \
     X(MODULES, has_modules, SWITCH, "STORMLOG_MODULES", 0, 0, 1, NULL, NO_API, NULL, RESET,        \
-      "1: the path of the running module in stacks",                                               \
+      "1: put the path of the running module into stacks",                                         \
       OPT(.name = "modules", .type = SL_OPT_FLAG,                                                  \
-          .help = "the path of the module that runs (encoder.layers.3.attn) in the stacks of "     \
+          .help = "put the path of the running module (encoder.layers.3.attn) into the stacks of " \
                   "PyTorch programs"))                                                             \
     X(INTERVAL, interval_ms, MS, "STORMLOG_INTERVAL_MS", SL_SETTING_INTERVAL_MS, 10, 60000, NULL,  \
-      API, "interval_ms", RESET, "milliseconds between two readings of counters",                  \
+      API, "interval_ms", RESET, "milliseconds between two readings of the counters",              \
       OPT(.name = "interval", .type = SL_OPT_DURATION,                                             \
           .initial = SL_TEXT_OF(SL_SETTING_INTERVAL_MS) "ms",                                      \
           .help = "time between two readings of the counters of host and device"))                 \
     X(ALERT_DEVICE, alert_device_pct, PERCENT, "STORMLOG_ALERT_DEVICE", SL_ALERT_DEFAULT_PCT, 1,   \
-      100, NULL, NO_API, NULL, RESET, "percent of a card, as in 90%, or off",                      \
+      100, NULL, NO_API, NULL, RESET, "percent of a card, such as 90%, or off",                    \
       OPT(.name = "alert-device", .type = SL_OPT_STRING, .setter = SL_SET_BY_PROJECT,              \
           .metavar = "PERCENT", .initial = SL_TEXT_OF(SL_ALERT_DEFAULT_PCT) "%",                   \
-          .help = "raise an alert when a card is this full; off: never"))                          \
+          .help = "raise an alert when a card is this full; off for never"))                       \
     X(ALERT_HOST, alert_host_pct, PERCENT, "STORMLOG_ALERT_HOST", SL_ALERT_DEFAULT_PCT, 1, 100,    \
       NULL, NO_API, NULL, RESET, "percent of the host's memory, or off",                           \
       OPT(.name = "alert-host", .type = SL_OPT_STRING, .setter = SL_SET_BY_PROJECT,                \
           .metavar = "PERCENT", .initial = SL_TEXT_OF(SL_ALERT_DEFAULT_PCT) "%",                   \
-          .help = "the same for the host's memory"))                                               \
+          .help = "raise an alert when the host's memory is this full; off for never"))            \
     X(SHARE, is_shared, SWITCH, SL_SHARE_ENV, 0, 0, 1, NULL, NO_API, NULL, KEEP,                   \
       "1: other users may read the recordings (0644, not 0600)",                                   \
       OPT(.name = "share", .type = SL_OPT_FLAG, .setter = SL_SET_BY_USER,                          \
           .help = "let other users read the recordings and bundles (modes 0644 and 0755 instead "  \
-                  "of 0600 and 0700; the same as " SL_SHARE_ENV "=1 in the environment)"))         \
+                  "of 0600 and 0700; same as " SL_SHARE_ENV "=1 in the environment)"))             \
     X(QUIET, is_quiet, SWITCH, "STORMLOG_QUIET", 0, 0, 1, NULL, NO_API, NULL, RESET,               \
-      "1: no line on standard error, whatever happens",                                            \
+      "1: print nothing on standard error",                                                        \
       OPT(.name = "quiet", .short_name = 'q', .type = SL_OPT_FLAG,                                 \
-          .help = "no closing lines, and no messages from inside the command"))
+          .help = "print no closing lines, and no messages from inside the command"))
 
 /* For expansions that leave the options out. */
 #define SL_NO_OPTION(...)

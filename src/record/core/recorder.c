@@ -121,11 +121,11 @@ static sl_status create_log(sl_error *err) {
             continue; /* a process of another machine, with the same number, was faster */
         else if (no_folder && no_folder != EEXIST && access(rec.settings.dir, F_OK) != 0) {
             errno = no_folder;
-            return sl_fail_errno(err, SL_E_OPEN, "cannot make the folder '%s'", rec.settings.dir);
+            return sl_fail_errno(err, SL_E_OPEN, "cannot create the folder '%s'", rec.settings.dir);
         }
         return status;
     }
-    return sl_fail(err, SL_E_OPEN, "'%s' and 999 more exist", path);
+    return sl_fail(err, SL_E_OPEN, "'%s' and 999 other names are taken", path);
 }
 
 static void start_native_stacks(void) {
@@ -133,7 +133,7 @@ static void start_native_stacks(void) {
     if (rec.settings.stacks != SL_RECORD_STACKS_NATIVE || sl_native_attach() != SL_NATIVE_REFUSED)
         return;
     sl_log_health_add(rec.log, SL_HEALTH_STACK_FAILURE, 1);
-    sl_diag_say(&native_refused, "no native stacks: %s", sl_native_get_reason());
+    sl_diag_say(&native_refused, "recording no native stacks: %s", sl_native_get_reason());
 }
 
 static void start_stacks(void) {
@@ -142,8 +142,8 @@ static void start_stacks(void) {
     start_native_stacks();
     if (sl_pystack_attach() == SL_PYSTACK_REFUSED) {
         sl_log_health_add(rec.log, SL_HEALTH_STACK_FAILURE, 1);
-        sl_diag_say(&stacks_refused, "no Python stacks for Python 3.%u: %s", sl_pystack_get_minor(),
-                    sl_pystack_get_reason());
+        sl_diag_say(&stacks_refused, "recording no Python stacks (Python 3.%u): %s",
+                    sl_pystack_get_minor(), sl_pystack_get_reason());
     }
 }
 
@@ -154,7 +154,7 @@ static void give_log_up(void) {
     if (!sl_control_try(&before))
         return;
     sl_diag_say(&file_lost,
-                "recording ended: '%s' was cut short, or its disk failed; the program runs on",
+                "recording ended: '%s' was truncated, or its disk failed; the program continues",
                 sl_recorder_path());
     atomic_store(&rec.state, STATE_OFF);
     atomic_store(&sl_recorder_page.current, NULL);
@@ -202,7 +202,8 @@ static void start_helper(void) {
     sl_log *log = atomic_load(&rec.log);
     if (log)
         sl_log_health_add(log, SL_HEALTH_HOOK_FAILURE, 1);
-    sl_diag_say(&thread_failed, "no thread for the recorder; long recordings will be cut short");
+    sl_diag_say(&thread_failed,
+                "the recorder could not start its thread; long recordings will be incomplete");
 }
 
 /* --- Opening ----------------------------------------------------------------------------------- */
@@ -267,7 +268,7 @@ static bool is_child_too_many(void) {
     unsigned number = atomic_fetch_add(rec.child_cnt, 1) + 1;
     if (number == CHILD_CNT_MAX + 1)
         sl_diag_say(&too_many_children,
-                    "recorded %d forked children; this one and later ones are not recorded",
+                    "already recorded %d forked children; this one and later ones are not recorded",
                     CHILD_CNT_MAX);
     return number > CHILD_CNT_MAX;
 }
@@ -294,7 +295,7 @@ static sl_log *open_log(void) {
     bool is_left_out = is_child_too_many();
     if (is_left_out || create_log(&err) < 0) {
         if (!is_left_out)
-            sl_diag_say(&open_failed, "not recording: %s; the program runs on", err.text);
+            sl_diag_say(&open_failed, "not recording: %s; the program continues", err.text);
         atomic_store(&rec.state, STATE_OFF);
         return NULL;
     }
@@ -483,7 +484,7 @@ static bool is_place_safe(const sl_record_settings *settings) {
     sl_error err = SL_ERROR_INIT;
     if (!settings->is_patching || sl_place_check(settings->dir, &err) >= 0)
         return true;
-    sl_diag_say(&open_failed, "not recording: %s; the program runs on", err.text);
+    sl_diag_say(&open_failed, "not recording: %s; the program continues", err.text);
     return false;
 }
 

@@ -56,7 +56,7 @@ static void put(sl_log *log, const field_row *row, int device, const void *sampl
         return;
     }
     if (!why)
-        why = "not to be had here";
+        why = "not available on this machine";
     sl_log_counter_unavailable(log, counter, sl_log_string(log, why, strlen(why)));
 }
 
@@ -102,7 +102,7 @@ static void open_back_end(sl_log *log) {
         return;
     if (!has_standard_streams()) { /* asked again at the next reading */
         (void)sl_fail(&refused, SL_E_BUSY,
-                      "a standard stream is closed; the driver would get its number");
+                      "a standard stream is closed, and the driver would get its file descriptor");
         return;
     }
     refused = (sl_error)SL_ERROR_INIT;
@@ -186,6 +186,7 @@ void sl_sampler_after_fork_child(void) {
     refused = (sl_error)SL_ERROR_INIT;
     /* The library's own locks may be held by a thread that does not exist here. */
     if (atomic_exchange(&is_reading, false))
-        (void)sl_fail(&refused, SL_E_SYSTEM, "the parent was reading its counters while it forked");
+        (void)sl_fail(&refused, SL_E_SYSTEM,
+                      "the parent process was reading its counters when it forked");
     atomic_store(&sl_sampler_devices, 0);
 }

@@ -168,9 +168,8 @@ void sl_hook_torch_after_fork(bool is_child) {
     if (is_child)
         sl_recorder_drop_cpu();
     else
-        sl_diag_say(&child_without_cpu,
-                    "the CPU memory of a child was not recorded: another thread was "
-                    "inside torch's allocator when it was forked");
+        sl_diag_say(&child_without_cpu, "not recording the CPU memory of a child: another thread "
+                                        "was inside torch's allocator when it forked");
 }
 
 /* A block that torch's table does not know ends its free without a report and leaves the mark behind: such

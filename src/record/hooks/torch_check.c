@@ -24,8 +24,8 @@ static int visit(const sl_elf_view *view, void *unused) {
     if (strncmp(sl_elf_name(view), "libc10.so", strlen("libc10.so")) != 0 || has_report(view))
         return 0;
     sl_diag_say(&unknown_torch,
-                "not recording: '%s' has none of the functions through which PyTorch's memory is "
-                "seen; this version is not known",
+                "not recording: '%s' has none of the functions that report PyTorch's memory; this "
+                "version is unknown",
                 view->path);
     return 1;
 }

@@ -77,7 +77,7 @@ bool sl_native_can_walk(void) {
     *(void **)&find_object = sl_elf_find_original("_dl_find_object", sl_hooks);
     reason = !find_object ? "it needs glibc 2.35 or newer" : "";
     if (find_object && !sl_key_cache_init(&rules))
-        reason = "there is no memory for it";
+        reason = "out of memory";
     range_search own = find_range(sl_hooks);
     recorder = own.is_program ? (sl_code_range){0, 0} : own.found; /* tests are linked to it */
     interpreter = find_range(sl_elf_find_original("PyGILState_GetThisThreadState", sl_hooks)).found;
@@ -91,7 +91,7 @@ bool sl_native_can_walk(void) {
 
 sl_native_state sl_native_attach(void) {
     if (sl_native_can_walk() && (!sl_key_cache_init(&frames) || !sl_key_cache_init(&stacks)))
-        reason = "there is no memory for it";
+        reason = "out of memory";
     sl_native_names_start();
     sl_native_state state = *reason ? SL_NATIVE_REFUSED : SL_NATIVE_ON;
     atomic_store_explicit(&sl_native_current, (int)state, memory_order_release);
@@ -335,9 +335,9 @@ static uint32_t find_frame(sl_log *log, object_cursor *cursor, uintptr_t at, boo
 static uint32_t add_end_mark(sl_log *log, uint32_t base, sl_native_end end) {
     static const sl_str texts[] = {
         [SL_NATIVE_TOO_DEEP] = SL_STR("<more native frames>"),
-        [SL_NATIVE_NO_OBJECT] = SL_STR("<code of no library>"),
+        [SL_NATIVE_NO_OBJECT] = SL_STR("<code outside any library>"),
         [SL_NATIVE_NO_RULE] = SL_STR("<code without call frame information>"),
-        [SL_NATIVE_NO_STACK] = SL_STR("<native stack of unknown extent>"),
+        [SL_NATIVE_NO_STACK] = SL_STR("<native stack of unknown size>"),
     };
     uint32_t frame = sl_log_frame_of(log, texts[end], SL_STR(""), 0, SL_FRAME_PSEUDO);
     return sl_log_stack_child(log, base, frame);

@@ -192,6 +192,9 @@ static bool carve(sl_mirror *mirror, uint32_t idx, uint64_t addr, uint64_t end) 
         return true;
     sl_mirror_block right = {end, block_end - end, SL_IDX_NONE, block.next, SL_IDX_NONE, 0};
     right.segment_idx = sl_segment_set_at(&mirror->segments, mirror->history->at, end);
+    /* Ranges that overlap, in a trace at odds with itself: the rest lies in no segment and cannot be handed out. */
+    if (right.segment_idx == SL_IDX_NONE)
+        return true;
     return insert(mirror, right) != SL_IDX_NONE;
 }
 

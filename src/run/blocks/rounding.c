@@ -27,7 +27,7 @@ void sl_rounding_set_all(sl_rounding *rounding, uint64_t divisions) {
 void sl_rounding_add(sl_rounding *rounding, sl_rounding_list *list, uint64_t mib,
                      uint64_t divisions) {
     bool is_rest = mib == SL_ROUND_REST;
-    size_t bucket = is_rest ? list->last : log2_floor(mib);
+    size_t bucket = is_rest ? list->last + 1 : log2_floor(mib);
     bucket = bucket < SL_ROUND_BUCKETS ? bucket : SL_ROUND_BUCKETS - 1;
     fill(rounding, list->has_first || is_rest ? bucket : 0, is_rest ? SL_ROUND_BUCKETS : bucket + 1,
          divisions);

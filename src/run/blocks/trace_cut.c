@@ -82,7 +82,7 @@ sl_status sl_trace_cut(sl_trace *trace, int device, size_t event, size_t max_eve
                        sl_error *err) {
     const sl_device_trace *here = sl_trace_find_device(trace, device);
     if (!here || event >= here->events.cnt)
-        return sl_fail(err, SL_E_INTERNAL, "a trace cannot end at an event that it does not have");
+        return sl_fail(err, SL_E_INTERNAL, "the trace has no such event");
     int64_t time_us = here->events.time_us[event];
     for (size_t i = 0; i < trace->devices.cnt; i++) {
         sl_device_trace *each = trace->devices.at[i];

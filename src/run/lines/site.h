@@ -12,7 +12,7 @@
     X(NATIVE, "(native code only)")                     \
     X(UNRECORDED, "(stack not recorded)")               \
     X(BEFORE, "(allocated before the trace began)")     \
-    X(SAMPLES, "(line not in the samples)")
+    X(SAMPLES, "(samples have no line)")
 
 typedef enum sl_origin {
 #define SL_ORIGIN_ENUM(name, text) SL_ORIGIN_##name,

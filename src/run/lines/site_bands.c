@@ -63,31 +63,67 @@ static bool find_highest(const sl_site_bands *bands, site_rank *ranks) {
     return true;
 }
 
-static void name_bands(sl_site_bands *bands, const site_rank *ranks, size_t top) {
-    for (; bands->cnt < top && bands->cnt < bands->grouped->sites.cnt; bands->cnt++) {
-        if (ranks[bands->cnt].bytes == 0)
-            break;
-        bands->sites[bands->cnt] = bands->grouped->sites.at[ranks[bands->cnt].site].site;
+/* How many of the ranked sites have a band: a rest of too many bytes at the peak gives some to more. */
+static size_t count_bands(const sl_site_bands *bands, const site_rank *ranks,
+                          const site_rank *at_peak, size_t least, size_t most) {
+    size_t held = 0, cnt = least;
+    while (held < bands->grouped->sites.cnt && ranks[held].bytes > 0)
+        held++;
+    uint64_t total = 0, rest = 0;
+    for (size_t i = 0; i < held; i++) {
+        total += at_peak[ranks[i].site].bytes;
+        rest += i < least ? 0 : at_peak[ranks[i].site].bytes;
     }
-    memset(bands->band_of_site, (int)bands->cnt, bands->grouped->sites.cnt);
-    for (size_t i = 0; i < bands->cnt; i++)
+    for (; cnt < most && cnt < held && sl_sites_rest_is_large(rest, total); cnt++)
+        rest -= at_peak[ranks[cnt].site].bytes;
+    return cnt < held ? cnt : held;
+}
+
+static void name_bands(sl_site_bands *bands, const site_rank *ranks, size_t cnt) {
+    bands->cnt = cnt;
+    for (size_t i = 0; i < cnt; i++)
+        bands->sites[i] = bands->grouped->sites.at[ranks[i].site].site;
+    memset(bands->band_of_site, (int)cnt, bands->grouped->sites.cnt);
+    for (size_t i = 0; i < cnt; i++)
         bands->band_of_site[ranks[i].site] = (uint8_t)i;
+    for (size_t i = cnt; i < bands->grouped->sites.cnt && ranks[i].bytes > 0; i++)
+        bands->rest_cnt++;
+    bands->rest_largest_bytes = bands->rest_cnt > 0 ? ranks[cnt].bytes : 0;
+}
+
+/* ranks and at_peak have room for all sites. */
+static bool rank_and_name(sl_site_bands *bands, site_rank *ranks, site_rank *at_peak,
+                          sl_bands_by by, size_t least, size_t most) {
+    size_t cnt = bands->grouped->sites.cnt;
+    if (!sum_at_peak(bands, at_peak))
+        return false;
+    if (by == SL_BANDS_BY_PEAK)
+        memcpy(ranks, at_peak, cnt * sizeof *ranks);
+    else if (!find_highest(bands, ranks))
+        return false;
+    qsort(ranks, cnt, sizeof *ranks, compare_ranks);
+    name_bands(bands, ranks, count_bands(bands, ranks, at_peak, least, most));
+    return true;
+}
+
+bool sl_site_bands_init_most(sl_site_bands *bands, const sl_sites *grouped, const sl_replay *replay,
+                             sl_bands_by by, size_t least, size_t most) {
+    *bands = (sl_site_bands){.grouped = grouped, .replay = replay};
+    site_rank *ranks = calloc(grouped->sites.cnt + 1, sizeof *ranks);
+    site_rank *at_peak = calloc(grouped->sites.cnt + 1, sizeof *at_peak);
+    bands->band_of_site = calloc(grouped->sites.cnt + 1, 1);
+    bool is_done =
+        ranks && at_peak && bands->band_of_site &&
+        rank_and_name(bands, ranks, at_peak, by, least < SL_BANDS_MAX ? least : SL_BANDS_MAX,
+                      most < SL_BANDS_MAX ? most : SL_BANDS_MAX);
+    free(ranks);
+    free(at_peak);
+    return is_done;
 }
 
 bool sl_site_bands_init(sl_site_bands *bands, const sl_sites *grouped, const sl_replay *replay,
                         sl_bands_by by, size_t top) {
-    *bands = (sl_site_bands){.grouped = grouped, .replay = replay};
-    site_rank *ranks = calloc(grouped->sites.cnt + 1, sizeof *ranks);
-    bands->band_of_site = calloc(grouped->sites.cnt + 1, 1);
-    bool is_done = ranks && bands->band_of_site;
-    if (is_done)
-        is_done = by == SL_BANDS_BY_PEAK ? sum_at_peak(bands, ranks) : find_highest(bands, ranks);
-    if (is_done) {
-        qsort(ranks, grouped->sites.cnt, sizeof *ranks, compare_ranks);
-        name_bands(bands, ranks, top < SL_BANDS_MAX ? top : SL_BANDS_MAX);
-    }
-    free(ranks);
-    return is_done;
+    return sl_site_bands_init_most(bands, grouped, replay, by, top, top);
 }
 
 void sl_site_bands_fini(sl_site_bands *bands) {

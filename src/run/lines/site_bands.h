@@ -20,11 +20,17 @@ typedef struct sl_site_bands {
     uint8_t *band_of_site;       /* owned */
     sl_site sites[SL_BANDS_MAX]; /* largest first */
     size_t cnt;                  /* named bands; band number cnt is everything else */
+    size_t rest_cnt;             /* sites of that band that ever held anything */
+    uint64_t rest_largest_bytes; /* of the largest of them, by what the order is by */
 } sl_site_bands;
 
 /* top is cut to SL_BANDS_MAX. False when memory ran out; fini in either case. */
 bool sl_site_bands_init(sl_site_bands *bands, const sl_sites *grouped, const sl_replay *replay,
                         sl_bands_by by, size_t top);
+/* At least `least`, and up to `most` where everything else would hide too much of what is live at the
+ * peak (sl_sites_rest_is_large). */
+bool sl_site_bands_init_most(sl_site_bands *bands, const sl_sites *grouped, const sl_replay *replay,
+                             sl_bands_by by, size_t least, size_t most);
 void sl_site_bands_fini(sl_site_bands *bands);
 
 /* The totals and the bands after event totals.next - 1; the bands add up to requested_bytes. */

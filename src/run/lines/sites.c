@@ -120,7 +120,7 @@ sl_status sl_sites_init(sl_sites *sites, const sl_trace *trace, sl_group_by grou
         char why[160];
         regerror(code, &regex, why, sizeof why);
         sl_sites_fini(sites);
-        return sl_fail(err, SL_E_USAGE, "filter '%s' is no regular expression: %s", filter, why);
+        return sl_fail(err, SL_E_USAGE, "filter '%s' is not a regular expression: %s", filter, why);
     }
     apply_filter(sites, &regex);
     regfree(&regex);

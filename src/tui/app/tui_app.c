@@ -52,6 +52,8 @@ sl_status sl_app_init(sl_app *app, const sl_tui_options *options, sl_error *err)
         sl_app_open(app, options->what);
     else if (has_running(app))
         sl_app_open(app, app->jobs.rows.at[0].path);
+    else /* one that has nothing to show yet is opened as soon as it has */
+        app->wants_newest = app->jobs.rows.cnt && app->jobs.rows.at[0].is_running;
     return SL_OK;
 }
 
