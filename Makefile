@@ -81,9 +81,10 @@ check-ubsan: build-ubsan-tests  ## all tests under UBSan alone
 check-tsan: build-tsan-tests  ## all tests under ThreadSanitizer
 	@$(RUN) --exclude-suite soak tsan=build-tsan -- $(T)
 
-golden-update: test-build  ## record the golden outputs and symbol lists anew; review with git diff
+golden-update: test-build  ## record golden outputs, symbol lists and README's transcripts anew; review with git diff
 	@$(PYTHON) tests/golden/run.py --update --stormlog $(BUILD)/stormlog $(T)
 	@$(PYTHON) tests/abi/check_symbols.py --update $(BUILD)
+	@PYTHONPATH=tests/lib $(PYTHON) tests/claims/test_blocks.py $(BUILD) --update
 
 web: setup  ## rebuild the page's template (web/dist/report.html) from its sources
 	@$(PYTHON) web/gen_schema.py
@@ -97,6 +98,7 @@ install: build  ## install below PREFIX (DESTDIR is put in front)
 	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
 	@ninja -C $(BUILD) $(QUIET) >/dev/null
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet
+	@echo "installed: $(DESTDIR)$(abspath $(PREFIX))/bin/stormlog"
 
 clean:  ## remove everything that was built
 	rm -rf build build-asan build-ubsan build-tsan build-fuzz

@@ -10,46 +10,49 @@ python=/usr/bin/python3
 [ -x "$python" ] || python=python3
 export PATH="$build:$PATH"
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$root"
+temp=$(mktemp -d)
+trap 'rm -rf "$temp"' EXIT
+work=$temp/demo
+mkdir "$work"
+cp "$root/tools/demo_train.py" "$work/train.py"
+cp "$root/tests/data/h200/s5_oom.pickle.gz" "$work/snapshot.pickle.gz"
+cd "$work"
 
 say() {
-    printf '\n%s\n' "$*" | fold -s -w 80 | sed 's/ *$//'
+    printf '\n== %s\n' "$*" | fold -s -w 80 | sed 's/ *$//'
 }
 
-# Prints the command as a person would type it, then runs it. $work is shown as the folder "demo-run".
+# Prints the command as a person would type it, then runs it.
 show() {
-    printf '\n$ %s\n' "${*//$work/demo-run}"
-    bash -c "$*" 2>&1 | sed "s|$work|demo-run|g"
+    printf '\n$ %s\n' "$*"
+    bash -c "${*//python3 /$python }" 2>&1 | sed "s|$work/||g"
 }
 
-say "1. A training run that leaks is recorded from outside, without a change to its code, and then dies by SIGKILL, as" \
-    "under the kernel's OOM killer."
 if "$python" -c 'import torch' 2>/dev/null; then
-    show "stormlog run -o $work/run -- $python tools/demo_train.py" || true
-    file=$(ls "$work"/run/*.slog)
+    say "A training that leaks is recorded, without a change to it. After 200 steps it is killed by SIGKILL, as by the kernel" \
+        "when memory runs out."
+    show "stormlog run -- python3 train.py" || true
 
-    say "2. The recording was written through a mapped file: what was published before the kill is there, and fsck proves it."
-    show "stormlog fsck $file"
-    show "stormlog cat $file | tail -n 3"
+    say "Nothing that was recorded is lost. What grew, on which line, and what to do:"
+    show "stormlog analyze"
 
-    say "3. It also says what happened, and on which line."
-    show "stormlog analyze $work/run"
+    say "What was recorded so far, and the file checked:"
+    show "stormlog runs"
+    show "stormlog fsck latest | grep -E 'ending|events|replay|damage'"
+
+    say "A page to look at and to send to somebody: one file, opens offline."
+    show "stormlog report -o demo.html"
+    mv demo.html "$build/demo.html"
+    printf '(now %s)\n' "$build/demo.html"
 else
-    say "   ($python has no torch here, so there is nothing to record; on Debian: apt install python3-torch)"
+    say "($python has no torch here, so there is nothing to record; on Debian: apt install python3-torch)"
 fi
 
-say "4. The snapshot of a real training on an H200, made by PyTorch itself. Nothing in the pickle is executed."
-show "stormlog analyze tests/data/h200/s1_loss_history.pickle.gz"
+say "A memory snapshot that PyTorch itself wrote on an H200: why did this training run out of memory? Nothing in the pickle is" \
+    "executed."
+show "stormlog analyze snapshot.pickle.gz | head -n 21"
 
-say "5. The same answer for a script: exit code 1 when there is a leak."
-show "stormlog analyze tests/data/h200/s1_loss_history.pickle.gz --fail-on leak > $work/report.txt; echo \"exit code \$?\""
+say "The same for a script or CI: exit code 1 when there is a leak."
+show "stormlog check snapshot.pickle.gz --no-leak; echo \"exit code \$?\""
 
-say "6. The page of it, to look at and to send to somebody: one file, opens offline."
-page=$build/demo.html
-input=$work/run
-[ -d "$input" ] || input=tests/data/h200/s1_loss_history.pickle.gz
-show "stormlog report $input -o $page"
-
-say "More: stormlog --help, README.md. Tests: make test."
+say "Next: stormlog --help, README.md. Tests: make test."

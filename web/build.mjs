@@ -40,29 +40,33 @@ async function bundle() {
     target: ["chrome100", "firefox113", "safari16.4"],
   });
   const uplotCss = readFileSync(at("node_modules/uplot/dist/uPlot.min.css"), "utf8");
-  const style = await esbuild.transform(uplotCss + readFileSync(at("src/style.css"), "utf8"), {
-    loader: "css",
-    minify: true,
-    charset: "ascii",
-  });
-  return { script: script.outputFiles[0].text.trim(), style: style.code.trim() };
+  return {
+    script: script.outputFiles[0].text.trim(),
+    style: await packedCss(uplotCss + readFileSync(at("src/style.css"), "utf8")),
+    dark: await packedCss(readFileSync(at("src/dark.css"), "utf8")),
+  };
 }
 
-function assemble({ script, style }) {
+async function packedCss(text) {
+  const packed = await esbuild.transform(text, { loader: "css", minify: true, charset: "ascii" });
+  return packed.code.trim();
+}
+
+function assemble({ script, style, dark }) {
   if (/<\/script|<!--/i.test(script))
     throw new Error("the script holds text that would end its own element");
   // img-src data: is for the empty icon, without which browsers ask for /favicon.ico.
   const csp = [
     "default-src 'none'",
     `script-src ${hash(script)}`,
-    `style-src ${hash(style)}`,
+    `style-src ${hash(style)} ${hash(dark)}`,
     "img-src data:",
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
-  const fill = { CSP: csp, STYLE: style, SCRIPT: script, NOTICES: notices() };
+  const fill = { CSP: csp, STYLE: style, DARK: dark, SCRIPT: script, NOTICES: notices() };
   return readFileSync(at("src/index.html"), "utf8").replace(
-    /%(CSP|STYLE|SCRIPT|NOTICES)%/g,
+    /%(CSP|STYLE|DARK|SCRIPT|NOTICES)%/g,
     (_, name) => fill[name],
   );
 }

@@ -13,16 +13,20 @@ REPORT = WEB.parent / "src/report/report.h"
 TARGET = WEB / "src/schema.ts"
 
 
+def joined(header: str) -> str:
+    """Macros on one line, where clang-format broke them."""
+    return re.sub(r"\s*\\\n\s*", " ", header)
+
+
 def finding_titles(report: str) -> list[str]:
-    rows = re.sub(r"\s*\\\n\s*", " ", report)
-    kinds = re.findall(r'X\(\w+, "([^"]+)", \d+, "([^"]+)", "[^"]+"\)', rows)
+    kinds = re.findall(r'X\(\w+, "([^"]+)", \d+, "([^"]+)", "[^"]+"\)', joined(report))
     return ["", "/** Kinds of findings, and how the page calls them. */", "export const FINDING_TITLES: Record<string, string> = {",
             *[f'  {kind if kind.isidentifier() else json.dumps(kind)}: "{title}",' for kind, title in kinds], "};"]
 
 
 def generate(header: str, report: str) -> str:
     version = re.search(r'SL_PAGE_SCHEMA "([^"]+)"', header).group(1)
-    rows = re.findall(r'X\((\w+), (\w+), (\w+), "([^"]*)"\)', header)
+    rows = re.findall(r'X\((\w+), (\w+), (\w+), "([^"]*)"\)', joined(header))
     sections: dict[str, list[tuple[str, str, str]]] = {}
     for section, column, encoding, meaning in rows:
         sections.setdefault(section.lower(), []).append((column.lower(), encoding.lower(), meaning))

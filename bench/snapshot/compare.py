@@ -2,9 +2,12 @@
 """compare.py BUILD FILE REPEATS: time and peak memory of reading one snapshot, by us and by others.
 
 The readers take turns, so that a busy machine is busy for all of them. Each runs in a process of its own; time is what the
-process measured itself, without its start (`stormlog analyze` measures nothing, so it is charged with its start), memory is the
+process measured itself, without its start (a command measures nothing, so it is charged with its start), memory is the
 process's peak as the system counted it. A ratio is the median of the ratios of the turns; the spread is their smallest and
 largest.
+
+STORMLOG_MOSAIC names a checkout of facebookresearch/mosaic, STORMLOG_MOSAIC_PYTHON an interpreter with the packages it wants
+(pandas, altair, click, omegaconf); its command that finds the peak is then measured, too.
 """
 
 import os
@@ -44,6 +47,11 @@ print(sum(map(len, snapshot['device_traces'])), time.perf_counter() - start)
 """
 
 
+def is_whole_run(command):
+    """A command of a tool, as a user types it; the others print what they measured."""
+    return "analyze" in command or "-m" in command
+
+
 def measure(command):
     """(events, seconds, peak in MiB), or None when the program cannot do it."""
     start = time.perf_counter()
@@ -52,8 +60,8 @@ def measure(command):
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     peak = usage.ru_maxrss / 1024
-    if "analyze" in command:
-        return None if process.returncode not in (0, 1) else (0, time.perf_counter() - start, peak)
+    if is_whole_run(command):
+        return None if process.returncode != 0 else (0, time.perf_counter() - start, peak)
     fields = output.split()
     return None if process.returncode != 0 else (int(fields[0]), float(fields[1]), peak)
 
@@ -67,6 +75,9 @@ def readers(build, file):
     if os.path.getsize(file) <= PYTHON_LIMIT:
         found["pickle.load + one loop"] = [sys.executable, "-c", PICKLE_LOAD, file]
         found["torch._memory_viz trace_plot"] = [sys.executable, "-c", MEMORY_VIZ, file]
+    if mosaic := os.environ.get("STORMLOG_MOSAIC"):
+        found["mosaic, peak, whole run"] = ["env", f"PYTHONPATH={mosaic}", os.environ.get("STORMLOG_MOSAIC_PYTHON", sys.executable),
+                                            "-m", "mosaic.cmd.get_memory_usage_peak", "--snapshot", file]
     return found
 
 

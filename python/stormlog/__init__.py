@@ -61,6 +61,7 @@ _ADDITIONS = {
     "health": "recording",
     "analyze": "reports",
     "diff": "reports",
+    "whatif": "reports",
     "export": "reports",
     "StormlogError": "_read",
     "UsageError": "_read",

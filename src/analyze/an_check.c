@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gates: a report against limits and a baseline. One row of the table a gate. */
+/* Gates: a report against limits and a baseline. One row of the table per gate. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -92,7 +92,7 @@ static sl_status run_gate(sl_check_result *result, const gate *g, sl_error *err)
     return SL_OK;
 }
 
-/* What is said where nothing was found: no more than what was looked for. */
+/* The text when nothing was found; it claims only what was checked. */
 static const char *describe_absence(const sl_report *report, sl_finding_kind kind) {
     bool is_judged = kind != SL_FINDING_LEAK || report->devices.cnt == 0;
     for (size_t i = 0; i < report->devices.cnt; i++)

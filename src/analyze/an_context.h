@@ -21,7 +21,7 @@ typedef struct sl_an {
     uint32_t from, to;
     uint32_t last_oom; /* event, or SL_IDX_NONE */
 
-    /* Left by the leak analysis for the others. */
+    /* Results of the leak analysis that later analyses use. */
     uint64_t leaked_bytes; /* by all leaks, at the end of the leak window */
     sl_site leak_site;     /* of the largest one; trace NULL when there is none */
     double leak_bytes_per_step;
@@ -36,11 +36,12 @@ typedef bool sl_analysis_fn(sl_an *an);
 sl_analysis_fn sl_find_history, sl_find_leak, sl_find_fragmentation, sl_find_spike, sl_find_oom,
     sl_find_pending, sl_find_inefficient, sl_find_retry, sl_find_build_up;
 
-/* Notes in the device's report what filled the card at the end of the window and when it was fullest: a
- * fact, no finding; the gap and the out-of-memory analyses judge. False when memory ran out. */
+/* Notes in the device's report what filled the card at the end of the window and when it was
+ * fullest: a fact, not a finding; the gap and out-of-memory analyses judge it. False when memory
+ * ran out. */
 bool sl_an_ledger(sl_an *an, const sl_ledger *ledger);
 
-/* The event at whose end the window stands; SL_EVENT_BEFORE for an empty one. */
+/* The last event of the window; SL_EVENT_BEFORE for an empty one. */
 static inline uint32_t sl_an_end(const sl_an *an) {
     return an->to ? an->to - 1 : SL_EVENT_BEFORE;
 }

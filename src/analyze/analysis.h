@@ -40,13 +40,13 @@ sl_status sl_analyze(const sl_run *run, const sl_analysis_options *options, sl_r
 sl_status sl_analyze_traces(const sl_trace *const *traces, size_t cnt,
                             const sl_analysis_options *options, sl_report **out, sl_error *err);
 
-/* One row a kind of analysis, for --explain, the manual and the tests. */
+/* One row per kind of analysis, for --explain, the manual and the tests. */
 typedef struct sl_analysis_info {
     const char *name;
     const char *help;
 } sl_analysis_info;
 
-/* Row i, in the order in which they run; NULL behind the last one. */
+/* Row i, in the order in which they run; NULL after the last one. */
 const sl_analysis_info *sl_analysis_at(size_t i);
 
 /* ---- out-of-memory texts ---- */
@@ -86,7 +86,7 @@ typedef struct sl_diff_options {
     size_t top; /* rows, 0 = all */
 } sl_diff_options;
 
-/* What appeared, went, grew and shrank from `before` to `after`; options may be NULL. */
+/* What appeared, disappeared, grew and shrank from `before` to `after`; options may be NULL. */
 sl_status sl_diff_new(const sl_instant *before, const sl_instant *after,
                       const sl_diff_options *options, sl_diff **out, sl_error *err);
 
@@ -104,7 +104,7 @@ bool sl_diff_pair_devices(const sl_run_input *before, const sl_run_input *after,
 
 /* ---- gates ---- */
 
-/* Holds a report against a baseline; `baseline` may be NULL when only absolute limits are given.
+/* Compares a report with a baseline; `baseline` may be NULL when only absolute limits are given.
  * SL_E_USAGE when a relative limit has no baseline to be relative to. */
 sl_status sl_check_run(const sl_report *report, const sl_baseline *baseline, const sl_gates *gates,
                        sl_check_result **out, sl_error *err);
@@ -118,7 +118,7 @@ sl_status sl_check_fits(const sl_run *run, const int *only, uint64_t bytes, sl_c
 sl_status sl_check_say_crossing(const sl_run *run, const int *only, sl_check_result *result,
                                 sl_error *err);
 
-/* The numbers of a report that later runs are held against. */
+/* The numbers of a report that later runs are compared with. */
 void sl_baseline_from_report(const sl_report *report, sl_baseline *baseline);
 
 #endif

@@ -298,7 +298,7 @@ static int compare_findings(const void *a, const void *b) {
     return x->device - y->device;
 }
 
-/* The verdict of one input. A remark does not change it: it needs at least a warning. */
+/* The verdict of one input. Only findings with severity warning or critical change it. */
 static sl_verdict judge(const sl_report *report, const sl_trace *trace) {
     sl_verdict worst = SL_VERDICT_HEALTHY;
     for (size_t i = 0; i < report->findings.cnt; i++) {

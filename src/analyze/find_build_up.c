@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Build-up: blocks that were made in a row and are still live. Memory grew, but in one stretch in which
- * nothing was computed (run/step_row.h): the program loaded its data, or filled a list. Whether that is
- * wanted only its author knows, so this is a remark, and the leak analysis leaves these blocks out. */
+/* Build-up: blocks that were allocated in a row and are still live. Memory grew, but in one stretch
+ * in which nothing was computed (run/step_row.h): the program loaded its data, or filled a list.
+ * Only its author knows whether that is intended, so this is information, and the leak analysis
+ * skips these blocks. */
 #include <inttypes.h>
 #include <stdlib.h>
 

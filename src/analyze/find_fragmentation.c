@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Fragmentation: reserved memory in pieces too small for what is asked. The numbers of the last
- * instant always go into the report; a finding needs a consequence: the reserved total keeps
- * growing although as much memory lies unused (private pools left out: theirs is not for others). */
+/* Fragmentation: reserved memory in pieces too small for the requests. The numbers at the end are
+ * always reported; a finding needs a consequence: the reserved total keeps growing although as much
+ * memory is unused. Private pools do not count, because other requests cannot use them. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -21,7 +21,7 @@ enum { CLASS_SMALL, CLASS_LARGE, CLASS_PRIVATE, CLASS_CNT };
 
 static int class_of(const sl_an *an, uint32_t segment_idx) {
     if (segment_idx == SL_IDX_NONE)
-        return CLASS_PRIVATE; /* nowhere: counts for nobody */
+        return CLASS_PRIVATE; /* unknown pool: not counted */
     const sl_segment_life *segment = &an->replay->segments.at[segment_idx];
     if (segment->pool_idx != 0 && segment->pool_idx != SL_POOL_UNKNOWN)
         return CLASS_PRIVATE;
@@ -47,8 +47,8 @@ static void start_walk(const sl_an *an, class_walk *walk) {
             replay->lives.at[i].block_bytes;
 }
 
-/* A segment that comes; unused bytes of its class before it. Rests of a cut range come with the
- * event that cut them and are no growth. */
+/* A segment that comes; unused bytes of its class before it. What remains of a range that was split
+ * comes with the event that split it and is not growth. */
 static void on_segment_event(const sl_an *an, class_walk *walk, uint32_t event, uint8_t kind,
                              forced_growth *forced) {
     const sl_replay *replay = an->replay;

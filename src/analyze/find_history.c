@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the input cannot tell. Each finding says what is therefore unknown. */
+/* What is missing from the input. Each finding says what is therefore unknown. */
 #include <inttypes.h>
 #include <math.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Inefficient use, as far as times of allocation and free can tell. They do not say when a kernel
- * used a block, so "allocated too early" and "idle" cannot be derived from them and are not
- * claimed. What they do show is a late free: at the peak, a block of the step before is still
- * there although the same call has already made its successor (the previous batch, loss or output,
- * held by a loop variable until it is assigned again). Its bytes are on the peak for nothing. */
+/* Inefficient use, as far as the times of allocation and free show it. They do not show when a
+ * kernel used a block, so "allocated too early" and "idle" are not reported. What they do show is a
+ * late free: at the peak, a block of the step before is still there although the same call has
+ * already made its successor (the previous batch, loss or output, held by a loop variable until it
+ * is assigned again). Its bytes raise the peak for nothing. */
 #include <inttypes.h>
 
 #include "analyze/an_context.h"
@@ -27,8 +27,8 @@ static uint32_t *newest_by_stack(const sl_an *an, const sl_life_ids *live) {
     return newest;
 }
 
-/* Dropped within the step that has the peak, made in the one before it, and already succeeded. What is
- * older was kept on purpose or by a leak, until an error or the end let go of it. */
+/* Allocated in the previous step, freed within the step of the peak, and its successor already
+ * exists. Older blocks were kept on purpose or by a leak. */
 static bool is_late(const sl_an *an, const sl_life *life, const sl_life *newest, size_t step) {
     uint32_t begin = an->steps->borders.at[step];
     uint32_t before = step > 0 ? an->steps->borders.at[step - 1] : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaks. Two tests, either is enough; both are held against the device's total:
+/* Leaks. Two tests, either is enough; both are checked against the device's total:
  *
  * (A) Survivors: a call's blocks of nearly every part of the run, or of few but regular moments,
  *     are still alive at its end, and old blocks of that call are not given back. Finds 512 bytes
@@ -39,7 +39,7 @@ static bool is_parameter(uint8_t roles) {
     return (roles & (SL_ROLE_PARAM | SL_ROLE_OPTIM)) != 0;
 }
 
-/* Rare occasions at equal distances, none of them ever taken back, up to the end. */
+/* Rare leaking steps at equal distances up to the end, none of whose blocks is ever freed. */
 static bool is_regular(const sl_leak_unit *unit, const sl_leak_window *window) {
     if (unit->occasions < SL_T_REGULAR_MIN_OCCASIONS || unit->evicted_bytes)
         return false;
@@ -123,7 +123,7 @@ static bool is_hoarding(const sl_leak_scan *scan) {
     return sl_stretch_is_hoarding(&scan->stretch);
 }
 
-/* A loop whose recurring call makes parameters is no training loop. */
+/* A loop whose recurring call allocates parameters is not a training loop. */
 static bool is_building(const sl_an *an, const sl_leak_scan *scan) {
     uint32_t beat = an->steps->beat_stack;
     if (beat != SL_IDX_NONE && (an->sites->classes[beat].roles & SL_ROLE_PARAM))
@@ -166,15 +166,15 @@ static bool passes_survivors(const leak_search *search, const site_growth *growt
            (late >= SL_T_LEAK_LATE_BINS || hits_of(growth->mask) + SL_T_LEAK_MISSED_BINS >= bins);
 }
 
-/* Nothing is freed: only many occasions count, and only when the trace ends with them. Else the
- * program loaded something and went on. */
+/* Nothing is freed: then only many leaking steps count, and only if the trace ends with them.
+ * Otherwise the program loaded something and continued. */
 static bool is_mere_loading(const leak_search *search, const site_growth *growth) {
     return is_hoarding(search->scan) &&
            (growth->occasions < SL_T_HOARD_MIN_OCCASIONS || search->scan->window.has_tail);
 }
 
 /* Without steps, one pass through a model looks like growth: its parameters, its gradients and its
- * optimizer's state all come one after the other. Only the user's own lines are asked then. */
+ * optimizer's state all come one after the other. Only the user's own lines are considered then. */
 static bool may_ask(const leak_search *search, uint32_t site_idx, uint8_t roles) {
     const sl_site_info *info = &search->an->sites->sites.at[site_idx];
     if (!info->is_shown)
@@ -183,8 +183,8 @@ static bool may_ask(const leak_search *search, uint32_t site_idx, uint8_t roles)
            (info->site.origin == SL_ORIGIN_LINE && !is_parameter(roles));
 }
 
-/* A loop that the program did not mark and in which no layer runs may be one that prepares data. Without
- * stacks nobody can tell. */
+/* A loop that the program did not mark and in which no layer runs may be one that prepares data.
+ * Without stacks that is unknown. */
 static bool is_bare(const leak_search *search) {
     const sl_leak_scan *scan = search->scan;
     return search->an->trace->has_event_stacks && !search->an->steps->is_marked &&
@@ -258,7 +258,7 @@ static bool find_by_valleys(leak_search *search) {
             continue;
         }
         sl_leak leak = leak_from(valley->site_idx, growth);
-        /* A buffer that is made anew each step is in flight all the time. */
+        /* A buffer that is made again each step is in flight all the time. */
         bool has_more_late = growth->late_bytes >= growth->kept_bytes;
         leak.bytes = has_more_late ? growth->late_bytes : growth->kept_bytes;
         leak.blocks = has_more_late ? growth->late_blocks : growth->kept_blocks;
@@ -339,7 +339,7 @@ static void merge_graph(leak_search *search) {
 /* Surviving bytes against parts, at up to SL_SERIES_MAX moments, for the leaks of test (A). */
 typedef struct survivor_series {
     size_t point_cnt;
-    size_t stride; /* whole parts a point, so that the slope has no rounding in it */
+    size_t stride; /* whole parts per point, so that the slope has no rounding error */
     double *y;     /* owned; leaks x points */
 } survivor_series;
 

@@ -30,7 +30,7 @@ typedef struct oom_facts {
     const sl_device_words *words;
 } oom_facts;
 
-/* No program fits such a request: what else was held does not matter. */
+/* The request alone is too large: what else was held does not matter. */
 static bool is_larger_than_all(const oom_facts *facts) {
     return facts->capacity.known && facts->request_bytes > facts->capacity.value;
 }
@@ -334,7 +334,8 @@ static bool report_oom(sl_an *an, const oom_facts *facts) {
                           sl_site_text(f->site, &an->report->arena),
                           sl_an_bytes(an, facts->request_bytes), sl_oom_cause_name(cause->cause));
     f->explanation = explanation;
-    /* What is left over when nothing else fits, or when others cannot be ruled out, is less sure. */
+    /* The last resort, and a cause when other processes cannot be ruled out, has a lower
+     * confidence. */
     bool is_sure =
         cause->cause != SL_CAUSE_CAPACITY && (facts->is_limited || facts->capacity.known);
     f->confidence = is_sure ? 0.9 : 0.7;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Pending frees: blocks the program dropped that cannot be reused before another stream is done
- * with them (record_stream). Counted as bytes at the worst moment and as bytes times seconds. */
+/* Pending frees: blocks that the program freed but that cannot be reused until another stream has
+ * finished with them (record_stream). Counted as bytes at the worst moment and as bytes times
+ * seconds. */
 #include <inttypes.h>
 
 #include "analyze/an_context.h"

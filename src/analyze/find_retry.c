@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Retries: before it gives up, the allocator waits for the device, gives every unused segment back
- * and asks the driver again. In a trace that is a row of segment_free right before a segment_alloc
- * or an oom, in the same call. An explicit empty_cache() looks the same but for its stack. */
+/* Retries: before it gives up, the allocator waits for the device, returns every unused segment and
+ * asks the driver again. In a trace that is a row of segment_free right before a segment_alloc or
+ * an oom, in the same call. An explicit empty_cache() looks the same but for its stack. */
 #include <inttypes.h>
 
 #include "analyze/settings/setting_advice.h"

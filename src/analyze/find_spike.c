@@ -12,7 +12,7 @@ static bool is_spike(const sl_an *an, const sl_step_peak *peak, uint64_t usual) 
            (double)(peak->bytes - usual) >= sl_an_t(an)->spike_bytes && peak->end_bytes <= usual;
 }
 
-/* The site that holds most more at the spike than at the peak of an ordinary step. */
+/* The site that grew most from the peak of an ordinary step to the spike. */
 static bool find_holder(const sl_an *an, uint32_t spike, uint32_t ordinary, sl_site *site,
                         uint64_t *excess) {
     size_t cnt = an->sites->sites.cnt;

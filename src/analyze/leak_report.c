@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyze/leak_report.h"
-#include "base/text/human.h"
 
 #include <inttypes.h>
 #include <math.h>
+
+#include "base/text/human.h"
 
 typedef struct leak_words {
     const char *name;

@@ -10,7 +10,7 @@
 
 /* ---- the window ---- */
 
-/* Event behind the last allocation of the window: frees that follow are the program's end. */
+/* Event after the last allocation of the window: frees that follow are the program's end. */
 static uint32_t behind_last_alloc(const sl_an *an) {
     uint32_t at = an->to;
     while (at > an->from && an->device->events.kind[at - 1] != SL_EV_ALLOC)

@@ -18,7 +18,7 @@ typedef struct sl_leak_window {
     uint32_t end;           /* = the last edge */
     size_t part_cnt;
     bool has_steps;
-    bool has_tail;       /* the trace goes on with something else behind the last step */
+    bool has_tail;       /* the trace goes on with something else after the last step */
     uint32_t bin_cnt;    /* bins for survivors, each of one or more parts */
     uint32_t valley_cnt; /* bins for valleys */
 } sl_leak_window;

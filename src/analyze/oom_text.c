@@ -68,7 +68,7 @@ static bool find_phrase(const char *text, size_t len, const char *phrase, cursor
     return true;
 }
 
-/* The size that stands directly before a phrase: the last number of the text that leads to it. */
+/* The size that is directly before a phrase: the last number of the text that leads to it. */
 static bool size_before(const char *text, size_t len, const char *phrase, uint64_t *bytes) {
     const char *found = len ? memmem(text, len, phrase, strlen(phrase)) : NULL;
     if (!found)
@@ -89,7 +89,7 @@ static bool size_before(const char *text, size_t len, const char *phrase, uint64
     return take_size(&c, bytes);
 }
 
-/* Numbers that follow their phrase, and numbers that stand before it. */
+/* Numbers that follow their phrase, and numbers that are before it. */
 typedef struct phrase_row {
     const char *phrase;
     size_t field; /* offset of an sl_maybe_u64 in sl_oom_text */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The thresholds of the findings: value, unit, origin. docs/estimators.md explains the estimators
- * they are held against; `make bench-findings` shows what they do on labelled runs. "Corpus" below
- * means the labelled runs in tests/data and the seeded synthetic runs of bench/findings.
+/* The thresholds of the findings: value, unit, origin. docs/estimators.md explains the estimators;
+ * `make bench-findings` shows what they do on labelled runs. "Corpus" below means the labelled runs
+ * in tests/data and the seeded synthetic runs of bench/findings.
  *
- * Elsewhere: what makes a step is in run/step_thresholds.h, because steps are a fact of the run. What a
- * caller may set has its defaults beside it: samples/an_gap.c, samples/collective_config.c, and
- * memprof/profile_report.c for the compatible programs. Weights that only rank findings (confidence)
- * stand in their formulas. */
+ * Elsewhere: what makes a step is in run/step_thresholds.h, because steps are a fact of the run.
+ * What a caller may set has its defaults beside it: samples/an_gap.c, samples/collective_config.c,
+ * and memprof/profile_report.c for the compatible programs. Weights that only rank findings
+ * (confidence) are in their formulas. */
 #ifndef SL_THRESHOLDS_H
 #define SL_THRESHOLDS_H
 
@@ -25,10 +25,10 @@
  * workspaces and lazy compilation come in the first steps. */
 #define SL_T_LEAK_WARM_SHARE       0.1
 #define SL_T_LEAK_WARM_STEPS       2u
-/* Bins of the window after warm-up that are looked at for survivors. The last one must have some:
- * the leak goes on; and so must all but one of them, or the last four without a gap: a leak that
- * began late. Six: a leak in every tenth step of 80 still hits each bin; a final evaluation that
- * collects its results is rarely the last four sixths of a run. */
+/* Bins of the window after warm-up that are checked for survivors. The last one must have some: the
+ * leak goes on; and so must all but one of them, or the last four without a gap: a leak that began
+ * late. Six: a leak in every tenth step of 80 still hits each bin; a final evaluation that collects
+ * its results is rarely the last four sixths of a run. */
 #define SL_T_LEAK_BINS             6u
 #define SL_T_LEAK_MISSED_BINS      1u
 #define SL_T_LEAK_LATE_BINS        4u
@@ -78,22 +78,22 @@
 #define SL_T_GRAPH_CALLS_ALL         5u
 /* Blocks at the end against half-way: a buffer that is replaced by a larger one keeps its count. */
 #define SL_T_BUFFER_MAX_BLOCK_GROWTH 1.25
-/* From this share of what is live at the end on a leak is critical rather than a warning, if it is this
- * large: some bytes a step are worth knowing, not waking somebody for. */
+/* A leak is critical from this share of the live bytes and this size on; a smaller one is a
+ * warning, because a few bytes per step are no emergency. */
 #define SL_T_LEAK_CRITICAL_SHARE     0.1
 #define SL_T_LEAK_CRITICAL_BYTES     (UINT64_C(1) << 20)
-/* Confidence from which on a leak may be critical: ten tensors that a marked loop keeps have 0.53, sixty
- * have 0.59. */
+/* Lowest confidence of a critical leak. For scale: ten tensors kept by a marked loop have 0.53,
+ * sixty have 0.59. */
 #define SL_T_LEAK_CRITICAL_SURE      0.55
 
-/* Sites of forward code that left survivors about as often as the largest of them belong to its graph:
- * their occasions against its own. */
+/* Sites of forward code that leak about as often as the largest one belong to the same autograd
+ * graph. These bound the ratio of their numbers of leaking steps. */
 #define SL_T_GRAPH_OCCASIONS_MIN 0.8
 #define SL_T_GRAPH_OCCASIONS_MAX 1.25
 
 /* ---- build-up (find_build_up.c) ---- */
 
-/* Share of the live bytes at the end that is worth a remark. */
+/* Smallest share of the live bytes at the end that is reported. */
 #define SL_T_BUILD_UP_MIN_SHARE 0.1
 
 /* ---- out of memory (find_oom.c) ---- */
@@ -110,19 +110,19 @@
 
 /* ---- fragmentation (find_fragmentation.c) ---- */
 
-/* Inactive over reserved bytes that is worth a remark, and least inactive bytes for it. */
+/* Smallest share and size of inactive reserved bytes that is reported. */
 #define SL_T_FRAG_REMARK_RATIO  0.3
 #define SL_T_FRAG_REMARK_BYTES  ((uint64_t)256 << 20)
-/* Share of the reserved peak that was taken although as many bytes lay unused, after the first half
- * of the window: the reserved total keeps creeping. */
+/* Share of the reserved peak that was taken although as many bytes were unused, after the first
+ * half of the window: the reserved total keeps growing. */
 #define SL_T_FRAG_FORCED_SHARE  0.1
 /* Least inactive bytes of a fragmentation verdict without a failed request. */
 #define SL_T_FRAG_VERDICT_BYTES ((uint64_t)1 << 30)
 
 /* ---- spike (find_spike.c) ---- */
 
-/* Peak of one step over the median peak of all steps, least excess, and how many such steps there
- * may be before it is a habit rather than an accident. */
+/* A spike: its peak over the median peak of all steps, its smallest excess, and the largest share
+ * of steps that may be spikes; more are normal for the program. */
 #define SL_T_SPIKE_RATIO     2.0
 #define SL_T_SPIKE_BYTES     ((uint64_t)32 << 20)
 #define SL_T_SPIKE_MAX_SHARE 0.03
@@ -130,7 +130,7 @@
 
 /* ---- pending frees (find_pending.c) ---- */
 
-/* Dropped but not reusable bytes at their peak, against the allocated peak; least bytes. */
+/* Freed but not reusable bytes at their peak, against the allocated peak; smallest amount. */
 #define SL_T_PENDING_SHARE 0.05
 #define SL_T_PENDING_BYTES ((uint64_t)16 << 20)
 
@@ -194,8 +194,8 @@
 
 /* ---- what a user may set ---- */
 
-/* Those that decide what is worth a finding or how severe it is (docs/settings.md). The others belong to the
- * estimators, and moving one alone would make them wrong. */
+/* These decide what is reported and how severe it is (docs/settings.md). The others belong to the
+ * estimators and cannot be changed alone. */
 typedef enum sl_threshold_kind {
     SL_THRESHOLD_SHARE, /* from 0 to 1 */
     SL_THRESHOLD_RATIO, /* from 1 up */

@@ -26,7 +26,7 @@
 /* Everything one bundle is made of while it is being made. */
 typedef struct making {
     const char *recording;
-    sl_log_reader *log; /* NULL: the input is no recording of ours */
+    sl_log_reader *log; /* NULL: the input is not a recording */
     sl_trace *trace;
     sl_run *run;
     sl_report *report;

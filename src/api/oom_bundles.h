@@ -15,8 +15,8 @@
 sl_status sl_oom_bundles_count(const char *recording, uint64_t *cnt, sl_error *err);
 
 /* Writes the bundle of failure `number` (from 1) as <parent>/<name of the recording>.oom-<number>;
- * parent NULL = beside the recording. SL_E_OPEN: it is there already. SL_E_LAPPED: its events are not
- * there, not yet or no more. path may be NULL. */
+ * parent NULL = beside the recording. SL_E_OPEN: it exists already. SL_E_LAPPED: its events are not
+ * in the recording, not yet or no longer. path may be NULL. */
 sl_status sl_oom_bundles_write(const char *recording, const char *parent, uint64_t number,
                                char path[SL_BUNDLE_PATH_CAP], sl_error *err);
 
@@ -30,8 +30,8 @@ typedef struct sl_oom_bundles_result {
 
 typedef void (*sl_oom_bundle_fn)(void *self, const char *path);
 
-/* Writes those that are missing and tells the path of each; told may be NULL. Stops at the first that
- * cannot be written. */
+/* Writes those that are missing and calls `told` (may be NULL) with the path of each. Stops at the
+ * first that cannot be written. */
 sl_status sl_oom_bundles_write_all(const char *recording, const char *parent, sl_oom_bundle_fn told,
                                    void *self, sl_oom_bundles_result *result, sl_error *err);
 

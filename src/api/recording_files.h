@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a path stands for: a file or a bundle by itself, a run folder with one recording for each
- * process, or a folder of other inputs. Command line and Python ask here. */
+/* What a path means: a single file or bundle, a run folder with one recording per process, or a
+ * folder of other inputs. Used by the command line and by Python. */
 #ifndef SL_RECORDING_FILES_H
 #define SL_RECORDING_FILES_H
 
@@ -8,7 +8,7 @@
 #include "base/core/status.h"
 #include "base/core/vec.h"
 
-/* Files of a folder that are no input, for one line: "a.txt, b.txt and 3 more". */
+/* Files of a folder that are not inputs, for one line: "a.txt, b.txt and 3 more". */
 typedef struct sl_left_out {
     char text[200];
     size_t used, more_cnt;

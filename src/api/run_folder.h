@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The folder a run records into: its name, the `latest` shortcut beside it, and the tidying up when
- * nothing was recorded. */
+/* The folder of a run: its name, the `latest` shortcut next to it, and its removal when nothing was
+ * recorded. */
 #ifndef SL_RUN_FOLDER_H
 #define SL_RUN_FOLDER_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures about host and device memory that no allocator knows: what the driver says the card holds,
- * what this process has of it, what the host has left. A figure that cannot be had is unknown, with
- * the reason beside it; it is never 0 instead.
+/* Host and device memory as the system reports it, not as an allocator does: what is used on the
+ * card, what this process uses, what the host has left. A value that is not available is unknown,
+ * with the reason, and never 0.
  *
  * One thread at a time (the recorder's own). libc only; vendor libraries are loaded at run time. */
 #ifndef SL_COUNTERS_H
@@ -32,10 +32,11 @@ void sl_counters_read_host(sl_host_sample *sample);
 
 typedef struct sl_counters_ops {
     const char *name;
-    /* Brings the driver's library into the process, if it is there, and leaves it; NULL = it has none. Then open
-     * opens no file of its own. Any thread. */
+    /* Loads the driver's library into the process, if it exists, for good; NULL = there is no
+     * library. After this, `open` opens no file. Any thread. */
     void (*load)(void);
-    /* Loads the driver's library. SL_E_DEVICE with the reason when this back end is not for here. */
+    /* Loads the driver's library. SL_E_DEVICE with the reason when this back end does not work on
+     * this machine. */
     sl_status (*open)(sl_error *err);
     int (*count)(void);
     /* `device` as the program numbers it. SL_E_DEVICE when there is no such one. */

@@ -171,7 +171,8 @@ typedef struct openings {
     bool is_any;
 } openings;
 
-/* The text behind "key:" at the start of a line, without the blanks; NULL when there is no such line. */
+/* The text after "key:" at the start of a line, without the blanks; NULL when there is no such
+ * line. */
 static const char *find_value(const char *text, const char *key) {
     size_t len = strlen(key);
     for (const char *line = text; line; line = strchr(line, '\n')) {

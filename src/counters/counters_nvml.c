@@ -173,8 +173,8 @@ static bool has_pid(const nvml_process *rows, unsigned int cnt, unsigned int pid
     return false;
 }
 
-/* Under the multi-process service the programs are its clients and stand in a list of their own. Behind
- * `cnt` rows those that are not among them already; returns how many there are then. */
+/* Under the multi-process service the programs are its clients and are in a list of their own.
+ * After `cnt` rows those that are not among them already; returns how many there are then. */
 static unsigned int add_mps_processes(nvml_device *handle, nvml_process *rows, unsigned int cnt) {
     nvml_process clients[PROCESS_MAX];
     unsigned int client_cnt = PROCESS_MAX;

@@ -31,7 +31,7 @@ static bool is_zombie(int pid) {
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     if (!sl_small_file_read(path, text, TEXT_CAP))
         return true;
-    /* The name in brackets may hold anything; the state stands behind the last one. */
+    /* The name in brackets may hold anything; the state is after the last one. */
     const char *name_end = strrchr(text, ')');
     return !name_end || name_end[1] == '\0' || name_end[2] == 'Z' || name_end[2] == 'X';
 }

@@ -5,7 +5,7 @@
 
 #include "base/core/sl_base.h"
 
-/* Processes of one tree that are looked at; more are left out and counted as such. */
+/* Processes of one tree that are read; more are skipped and counted. */
 #define SL_PROC_TREE_MAX 1024
 
 typedef struct sl_proc_tree {
@@ -22,7 +22,7 @@ void sl_proc_tree_read(int pid, sl_proc_tree *tree);
 /* The machine's memory, or the limit of this process's control group where that is lower. */
 sl_maybe_u64 sl_host_limit_bytes(void);
 
-/* Times the kernel killed something in this control group for memory; not known without cgroup 2. */
+/* How often the kernel killed a process of this control group for memory; unknown without cgroup 2. */
 sl_maybe_u64 sl_cgroup_oom_kills(void);
 
 #endif

@@ -374,7 +374,7 @@ int sl_diagnose_command(const sl_opts *opts, const char *prefix, sl_error *err) 
         .pid = (int)sl_opts_number(opts, "pid"),
     };
     sl_diagnose_result result;
-    /* A number, or the number behind "/GPU:". */
+    /* A number, or the number after "/GPU:". */
     if (sl_opts_is_given(opts, "device")) {
         const char *text = sl_opts_text(opts, "device"), *colon = strrchr(text, ':');
         what.device = (int)strtol(colon ? colon + 1 : text, NULL, 10);

@@ -59,8 +59,8 @@ static sl_status add_size(const place *at, uint64_t *sum, uint64_t value, sl_err
                    print_place(buf, at), SL_BYTES_SUM_MAX, *sum);
 }
 
-/* How much `size_bytes` may hold, by kind. A request that failed may be absurd: a wrong shape asks for
- * exabytes, and such a run is worth a look. Nothing adds those up. */
+/* How much `size_bytes` may hold, by kind. A request that failed may be absurd: a wrong shape
+ * requests exabytes, and such a run is worth reading. These sizes are never added up. */
 typedef enum size_rule { RULE_ANY, RULE_NUMBER, RULE_SIZE } size_rule;
 
 static size_rule rule_of(uint8_t kind) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Holds a trace against the largest sizes and times that an input may have (base/core/limits.h). Every
- * reader passes through here once, when its trace is complete. */
+/* Checks a trace against the largest sizes and times that an input may have (base/core/limits.h).
+ * Every reader passes through here once, when its trace is complete. */
 #ifndef SL_BOUNDS_H
 #define SL_BOUNDS_H
 

@@ -6,7 +6,7 @@
 
 #include "model/trace.h"
 
-/* Names of counters as the readers give them. Those of libraries have the library behind it. */
+/* Names of counters as the readers give them. Those of libraries have the library after it. */
 #define SL_SERIES_ALLOCATED       "allocated"
 #define SL_SERIES_RESERVED        "reserved"
 #define SL_SERIES_DEVICE_USED     "device_used"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether an exception means that memory ran out. The order of the tests and the reasons are those of
- * the Python tool; what it misses is recognised behind them, under reasons of its own. */
+/* Whether an exception means that memory ran out. The order of the tests and the reasons are those
+ * of the Python tool; what it misses is recognised after them, under reasons of its own. */
 #ifndef SL_OOM_CLASS_H
 #define SL_OOM_CLASS_H
 

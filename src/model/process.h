@@ -22,11 +22,11 @@ typedef enum sl_process_end {
         SL_PROCESS_END_LIMIT
 } sl_process_end;
 
-/* What the reader of a recording says of one that ended so. */
+/* The note of a reader about such a recording. */
 #define SL_NOTE_KILLED "the recorded process ended without closing its recording"
 
 typedef struct sl_process {
-    bool is_known; /* false: the input is no recording, and nothing else here means anything */
+    bool is_known; /* false: the input is not a recording, and the other members are meaningless */
     uint32_t pid;
     uint32_t parent_pid; /* 0 = not known */
     const char *host;    /* texts: in the arena of the trace, never NULL */

@@ -22,7 +22,7 @@ typedef struct sl_stack_span {
 
 typedef struct sl_stacks {
     SL_VEC(sl_frame) frames;
-    SL_VEC(uint32_t) frame_ids;  /* all stacks behind each other */
+    SL_VEC(uint32_t) frame_ids;  /* all stacks one after another */
     SL_VEC(sl_stack_span) spans; /* stack id -> frame_ids */
     uint32_t *frame_slots;       /* owned; open addressing, id + 1 */
     size_t frame_slot_cnt;
@@ -42,8 +42,8 @@ size_t sl_stack_depth(const sl_stacks *stacks, uint32_t stack_id);
 /* Frame i of a stack, 0 = innermost; i must be below its depth. */
 sl_frame sl_stack_frame(const sl_stacks *stacks, uint32_t stack_id, size_t i);
 
-/* A frame that is no line of code but the path of the module that ran, as its function:
- * "encoder.layers.3.attn". Recorded with --modules; its line is 0. */
+/* A frame that is not a line of code but the path of the running module, in the place of the
+ * function: "encoder.layers.3.attn". Recorded with --modules; its line is 0. */
 #define SL_MODULE_FRAME_FILE "<module>"
 
 void sl_stacks_fini(sl_stacks *stacks);

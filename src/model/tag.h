@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a block is for, in a training program. The names stand in reports and pages: append, never
+/* What a block is for, in a training program. The names are in reports and pages: append, never
  * rename. */
 #ifndef SL_TAG_H
 #define SL_TAG_H
@@ -26,8 +26,8 @@ typedef enum sl_tag {
         SL_TAG_LIMIT /* one past the last tag */
 } sl_tag;
 
-/* Label of an annotation without an address: an optimizer has just been looked at, so what it holds has
- * its tag. On disk. */
+/* Label of an annotation without an address: an optimizer was just scanned, so the tags of its
+ * tensors are up to date. On disk. */
 #define SL_TAG_LOOKED_LABEL "looked"
 
 /* The outside name; "unknown" for a number this version does not know. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From what a recording knows of a block to its tag. The rules are one table; the first row that
- * fits decides. docs/decisions/0003-tags.md has their reasons. Pure. */
+/* Decides the tag of a block from what the recording has about it. The rules are one table; the
+ * first row that fits decides. docs/decisions/0003-tags.md has their reasons. Pure. */
 #ifndef SL_TAG_RULES_H
 #define SL_TAG_RULES_H
 
@@ -16,10 +16,10 @@ typedef struct sl_tag_facts {
     bool is_built;        /* made while a module was built, filled, moved or loaded */
     bool is_training;     /* made after the first phase began */
     bool has_outlived;    /* backward: live when an optimizer began; optimizer: when it was done */
-    bool was_passed_over; /* live while optimizers were looked at twice, and none held it */
+    bool was_passed_over; /* live during two scans of the optimizers, and none of them held it */
     bool
         is_kept; /* live at the ends of SL_TAG_KEPT_STEPS steps, or without steps as many forward passes */
-    bool has_model; /* an optimizer steps, or modules run: there is something to be outside of */
+    bool has_model; /* an optimizer steps or modules run, so "outside the model" has a meaning */
 } sl_tag_facts;
 
 sl_tag sl_tag_decide(const sl_tag_facts *facts);

@@ -168,8 +168,8 @@ typedef struct sl_allocator_settings {
     bool is_expandable;
 } sl_allocator_settings;
 
-/* (T5). Without a mark the process was killed, left by _exit, or is still running; or the input is no
- * recording, or an old one. */
+/* (T5). Without a mark the process was killed, left by _exit, or is still running; or the input is
+ * not a recording, or an old one. */
 typedef struct sl_work_end {
     bool is_marked;
     int64_t time_us;
@@ -212,17 +212,17 @@ typedef struct sl_trace {
     struct sl_telemetry *telemetry; /* owned; the samples of a telemetry input, NULL otherwise */
     const char *path;               /* in the arena; as the user named it */
     sl_source_kind source;
-    const sl_code_folders *code; /* borrowed; set by who loaded it; NULL = nobody said anything */
+    const sl_code_folders *code; /* borrowed; set by the caller of the reader; NULL = not set */
     sl_process process;          /* of a recording */
     const char *identity;        /* what ran, where and when, in words; in the arena, or NULL */
     const char *oom_message;     /* error text found in the input, in the arena, or NULL */
     bool has_requested_sizes;    /* (T2) */
     bool has_time;               /* time_us is a clock, not an index */
     bool has_event_stacks;       /* events carry stacks at all */
-    bool has_tags;               /* the input tells what blocks are for */
+    bool has_tags;               /* the input records what blocks are for */
     bool is_live;                /* the writer was still running when this was read */
     uint64_t unknown_keys;       /* met and skipped by the reader */
-    uint64_t unknown_actions;    /* likewise; such events are kept out of the columns */
+    uint64_t unknown_actions;    /* skipped by the reader and not in the columns */
 } sl_trace;
 
 /* NULL when memory ran out. */

@@ -7,7 +7,7 @@
 #define SL_TRACE_SCHEMA "stormlog.trace/1"
 
 /* enumerator, key, numbers in a row. The order is that of the file: what a row refers to by number
- * stands before it. */
+ * is before it. */
 #define SL_TRACE_TABLE_MAP(X) \
     X(FRAMES, "frames", 3)    \
     X(STREAMS, "streams", 1)  \

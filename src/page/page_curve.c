@@ -82,7 +82,7 @@ bool sl_page_instants(const sl_page_lane *lane, uint32_t *cnt, uint32_t **instan
     return true;
 }
 
-/* The first event that lies behind share number `share`. */
+/* The first event that lies after share number `share`. */
 static uint32_t share_end(const sl_page_lane *lane, uint32_t from, uint32_t share) {
     const sl_page_heat *heat = &lane->heat;
     if (share + 1 == heat->bins)

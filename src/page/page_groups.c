@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/core/str.h"
+#include "base/text/human.h"
 #include "page/page_lane.h"
 
 /* One way of splitting. A block has a key (its site, its file, ...), a key has a group: the keys
@@ -15,14 +16,15 @@ typedef struct split {
     sl_page_column column;
     size_t (*key_of_life)(const struct split *by, const sl_page_lane *lane, const sl_life *life);
     sl_page_group (*group_of_key)(sl_page_lane *lane, size_t key);
-    bool keeps_order; /* groups stand in the order of their keys, key 0 ("unknown") last */
+    bool keeps_order; /* groups are in the order of their keys, key 0 ("unknown") last */
     size_t key_cnt;   /* 0 = the input cannot be split so */
     uint32_t *keys;   /* owned; by site or by stack, where the key is not in the life itself */
     uint64_t *live;   /* owned; by key */
-    uint64_t *peak;   /* owned; by key */
+    uint64_t *peak;   /* owned; by key: the highest that live was */
+    uint64_t *at_top; /* owned; by key: live at the peak of the device */
     uint8_t *group;   /* owned; by key */
-    uint64_t now[SL_PAGE_GROUP_MAX];
-    uint64_t *rows; /* owned; group-major */
+    uint64_t now[SL_PAGE_GROUP_MAX + 1]; /* blocks of no bytes may belong to no group */
+    uint64_t *rows;                      /* owned; group-major */
 } split;
 
 static const char *text_of(const sl_page_lane *lane, uint32_t string) {
@@ -41,7 +43,8 @@ static size_t line_of_life(const split *by, const sl_page_lane *lane, const sl_l
 }
 
 static sl_page_group line_group(sl_page_lane *lane, size_t site) {
-    return (sl_page_group){text_of(lane, frame_of(lane, site).file), lane->sites.at[site].frame};
+    return (sl_page_group){.label = text_of(lane, frame_of(lane, site).file),
+                           .frame = lane->sites.at[site].frame};
 }
 
 static size_t file_of_life(const split *by, const sl_page_lane *lane, const sl_life *life) {
@@ -49,7 +52,7 @@ static size_t file_of_life(const split *by, const sl_page_lane *lane, const sl_l
 }
 
 static sl_page_group text_group(sl_page_lane *lane, size_t string) {
-    return (sl_page_group){text_of(lane, (uint32_t)string), SL_IDX_NONE};
+    return (sl_page_group){.label = text_of(lane, (uint32_t)string), .frame = SL_IDX_NONE};
 }
 
 /* The file of each site; one without a line is known by its words. */
@@ -79,7 +82,7 @@ static const char *keep_text(sl_page_lane *lane, const char *text) {
 static sl_page_group stream_group(sl_page_lane *lane, size_t stream) {
     char text[32];
     snprintf(text, sizeof text, "stream %zu", stream);
-    return (sl_page_group){keep_text(lane, text), SL_IDX_NONE};
+    return (sl_page_group){.label = keep_text(lane, text), .frame = SL_IDX_NONE};
 }
 
 static size_t tag_of_life(const split *by, const sl_page_lane *lane, const sl_life *life) {
@@ -89,7 +92,7 @@ static size_t tag_of_life(const split *by, const sl_page_lane *lane, const sl_li
 
 static sl_page_group tag_group(sl_page_lane *lane, size_t tag) {
     SL_UNUSED(lane);
-    return (sl_page_group){sl_tag_name((sl_tag)tag), SL_IDX_NONE};
+    return (sl_page_group){.label = sl_tag_name((sl_tag)tag), .frame = SL_IDX_NONE};
 }
 
 static size_t module_of_life(const split *by, const sl_page_lane *lane, const sl_life *life) {
@@ -98,7 +101,7 @@ static size_t module_of_life(const split *by, const sl_page_lane *lane, const sl
 }
 
 static sl_page_group module_group(sl_page_lane *lane, size_t string) {
-    return string == 0 ? (sl_page_group){"outside any module", SL_IDX_NONE}
+    return string == 0 ? (sl_page_group){.label = "outside any module", .frame = SL_IDX_NONE}
                        : text_group(lane, string);
 }
 
@@ -154,26 +157,47 @@ static uint64_t weight_of(const split *by, size_t key) {
     return key == 0 ? 1 : by->key_cnt - key + 1;
 }
 
+/* How many keys have a group of their own; those after them share the last one, where there are any. */
+static size_t count_named(const split *by, const ranked *all, size_t cnt) {
+    if (cnt <= SL_PAGE_GROUPS)
+        return cnt;
+    uint64_t total = 0, rest = 0;
+    for (size_t i = 0; i < cnt; i++) {
+        total += by->at_top[all[i].key];
+        rest += i < SL_PAGE_GROUPS - 1 ? 0 : by->at_top[all[i].key];
+    }
+    size_t named = SL_PAGE_GROUPS - 1;
+    for (; named + 1 < SL_PAGE_GROUP_MAX && sl_sites_rest_is_large(rest, total); named++)
+        rest -= by->at_top[all[named].key];
+    return named + 1 == cnt ? cnt : named; /* a rest of one has a name */
+}
+
+/* "28 more, the largest 3.20 MiB": what shares a group must not look like one line. */
+static sl_page_group rest_group(sl_page_lane *lane, size_t cnt, uint64_t largest_bytes) {
+    char text[64], human[SL_HUMAN_CAP];
+    snprintf(text, sizeof text, "%zu more, the largest %s", cnt,
+             sl_human_bytes(human, largest_bytes));
+    return (sl_page_group){.label = keep_text(lane, text), .frame = SL_IDX_NONE, .is_rest = true};
+}
+
 static bool choose_groups(sl_page_lane *lane, split *by) {
     size_t cnt = 0;
     ranked *all = malloc((by->key_cnt + 1) * sizeof *all);
     if (!all)
         return false;
-    for (size_t key = 0; key < by->key_cnt; key++) {
-        by->group[key] = SL_PAGE_GROUP_MAX - 1;
+    for (size_t key = 0; key < by->key_cnt; key++)
         if (by->peak[key] > 0)
             all[cnt++] = (ranked){weight_of(by, key), (uint32_t)key};
-    }
     qsort(all, cnt, sizeof *all, compare_ranked);
-    bool is_shared = cnt > SL_PAGE_GROUP_MAX;
-    by->groups->cnt = is_shared ? SL_PAGE_GROUP_MAX : cnt;
-    for (size_t g = 0; g < by->groups->cnt; g++) {
+    size_t named = count_named(by, all, cnt);
+    memset(by->group, (int)named, by->key_cnt);
+    for (size_t g = 0; g < named; g++) {
         by->group[all[g].key] = (uint8_t)g;
         by->groups->at[g] = by->group_of_key(lane, all[g].key);
     }
-    if (is_shared)
-        by->groups->at[SL_PAGE_GROUP_MAX - 1] =
-            (sl_page_group){.label = "everything else", .frame = SL_IDX_NONE};
+    if (named < cnt)
+        by->groups->at[named] = rest_group(lane, cnt - named, by->peak[all[named].key]);
+    by->groups->cnt = named + (named < cnt);
     free(all);
     return true;
 }
@@ -188,8 +212,20 @@ static void measure_change(const sl_page_lane *lane, split *by, const sl_life *l
         by->peak[key] = by->live[key];
 }
 
-/* Each key's own highest live bytes, over all events. */
+/* What each key has at the peak of the device. */
+static void measure_top(const sl_page_lane *lane, split *by) {
+    const sl_replay *replay = lane->replay;
+    for (size_t i = 0; by->key_cnt > 0 && i < replay->lives.cnt; i++) {
+        const sl_life *life = &replay->lives.at[i];
+        if (sl_life_is_live(life, lane->peak.event))
+            by->at_top[by->key_of_life(by, lane, life)] += life->requested_bytes;
+    }
+}
+
+/* Each key's own highest live bytes over all events, and what it has at the peak. */
 static void measure_keys(sl_page_lane *lane, split *splits, size_t split_cnt) {
+    for (size_t s = 0; s < split_cnt; s++)
+        measure_top(lane, &splits[s]);
     for (size_t i = 0; i < lane->replay->base_cnt; i++)
         for (size_t s = 0; s < split_cnt; s++)
             measure_change(lane, &splits[s], &lane->replay->lives.at[i], true);
@@ -239,15 +275,17 @@ static void put_rows(sl_page_lane *lane, const split *by, size_t column_cnt) {
 static bool make_room(split *by, uint32_t column_cnt) {
     by->live = calloc(by->key_cnt + 1, sizeof *by->live);
     by->peak = calloc(by->key_cnt + 1, sizeof *by->peak);
+    by->at_top = calloc(by->key_cnt + 1, sizeof *by->at_top);
     by->group = calloc(by->key_cnt + 1, 1);
     by->rows = calloc((size_t)column_cnt * SL_PAGE_GROUP_MAX + 1, sizeof *by->rows);
-    return by->live && by->peak && by->group && by->rows;
+    return by->live && by->peak && by->at_top && by->group && by->rows;
 }
 
 static void split_fini(split *by) {
     free(by->keys);
     free(by->live);
     free(by->peak);
+    free(by->at_top);
     free(by->group);
     free(by->rows);
 }

@@ -8,6 +8,7 @@
 #include "export/report/report_words.h"
 #include "page/html_bundle.h"
 #include "page/page_meta.h"
+#include "page/page_title.h"
 
 #define HEAT_BINS 240
 
@@ -136,7 +137,7 @@ static void write_escaped(FILE *to, const char *text) {
     }
 }
 
-/* A "<" in JSON only ever stands inside a string; written as an escape, no text can end the script
+/* A "<" in JSON only ever is inside a string; written as an escape, no text can end the script
  * block or begin a comment in it. */
 static void write_json_text(FILE *to, const char *text, size_t len) {
     for (size_t i = 0; i < len; i++) {
@@ -278,31 +279,13 @@ static void fini_page(sl_page *page) {
     sl_page_names_fini(&page->names);
 }
 
-#define TITLE_CAP 512
-
-/* What the page is of, where the caller gave no heading. A longer one is cut. */
-static const char *make_title(const sl_page *page, char text[TITLE_CAP]) {
-    const sl_report *report = page->report;
-    if (report->inputs.cnt == 0)
-        return "stormlog";
-    const char *first = report->inputs.at[0].trace->path;
-    if (report->inputs.cnt == 1)
-        return first;
-    if (page->is_diff)
-        snprintf(text, TITLE_CAP, "From %s to %s", first, report->inputs.at[1].trace->path);
-    else
-        snprintf(text, TITLE_CAP, "%zu inputs: %s to %s", report->inputs.cnt, first,
-                 report->inputs.at[report->inputs.cnt - 1].trace->path);
-    return text;
-}
-
 sl_status sl_export_html(FILE *to, const sl_run *run, const sl_report *report,
                          const sl_html_options *options, sl_error *err) {
     sl_page page = {
         .run = run, .report = report, .title = options->title, .is_diff = options->is_diff};
-    char title[TITLE_CAP];
+    char title[SL_PAGE_TITLE_CAP];
     if (!page.title)
-        page.title = make_title(&page, title);
+        page.title = sl_page_title(title, run, page.is_diff);
     sl_page_names_init(&page.names);
     page.sources = calloc(report->inputs.cnt + 1, sizeof *page.sources);
     sl_status status =

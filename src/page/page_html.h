@@ -11,7 +11,7 @@
 #include "run/run.h"
 
 typedef struct sl_html_options {
-    const char *title; /* NULL = the inputs' paths */
+    const char *title; /* NULL = the command and the run, or the names of the files */
     bool has_device;
     int device;              /* only this one */
     uint32_t block_cnt;      /* blocks drawn one by one, 0 = 50,000 over all lanes */

@@ -63,8 +63,9 @@ static void copy_totals(sl_page_lane *lane) {
 
 /* The parts in the order in which they need each other: sites first, they choose the stacks. */
 static bool (*const parts[])(sl_page_lane *) = {
-    sl_page_add_sites,  sl_page_add_curve,    sl_page_add_groups, sl_page_add_blocks,
-    sl_page_add_matrix, sl_page_add_segments, sl_page_add_marks,  sl_page_add_ledger,
+    sl_page_add_sites,  sl_page_add_curve,  sl_page_add_groups,
+    sl_page_add_blocks, sl_page_add_matrix, sl_page_add_segments,
+    sl_page_add_marks,  sl_page_add_ledger, sl_page_add_whatif,
 };
 
 static bool build_from_events(sl_page_lane *lane) {
@@ -96,5 +97,6 @@ void sl_page_lane_fini(sl_page_lane *lane) {
     sl_vec_free(&lane->sites);
     free(lane->page_stack);
     sl_vec_free(&lane->counters);
+    sl_whatif_curves_free(lane->curves);
     *lane = (sl_page_lane){0};
 }

@@ -8,6 +8,8 @@
 #include "page/page_names.h"
 #include "page/page_walk.h"
 #include "run/run.h"
+#include "whatif/facts/whatif_curve.h"
+#include "whatif/facts/whatif_fact.h"
 
 /* How much of a lane goes into the page. */
 typedef struct sl_page_budget {
@@ -34,11 +36,15 @@ typedef struct sl_page_clock {
     int64_t first_us;
 } sl_page_clock;
 
-#define SL_PAGE_GROUP_MAX 12 /* of one kind, the last one is "everything else" */
+/* Groups of one kind: as many as have a colour of their own, and more where the last one, which is all
+ * others, would hide too much (sl_sites_rest_is_large). */
+#define SL_PAGE_GROUPS    12
+#define SL_PAGE_GROUP_MAX SL_SITES_MOST_MAX
 
 typedef struct sl_page_group {
     const char *label; /* borrowed from the names, or a literal */
     uint32_t frame;    /* SL_IDX_NONE = none */
+    bool is_rest;      /* everything that has no group of its own */
 } sl_page_group;
 
 typedef struct sl_page_groups {
@@ -90,6 +96,8 @@ typedef struct sl_page_lane {
     bool is_sampled;               /* the input holds readings of counters, not events */
     SL_VEC(const char *) counters; /* names for SL_PAGE_COUNTERS_SERIES, literals */
     const sl_ledger *ledger;       /* borrowed; NULL, or with the moments of SL_PAGE_LEDGER_TIME */
+    const sl_whatif_fact *whatif;  /* borrowed from the run; NULL = nobody asked */
+    sl_whatif_curves *curves;      /* owned; NULL unless it is answered */
     bool has_modules;              /* a stack names the module that ran */
     bool has_history, reserved_known, geometry_known, identity_holds;
     int64_t identity_residue;
@@ -132,6 +140,7 @@ bool sl_page_add_matrix(sl_page_lane *lane);
 bool sl_page_add_segments(sl_page_lane *lane);
 bool sl_page_add_marks(sl_page_lane *lane);
 bool sl_page_add_ledger(sl_page_lane *lane);
+bool sl_page_add_whatif(sl_page_lane *lane);
 
 /* Everything of a lane whose input holds samples. */
 bool sl_page_add_samples(sl_page_lane *lane);

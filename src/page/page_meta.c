@@ -15,11 +15,23 @@ static void settings_json(const sl_trace *trace, sl_json_out *json) {
         sl_json_null(json);
 }
 
-static void input_json(const sl_report *report, const sl_report_input *input, sl_json_out *json) {
+/* A process of a run is known by what it is in it, not by its file. */
+static void key_name(const sl_page *page, size_t number, sl_json_out *json) {
+    char label[SL_PROCESS_LABEL_CAP];
+    const sl_run_input *input = &page->run->inputs[number];
+    bool is_one_of_run = page->run->input_cnt > 1 && sl_run_has_one_clock(page->run);
+    sl_json_key_cstr(json, "name",
+                     is_one_of_run ? sl_process_label(label, input->trace, &input->place) : NULL);
+}
+
+static void input_json(const sl_page *page, size_t number, sl_json_out *json) {
     char words[SL_WORDS_CAP];
+    const sl_report *report = page->report;
+    const sl_report_input *input = &report->inputs.at[number];
     const sl_trace *trace = input->trace;
     sl_json_begin_object(json);
     sl_json_key_cstr(json, "path", trace->path);
+    key_name(page, number, json);
     sl_json_key_cstr(json, "kind", sl_words_source(trace->source));
     sl_json_key_u64(json, "events", input->events);
     sl_json_key_maybe_u64(json, "dropped_events", input->dropped_events);
@@ -47,6 +59,7 @@ static void groups_json(const sl_page_groups *groups, const char *key, sl_json_o
             sl_json_null(json);
         else
             sl_json_u64(json, groups->at[i].frame);
+        sl_json_key_bool(json, "is_rest", groups->at[i].is_rest);
         sl_json_end_object(json);
     }
     sl_json_end_array(json);
@@ -107,6 +120,7 @@ static void absent_json(const sl_page_lane *lane, sl_json_out *json) {
         sl_json_key_cstr(json, "ledger",
                          "The ledger of the whole card needs readings of the device's counters; "
                          "this input has none.");
+    sl_page_whatif_absent(lane, json);
     sl_json_end_object(json);
 }
 
@@ -183,7 +197,7 @@ static void lane_detail_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_end_array(json);
 }
 
-/* What the rows of LEDGER are; the card's size stands beside them. */
+/* What the rows of LEDGER are; the card's size is beside them. */
 static void ledger_json(const sl_page_lane *lane, sl_json_out *json) {
     const sl_ledger *ledger = lane->ledger;
     char label[SL_LEDGER_LABEL_CAP];
@@ -246,6 +260,7 @@ static void lane_json(const sl_page *page, const sl_page_lane *lane, sl_json_out
     lane_detail_json(lane, json);
     oom_events_json(lane, json);
     ledger_json(lane, json);
+    sl_page_whatif_json(lane, json);
     alerts_json(lane, json);
     absent_json(lane, json);
     sl_json_end_object(json);
@@ -368,7 +383,7 @@ void sl_page_meta_json(sl_page *page, sl_json_out *json) {
     sl_json_key(json, "inputs");
     sl_json_begin_array(json);
     for (size_t i = 0; i < report->inputs.cnt; i++)
-        input_json(report, &report->inputs.at[i], json);
+        input_json(page, i, json);
     sl_json_end_array(json);
     sl_json_key(json, "lanes");
     sl_json_begin_array(json);

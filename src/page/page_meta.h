@@ -22,6 +22,10 @@ typedef struct sl_page {
 
 void sl_page_meta_json(sl_page *page, sl_json_out *json);
 
+/* page_whatif.c: the lane's part, and why it has none. */
+void sl_page_whatif_json(const sl_page_lane *lane, sl_json_out *json);
+void sl_page_whatif_absent(const sl_page_lane *lane, sl_json_out *json);
+
 /* The same for a page that says why there is none. */
 void sl_page_failure_json(const char *title, const char *reason, sl_json_out *json);
 

@@ -72,7 +72,7 @@ void sl_page_put_addr(sl_page_columns *columns, sl_page_column high, uint64_t ad
 
 typedef SL_VEC(uint8_t) byte_vec;
 
-/* All columns of a section behind each other, and where each begins. */
+/* All columns of a section one after another, and where each begins. */
 static bool join_columns(const sl_page_columns *columns, sl_page_section section, byte_vec *out,
                          sl_page_written *written) {
     for (size_t i = 0; i < SL_PAGE_COLUMN_CNT; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A lane of samples: what a collector read now and then, instead of every event. Between two samples
  * nothing is known; the page says so. Each sample counts as one event. */
+#include "base/core/str.h"
 #include "page/page_lane.h"
 #include "telemetry/telemetry.h"
 
@@ -135,13 +136,22 @@ static void add_counter(sl_page_lane *lane, const record_list *records, size_t s
     }
 }
 
-/* Records that are no plain sample: starts, alerts, errors. */
+/* Why a collector took a reading, where that is no event of its own. */
+static bool is_reading(sl_str type) {
+    static const char *const readings[] = {"allocation", "deallocation", "peak"};
+    for (size_t i = 0; i < SL_COUNT_OF(readings); i++)
+        if (sl_str_equals(type, sl_str_of(readings[i])))
+            return true;
+    return sl_tm_is_sample(type);
+}
+
+/* Records that are more than a reading: starts, alerts, errors. */
 static bool add_points(sl_page_lane *lane, const record_list *records) {
     const sl_telemetry *set = lane->trace->telemetry;
     sl_page_names *names = lane->source->names;
     for (size_t i = 0; i < records->cnt; i++) {
         sl_str type = sl_tm_text(set, records->at[i]->event_type);
-        if (sl_tm_is_sample(type))
+        if (is_reading(type))
             continue;
         uint32_t name = sl_strtab_intern(&names->strings, type.ptr, type.len);
         if (name == SL_STR_NONE)

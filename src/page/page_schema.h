@@ -12,7 +12,7 @@
 
 #define SL_PAGE_SCHEMA "stormlog.page/1"
 
-/* In the order in which they stand in the file. LANE sections exist once for each lane. */
+/* In the order in which they are in the file. LANE sections exist once for each lane. */
 #define SL_PAGE_SECTION_MAP(X) \
     X(NAMES, ALL)              \
     X(MARKS, LANE)             \
@@ -25,6 +25,7 @@
     X(END, LANE)               \
     X(COUNTERS, LANE)          \
     X(LEDGER, LANE)            \
+    X(WHATIF, LANE)            \
     X(HEAT, LANE)
 
 /* section, column, encoding, meaning */
@@ -111,6 +112,8 @@
     X(LEDGER, USED_MAX, DELTA, "highest bytes in use among the readings that it summarises")       \
     X(LEDGER, BYTES, PLAIN,                                                                        \
       "bytes of each ledger row, plus 1; 0 = unknown: a row of moments each")                      \
+    X(WHATIF, EVENT, DELTA, "first event of each bin")                                             \
+    X(WHATIF, RESERVED, DELTA, "highest in it and 1 more, 0 failed before: a row for each curve")  \
     X(HEAT, MAX, DELTA, "highest live bytes in each equal share of the time or of the events")
 
 #endif

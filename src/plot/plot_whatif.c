@@ -8,8 +8,8 @@
 #include "base/text/human.h"
 #include "export/whatif/whatif_words.h"
 #include "plot/canvas/plot_axis.h"
-#include "whatif/whatif_curve.h"
-#include "whatif/whatif_fact.h"
+#include "whatif/facts/whatif_curve.h"
+#include "whatif/facts/whatif_fact.h"
 
 #define LABELS_LEFT  64.0
 #define AXIS_BELOW   46.0

@@ -85,6 +85,7 @@ static sl_status load_all(sl_py_paths *paths, bool takes_one, sl_error *err) {
     SL_TRY(
         sl_run_new((const sl_trace *const *)paths->traces.at, paths->traces.cnt, &paths->run, err));
     paths->run->effort.thread_cnt = sl_usable_cpus();
+    paths->run->effort.no_whatif = paths->no_whatif;
     return SL_OK;
 }
 

@@ -12,6 +12,7 @@ typedef struct sl_py_paths {
     size_t cnt;
     SL_VEC(sl_trace *) traces; /* owned; of a folder as many as it has readable files */
     sl_run *run;               /* owned; of all traces */
+    bool no_whatif;            /* no advice about allocator settings */
 } sl_py_paths;
 
 /* A sequence of paths; -1 with an exception set. Zero-initialise first; fini in any case. */

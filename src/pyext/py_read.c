@@ -5,9 +5,9 @@
 #include "stormlog/version.h"
 
 static PyMethodDef *const method_tables[] = {
-    sl_py_attribution_methods, sl_py_counters_methods,  sl_py_diff_methods,
-    sl_py_log_methods,         sl_py_oom_methods,       sl_py_profile_methods,
-    sl_py_stats_methods,       sl_py_telemetry_methods, sl_py_trace_methods,
+    sl_py_attribution_methods, sl_py_counters_methods, sl_py_diff_methods,  sl_py_log_methods,
+    sl_py_oom_methods,         sl_py_profile_methods,  sl_py_stats_methods, sl_py_telemetry_methods,
+    sl_py_trace_methods,       sl_py_whatif_methods,
 };
 
 static int add_methods(PyObject *module) {

@@ -9,7 +9,7 @@
 #include "pyext/py_watch.h"
 #include "record/core/record_setting.h"
 
-/* The recorder's functions, once they were found. The library is never closed: its hooks may stand
+/* The recorder's functions, once they were found. The library is never closed: its hooks may be
  * in other libraries. */
 typedef struct recorder {
     int (*start)(const sl_record_options *options);

@@ -29,5 +29,6 @@ extern PyMethodDef sl_py_log_methods[];
 extern PyMethodDef sl_py_oom_methods[];
 extern PyMethodDef sl_py_profile_methods[];
 extern PyMethodDef sl_py_trace_methods[];
+extern PyMethodDef sl_py_whatif_methods[];
 
 #endif

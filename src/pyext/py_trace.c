@@ -38,14 +38,15 @@ static sl_status make_report(sl_py_paths *paths, const sl_analysis_options *opti
 }
 
 static PyObject *trace_report(PyObject *module, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"paths", "format", "device", "top", "filter", NULL};
+    static char *names[] = {"paths", "format", "device", "top", "filter", "whatif", NULL};
     sl_py_state *state = sl_py_state_of(module);
     PyObject *given, *device = Py_None; /* borrowed */
     const char *name = "json";
     unsigned int top = 10;
+    int whatif = 1;
     sl_analysis_options options = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|s$OO&z", names, &given, &name, &device,
-                                     sl_py_unsigned, &top, &options.filter))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|s$OO&zp", names, &given, &name, &device,
+                                     sl_py_unsigned, &top, &options.filter, &whatif))
         return NULL;
     const sl_report_format *format = sl_report_format_find(name);
     if (!format)
@@ -54,7 +55,7 @@ static PyObject *trace_report(PyObject *module, PyObject *args, PyObject *keywor
     options.top = top;
     if (sl_py_device(device, &options.has_device, &options.device) < 0)
         return NULL;
-    sl_py_paths paths = {0};
+    sl_py_paths paths = {.no_whatif = !whatif};
     char *text = NULL;
     sl_error err = SL_ERROR_INIT;
     PyObject *result = NULL;
@@ -139,7 +140,8 @@ PyMethodDef sl_py_trace_methods[] = {
     {"export_kinds", export_kinds, METH_NOARGS,
      "export_kinds($module, /)\n--\n\nThe formats of export()."},
     {"report", SL_PY_KEYWORDS(trace_report), METH_VARARGS | METH_KEYWORDS,
-     "report($module, paths, format='json', *, device=None, top=10, filter=None)\n--\n\n"
+     "report($module, paths, format='json', *, device=None, top=10, filter=None, "
+     "whatif=True)\n--\n\n"
      "The report of `stormlog analyze` about these files, as a text."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger of a card: every byte that the driver says is in use has a row. Rows whose parts were
+/* The ledger of a card: every byte that the driver reports as in use belongs to a row. Rows whose parts were
  * not measured are unknown, never 0, and a difference that comes out below zero, because its parts
  * were read at different moments, is unknown too.
  *
@@ -70,7 +70,7 @@ typedef struct sl_ledger_state {
 /* Appends one row of each kind but LIBRARY, in order; rows for tags where has_tags. */
 bool sl_ledger_make_rows(sl_ledger_rows *rows, bool has_tags);
 
-/* Adds to the row of a library, made on first use behind the cache. The name is borrowed. */
+/* Adds to the row of a library, made on first use after the cache. The name is borrowed. */
 bool sl_ledger_add_library(sl_ledger_rows *rows, sl_str name, uint64_t bytes);
 
 /* The driver is asked for the card first, for its processes then. What these took in between is in use too:
@@ -87,7 +87,7 @@ typedef struct sl_ledger_moment {
     int64_t from_us, to_us; /* the card was read somewhere between */
     int64_t time_us;        /* where the rows are taken: all of them fit here */
     sl_maybe_u64 card_used, card_total;
-    uint64_t used_min, used_max; /* of the readings that this moment stands for */
+    uint64_t used_min, used_max; /* of the readings that this moment summarises */
 } sl_ledger_moment;
 
 typedef struct sl_ledger {

@@ -77,7 +77,7 @@ static void find_series(book *b) {
     for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
         *rows[i].to = sl_series_find(b->trace, b->device, rows[i].name);
     if (b->device == SL_DEVICE_HOST)
-        return; /* nobody says what fills a host */
+        return; /* the host has no ledger */
     /* Without the card's own figure there is still what the allocator said. */
     b->grid = has_readings(b->used)       ? b->used
               : has_readings(b->reserved) ? b->reserved
@@ -308,7 +308,7 @@ static void fill_moment(book *b, size_t moment, sl_ledger_rows *rows) {
 
 /* ---- all of it ---- */
 
-/* A library or a tag that never held anything is no row. */
+/* A library or a tag that never held anything has no row. */
 static bool is_kept(const sl_ledger *ledger, size_t row) {
     const sl_ledger_row *r = &ledger->rows.at[row];
     if (r->kind != SL_LEDGER_LIBRARY && !r->has_tag)

@@ -30,7 +30,8 @@ typedef struct sl_run_device {
     int rank;
 } sl_run_device;
 
-/* Pairs of device and rank in one file of samples that are told apart; of more, the devices are. */
+/* The most pairs of device and rank that a file of samples is split into; with more, it is split by
+ * device only. */
 #define SL_RUN_RANKED_MAX 1024
 
 /* One trace: a process of the run, a snapshot, a file of samples. */
@@ -47,7 +48,7 @@ struct sl_run_input {
 /* What facts may cost; set by whoever makes the run, before anybody asks for one. No fact depends on the threads. */
 typedef struct sl_run_effort {
     unsigned thread_cnt; /* for one fact; 0 = 1 */
-    bool no_whatif;      /* nobody tries other allocator settings: whatif/whatif_fact.h */
+    bool no_whatif;      /* nobody tries other allocator settings: whatif/facts/whatif_fact.h */
     bool is_patient;     /* they are what was asked for: however long the trace */
 } sl_run_effort;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows: stretches of a run in which memory is only made and kept, because the program loads a data set
- * or fills a list. The call that does it recurs as regularly as one of a training loop, but nothing is
- * computed in between, so its occurrences are not steps. Pure. */
+/* Rows: stretches of a run in which memory is allocated and nothing is freed, because the program
+ * loads a data set or fills a list. The call that does it recurs as regularly as one of a training
+ * loop, but nothing is computed in between, so its occurrences are not steps. Pure. */
 #ifndef SL_STEP_ROW_H
 #define SL_STEP_ROW_H
 
@@ -18,7 +18,7 @@ typedef struct sl_stretch {
 typedef struct sl_row {
     uint32_t first, end; /* events [first, end) */
     uint32_t cnt;        /* parts: occurrences of the recurring call */
-    bool makes_list;     /* the call stands in a comprehension */
+    bool makes_list;     /* the call is in a comprehension */
 } sl_row;
 
 /* Events [from, to). */
@@ -35,7 +35,8 @@ bool sl_stretch_is_hoarding(const sl_stretch *stretch);
 /* Layers or autograd run in it: in at least every second of its parts. */
 bool sl_stretch_computes(const sl_stretch *stretch, uint64_t part_cnt);
 
-/* Whether the user's line of a stack stands in a comprehension; up to Python 3.11 these have frames of their own. */
+/* Whether the user's line of a stack is in a comprehension; up to Python 3.11 these have frames of
+ * their own. */
 bool sl_stack_makes_list(const sl_trace *trace, const sl_stack_class *classes, uint32_t stack_id);
 
 typedef enum sl_row_kind {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The period is found without any knowledge of the model: each distinct call (stack) that
- * allocates is asked how often and how regularly it did. Calls that run once a step agree on one
- * count and have almost equal gaps, because a step issues the same operations whatever the
- * batch's size; calls inside layers have alternating gaps. So each call votes for its count with
- * the inverse of its variation. Distances are in events, not in time: the first step is slow. */
+/* The period is found without any knowledge of the model: for each distinct call (stack) that
+ * allocates, count how often and how regularly it does. Calls that run once a step agree on one
+ * count and have almost equal gaps, because a step issues the same operations whatever the batch's
+ * size; calls inside layers have alternating gaps. So each call votes for its count with the
+ * inverse of its variation. Distances are in events, not in time: the first step is slow. */
 #include "run/steps.h"
 
 #include "base/core/str.h"
@@ -156,8 +156,8 @@ static bool find_by_period(sl_steps *steps, const sl_replay *replay, const sl_st
     return ok;
 }
 
-/* What was found, as a row. A call that makes parameters builds a model, which the leak analysis tells
- * from training by itself. */
+/* What was found, as a row. A call that allocates parameters builds a model; the leak analysis
+ * distinguishes that from training. */
 static bool is_row(sl_steps *steps, const sl_replay *replay, const sl_stack_class *classes,
                    uint32_t to, sl_row *row) {
     size_t cnt = steps->borders.cnt;
@@ -226,7 +226,7 @@ static bool end_step(sl_steps *steps, uint32_t next) {
     return sl_vec_push(&steps->ends, next);
 }
 
-/* A step mark ends a step: the next one begins with the first event behind it. */
+/* A step mark ends a step: the next one begins with the first event after it. */
 static bool find_by_marks(sl_steps *steps, const sl_replay *replay, uint32_t from, uint32_t to) {
     const sl_trace *trace = replay->trace;
     for (size_t i = 0; i < trace->marks.cnt; i++) {

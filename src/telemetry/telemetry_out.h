@@ -8,7 +8,7 @@
 #include "telemetry/telemetry.h"
 
 typedef enum sl_tm_form {
-    SL_TM_FORM_JSON,  /* an array, indented by 2, no newline behind it */
+    SL_TM_FORM_JSON,  /* an array, indented by 2, no newline after it */
     SL_TM_FORM_LINES, /* one object a line */
     SL_TM_FORM_CSV,
 } sl_tm_form;

@@ -83,7 +83,7 @@ static sl_status check_missing(const sl_tm_raw *raw, sl_error *err) {
     return sl_fail(err, SL_E_FORMAT, "Missing required telemetry fields: %s", list);
 }
 
-/* The alphabetically first of the unknown names, larger than `after`; NULL behind the last. */
+/* The alphabetically first of the unknown names, larger than `after`; NULL after the last. */
 static const char *next_unknown(const char *const *names, size_t cnt, const char *after) {
     const char *best = NULL;
     for (size_t i = 0; i < cnt; i++)

@@ -93,7 +93,7 @@ int sl_telemetry_probe(const unsigned char *head, size_t len) {
     size_t line = 0;
     while (at + line < len && head[at + line] != '\n')
         line++;
-    /* Columns stand in the first line; keys anywhere near the front. */
+    /* Columns are in the first line; keys anywhere near the front. */
     size_t range = is_json ? len - at : line;
     for (size_t i = 0; i < SL_COUNT_OF(words); i++)
         if (memmem(head + at, range, words[i], strlen(words[i])))

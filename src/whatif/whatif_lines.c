@@ -51,7 +51,7 @@ static void note_habit(finder *f, const sl_steps *steps, size_t i) {
     const sl_life *life = &replay->lives.at[i];
     line_habit *habit = &f->habits[sl_sites_of(f->repairs.sites, life)];
     uint32_t step = f->repairs.step_of_life[i];
-    uint32_t last = life->drop_event < replay->event_cnt ? life->drop_event : sl_replay_end(replay);
+    uint32_t last = (uint32_t)sl_min_u64(life->drop_event, sl_replay_end(replay));
     habit->bytes += (double)life->block_bytes;
     habit->byte_steps += (double)life->block_bytes * (double)(sl_steps_at(steps, last) - step);
     if (f->repairs.overdue[i] == SL_OVERDUE_KEPT)

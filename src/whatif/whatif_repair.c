@@ -67,8 +67,7 @@ static sl_overdue how_overdue(const sl_repairs *repairs, const sl_steps *steps, 
     size_t after = (size_t)repairs->step_of_life[i] + 2; /* the step in which it would be kept */
     if (after >= steps->borders.cnt || life->drop_event < steps->borders.at[after])
         return SL_OVERDUE_LATE;
-    return life->drop_event >= repairs->calls->replay->event_cnt ? SL_OVERDUE_NEVER
-                                                                 : SL_OVERDUE_KEPT;
+    return life->drop_event >= repairs->end_event ? SL_OVERDUE_NEVER : SL_OVERDUE_KEPT;
 }
 
 static void find_overdue(sl_repairs *repairs, const call_chain *chain, const sl_steps *steps) {
@@ -84,6 +83,19 @@ static void find_overdue(sl_repairs *repairs, const call_chain *chain, const sl_
         repairs->free_event[i] = steps->is_marked ? steps->borders.at[repairs->step_of_life[i] + 1]
                                                   : replay->lives.at[successor].begin_event;
     }
+}
+
+/* Where the work ends: a request that failed in the last step ends it, and what is dropped after that is dropped by the
+ * exception. */
+static uint32_t find_end(const sl_calls *calls, const sl_steps *steps) {
+    for (size_t i = calls->list.cnt; i-- > 0;) {
+        const sl_call *call = &calls->list.at[i];
+        if (steps->borders.cnt && call->event < steps->borders.at[steps->borders.cnt - 1])
+            break;
+        if (call->kind == SL_CALL_FAILED)
+            return call->event;
+    }
+    return calls->replay->event_cnt;
 }
 
 /* Lives are in the order of their beginning. */
@@ -131,6 +143,7 @@ sl_status sl_repairs_init(sl_repairs *repairs, const sl_calls *calls, sl_error *
     bool ok = make_room(repairs);
     /* One border has no step before it, so that nothing can outlive one. */
     repairs->step_cnt = steps->borders.cnt > 1 ? steps->borders.cnt : 0;
+    repairs->end_event = find_end(calls, steps);
     if (ok)
         number_requests(repairs);
     if (ok && repairs->step_cnt) {
@@ -212,7 +225,7 @@ bool sl_repair_add_late(sl_repair *repair, const sl_repairs *repairs) {
     const sl_replay *replay = repairs->calls->replay;
     for (size_t i = replay->base_cnt; i < replay->lives.cnt; i++)
         if (repairs->overdue[i] == SL_OVERDUE_LATE &&
-            replay->lives.at[i].drop_event < replay->event_cnt)
+            replay->lives.at[i].drop_event < repairs->end_event)
             if (!add_overdue(repair, repairs, i))
                 return false;
     sort_frees(repair);

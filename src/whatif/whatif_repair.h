@@ -20,7 +20,7 @@ typedef enum sl_overdue {
     SL_OVERDUE_NOT,
     SL_OVERDUE_LATE,  /* (L3); also what the end of the trace leaves open */
     SL_OVERDUE_KEPT,  /* for more steps, then dropped */
-    SL_OVERDUE_NEVER, /* dropped: it is still held when the trace ends */
+    SL_OVERDUE_NEVER, /* dropped: it is still held when the work ends */
 } sl_overdue;
 
 /* What can be repaired in a trace; by number of the life in the replay. */
@@ -32,6 +32,8 @@ typedef struct sl_repairs {
     uint32_t *step_of_life;    /* owned */
     uint8_t *overdue;          /* owned; sl_overdue */
     size_t step_cnt;           /* 0 = not known */
+    uint32_t
+        end_event; /* of the work: that of a request that failed in the last step, or the end */
 } sl_repairs;
 
 sl_status sl_repairs_init(sl_repairs *repairs, const sl_calls *calls, sl_error *err);

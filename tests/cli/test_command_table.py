@@ -5,7 +5,7 @@ import os
 import shutil
 
 import tap
-from cli import DATA, ROOT, STORMLOG, commands, fits, good, stormlog
+from cli import ROOT, STORMLOG, commands, fits, good, stormlog
 
 COMMANDS = commands()
 
@@ -88,14 +88,6 @@ def _(folder):
         tap.contains(tap.run([link, "--help"], check=True).stdout, f"usage: {name}")
         tap.equal(tap.run([link, "info"]).returncode, 0, "info")
         tap.equal(tap.run([link, "fsck", "--help"]).returncode, 2, "commands of stormlog are not theirs")
-
-
-@tap.test("the transcript in README.md is what the program prints")
-def _():
-    block = (ROOT / "README.md").read_text().split("\n$ stormlog analyze ")[1].split("\n[...]")[0]
-    name, transcript = block.split("\n", 1)
-    found = good("analyze", name, cwd=DATA / "h200")
-    tap.equal(found[:len(transcript)], transcript, "transcript")
 
 
 @tap.test("the table of commands in README.md names only what is there")

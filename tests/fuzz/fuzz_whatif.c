@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { SLOTS = 32, STREAMS = 3, STACKS = 5, OPS_MAX = 4000 };
+enum { SLOTS = 32, STREAMS = 3, STACKS = 5, OPS_MAX = 800 };
 
 typedef struct program {
     sl_trace *trace;

@@ -99,6 +99,11 @@ CALLABLES = {
     "_read.report": [lambda: _read.report([SNAPSHOT]), lambda: _read.report(["/nowhere"]), lambda: _read.report([SNAPSHOT], "x"),
                      lambda: _read.report([SNAPSHOT], device=77), lambda: _read.report(5)],
     "_read.diff": [lambda: _read.diff(SNAPSHOT, SNAPSHOT), lambda: _read.diff(SNAPSHOT, "/nowhere"), lambda: _read.diff(1, 2)],
+    "_read.whatif": [lambda: _read.whatif([SNAPSHOT], settings=["max_split_size_mb:64"], quick=True, placements=1),
+                     lambda: _read.whatif([SNAPSHOT], settings=["x"]), lambda: _read.whatif([SNAPSHOT], settings=[5]),
+                     lambda: _read.whatif([SNAPSHOT], settings="x"), lambda: _read.whatif([SNAPSHOT], card="x"),
+                     lambda: _read.whatif([SNAPSHOT], card=-1), lambda: _read.whatif([SNAPSHOT], "x"),
+                     lambda: _read.whatif([SNAPSHOT], device=77), lambda: _read.whatif(["/nowhere"]), lambda: _read.whatif(5)],
     "_read.export": [lambda: _read.export(SNAPSHOT, "folded", os.path.join(files.folder, "out")),
                      lambda: _read.export(SNAPSHOT, "x", "y"), lambda: _read.export(SNAPSHOT, "folded", "/nowhere/x")],
     "_read.log_health": [lambda: _read.log_health(files.slog or "/nowhere"), lambda: _read.log_health("/nowhere"),
@@ -127,7 +132,7 @@ CALLABLES = {
 }
 
 # Calls that take milliseconds are repeated less often; what they would lose is larger, too.
-SLOW = {"_read.report": 30, "_read.diff": 30, "_read.export": 30, "_record.MemoryWatch": 300, "_record.run_folder_open": 1000,
+SLOW = {"_read.report": 30, "_read.diff": 30, "_read.whatif": 30, "_read.export": 30, "_record.MemoryWatch": 300, "_record.run_folder_open": 1000,
         "_record.run_folder_discard": 1000, "_read.log_health": 300,
         "_read.load_records": 2000, "_read.Chart": 150, "_read.analyze_gaps": 1500, "_read.merge_ranks": 1500,
         "_read.attribute_collective": 1500, "_read.profile_report": 1500}

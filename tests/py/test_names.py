@@ -139,7 +139,7 @@ stormlog.tensorflow.utils.generate_summary_report stormlog.tensorflow.utils.opti
 stormlog.tensorflow.utils.get_tensorflow_memory_usage stormlog.tensorflow.utils.clear_tensorflow_session
 stormlog.tensorflow.utils.validate_tensorflow_environment stormlog.tensorflow.utils.analyze_fragmentation
 stormlog.record stormlog.snapshot stormlog.step stormlog.mark stormlog.phase stormlog.health stormlog.analyze
-stormlog.diff stormlog.export""".split()
+stormlog.diff stormlog.whatif stormlog.export""".split()
 
 BLOCK_TORCH = """
 import sys

@@ -274,7 +274,7 @@ def _(folder):
 with stormlog.record(dir=folder + "/runs", cpu=True):
     work(1)
 """], env=os.environ)
-    tap.contains(result.stderr, f"cannot make the folder '{folder}/runs': Permission denied")
+    tap.contains(result.stderr, f"cannot create the folder '{folder}/runs': Permission denied")
 
 
 @tap.test("under `stormlog run` the same calls speak to that recording")

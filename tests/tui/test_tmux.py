@@ -163,10 +163,13 @@ def _(folder):
 def _(folder):
     with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s1_loss_history.pickle.gz") as t:
         t.wait_for("s1_loss_history.pickle.gz, ")
-        t.press("9", "j", "Enter")
-        t.wait_for("done: Report as JSON")
-        written = [name for name in os.listdir(folder) if name.endswith(".json")]
-        tap.equal(len(written), 1, "one JSON file")
+        t.press("9")
+        for label, end in (("Report as a page", ".html"), ("Report as JSON", ".json"), ("Report as Markdown", ".md"),
+                           ("Samples as CSV", ".csv"), ("Samples as JSON", ".telemetry.json"), ("PyTorch snapshot", ".pickle")):
+            t.press("Enter")
+            t.wait_for(f"done: {label}")
+            tap.true(any(name.endswith(end) for name in os.listdir(folder)), f"a file that ends in {end}")
+            t.press("j")
         t.press("S")
         t.wait_for("saved ")
         tap.true(any(name.endswith(".svg") for name in os.listdir(folder)), "the screen as a picture")

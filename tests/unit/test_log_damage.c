@@ -84,7 +84,7 @@ static void flipped_bits(void **state) {
     free(copy);
 }
 
-/* The same behind the checksum of the header: what its numbers can do when they lie. */
+/* The same after the checksum of the header: what its numbers can do when they lie. */
 static void lying_headers(void **state) {
     SL_UNUSED(state);
     static const uint64_t values[] = {

@@ -211,7 +211,7 @@ static void the_largest_blocks_are_kept_first(void **state) {
     close_bench(&b);
 }
 
-/* Without room for every block, exact sums stand at checkpoints, from before the start to the end. */
+/* Without room for every block, exact sums are at checkpoints, from before the start to the end. */
 static void checkpoints_add_up_to_the_totals(void **state) {
     SL_UNUSED(state);
     static bench b;
@@ -335,6 +335,15 @@ static void without_tags_and_modules_there_are_no_such_columns(void **state) {
     close_bench(&b);
 }
 
+/* Bytes of all groups of the split by module in its last column. */
+static int64_t module_sum(bench *b) {
+    size_t columns = count(b, SL_PAGE_GROUPS_EVENT);
+    int64_t sum = 0;
+    for (size_t g = 0; g < b->lane.modules.cnt; g++)
+        sum += value_at(b, SL_PAGE_GROUPS_MODULE, true, g * columns + columns - 1);
+    return sum;
+}
+
 /* More modules than groups: the smallest share the last one, and no byte is lost. */
 static void the_largest_modules_have_a_group_each(void **state) {
     SL_UNUSED(state);
@@ -343,17 +352,32 @@ static void the_largest_modules_have_a_group_each(void **state) {
     for (uint64_t i = 0; i < 20; i++) {
         char module[32];
         snprintf(module, sizeof module, "layer.%u", (unsigned)i);
-        push_tagged(&b, 4096 * (i + 1), 100 + i, SL_TAG_ACTIVATION, module);
+        push_tagged(&b, 4096 * (i + 1), i < 9 ? 100 + i : 1000 + i, SL_TAG_ACTIVATION, module);
     }
     build(&b, roomy);
-    assert_int_equal(b.lane.modules.cnt, SL_PAGE_GROUP_MAX);
-    assert_string_equal(b.lane.modules.at[0].label, "layer.19");
-    assert_string_equal(b.lane.modules.at[SL_PAGE_GROUP_MAX - 1].label, "everything else");
-    size_t columns = count(&b, SL_PAGE_GROUPS_EVENT);
-    int64_t sum = 0;
-    for (size_t g = 0; g < SL_PAGE_GROUP_MAX; g++)
-        sum += value_at(&b, SL_PAGE_GROUPS_MODULE, true, g * columns + columns - 1);
-    assert_int_equal(sum, b.lane.end.requested_bytes);
+    const sl_page_groups *modules = &b.lane.modules;
+    assert_int_equal(modules->cnt, SL_PAGE_GROUPS);
+    assert_string_equal(modules->at[0].label, "layer.19");
+    assert_string_equal(modules->at[SL_PAGE_GROUPS - 1].label, "9 more, the largest 108 B");
+    assert_true(modules->at[SL_PAGE_GROUPS - 1].is_rest && !modules->at[0].is_rest);
+    assert_int_equal(module_sum(&b), b.lane.end.requested_bytes);
+    close_bench(&b);
+}
+
+/* Where that would hide more than a quarter of the memory, more of them have a group. */
+static void the_rest_is_never_a_quarter(void **state) {
+    SL_UNUSED(state);
+    static bench b;
+    open_bench(&b);
+    for (uint64_t i = 0; i < 36; i++) {
+        char module[32];
+        snprintf(module, sizeof module, "layer.%u", (unsigned)i);
+        push_tagged(&b, 4096 * (i + 1), 100, SL_TAG_ACTIVATION, module);
+    }
+    build(&b, roomy);
+    assert_int_equal(b.lane.modules.cnt, 27 + 1);
+    assert_string_equal(b.lane.modules.at[27].label, "9 more, the largest 100 B");
+    assert_int_equal(module_sum(&b), b.lane.end.requested_bytes);
     close_bench(&b);
 }
 
@@ -381,6 +405,7 @@ int main(void) {
         cmocka_unit_test(a_line_knows_what_its_bytes_are_for),
         cmocka_unit_test(without_tags_and_modules_there_are_no_such_columns),
         cmocka_unit_test(the_largest_modules_have_a_group_each),
+        cmocka_unit_test(the_rest_is_never_a_quarter),
         cmocka_unit_test(an_empty_device_has_no_columns),
     };
     return cmocka_run_group_tests_name("page_lane", tests, NULL, NULL);

@@ -19,7 +19,7 @@ static void begin(memory *out) {
     sl_pickle_out_begin(&out->pickle, out->to);
 }
 
-/* Ends the pickle and compares everything behind the two bytes of PROTO. */
+/* Ends the pickle and compares everything after the two bytes of PROTO. */
 static void expect(memory *out, const char *bytes, size_t len) {
     sl_pickle_out_end(&out->pickle);
     fclose(out->to);

@@ -95,7 +95,7 @@ static void test_totals_are_the_allocators(void **state) {
 
 /* Recording that begins late: requested bytes, the reserved curve and the end stay exact. A block
  * from before the trace that is freed in it may have been up to 1 MiB larger than its request
- * where free space lies behind it, so rounded peaks may fall short by that, never exceed. */
+ * where free space lies after it, so rounded peaks may fall short by that, never exceed. */
 static void test_late_start(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -349,7 +349,7 @@ static char *read_text(const char *path) {
     return text;
 }
 
-/* The number behind the first "key": of a JSON text. */
+/* The number after the first "key": of a JSON text. */
 static uint64_t number_of(const char *json, const char *key) {
     char quoted[96];
     snprintf(quoted, sizeof quoted, "\"%s\":", key);

@@ -7,7 +7,7 @@
 
 #include "analyze/analysis.h"
 #include "made_trace.h"
-#include "whatif/whatif_fact.h"
+#include "whatif/facts/whatif_fact.h"
 
 #define MIB MADE_MIB
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "made_trace.h"
-#include "whatif/whatif_curve.h"
+#include "whatif/facts/whatif_curve.h"
 
 #define BINS 16
 

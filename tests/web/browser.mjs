@@ -70,6 +70,12 @@ export async function openPage(context, file, before = null) {
   return { page, troubles };
 }
 
+/** The views that this page offers, in their order. */
+export async function tabsOf(page) {
+  const ids = await page.locator('[role="tab"]:visible').evaluateAll((all) => all.map((t) => t.id));
+  return ids.map((id) => id.replace(/^tab-/, ""));
+}
+
 export function axeSource() {
   return require("axe-core").source;
 }

@@ -11,7 +11,7 @@ import { ROOT } from "./browser.mjs";
 import { OUT, analyze, data, makeReport } from "./report.mjs";
 
 const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
-const TABS = ["flame", "sites", "segments", "ledger", "about", "blocks"];
+const TABS = ["flame", "sites", "segments", "about", "blocks"];
 const CASES = readdirSync(data("h200"))
   .filter((n) => n.endsWith(".pickle.gz"))
   .map((n) => n.split(".")[0]);

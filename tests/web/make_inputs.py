@@ -4,6 +4,7 @@
 
 make_inputs.py FOLDER          the odd ones
 make_inputs.py FOLDER RANKS    that many ranks of one run, of which one keeps memory from the middle on
+make_inputs.py FOLDER --only NAME
 """
 import pathlib
 import pickle
@@ -91,6 +92,42 @@ def leak_on_second_device():
     return {**snapshot([]), "device_traces": [busy, kept]}
 
 
+def oom(size, time_us, frames):
+    return {**event("oom", 0, size, time_us, frames), "device_free": 0}
+
+
+def failures():
+    """Requests that fail one after the other, some of them close together."""
+    events = [event("alloc", BASE + i * MIB, MIB, i * 1000, [frame("f", "/u/a.py", 1)]) for i in range(200)]
+    for at, step in enumerate((20, 80, 82, 84, 150, 199)):
+        events.insert(step + at, oom(MIB << at, step * 1000, [frame("f", "/u/a.py", 1)]))
+    return snapshot(events)
+
+
+def days():
+    """A run of three days, whose times have long names."""
+    minute = 60 * 10**6
+    return snapshot([event("alloc", BASE + i * MIB, MIB, i * 13 * minute, [frame("f", "/u/a.py", 1)]) for i in range(330)])
+
+
+def same_line():
+    """Blocks of one line, allocated at even numbers; those in between are another line's and go again."""
+    events = []
+    for i in range(16):
+        events.append(event("alloc", BASE + 2 * i * MIB, MIB, 2 * i, [frame("keep", "/u/a.py", 1)]))
+        events.append(event("alloc", BASE + (2 * i + 1) * MIB, 512, 2 * i + 1, [frame("work", "/u/b.py", 2)]))
+        events += freed(BASE + (2 * i + 1) * MIB, 512, 2 * i + 1)
+    return snapshot(events)
+
+
+def even_lines(cnt=36):
+    """As many lines, each of which holds the same, up to the end."""
+    frames = [[frame(f"f{i}", "/u/even.py", i + 1)] for i in range(cnt)]
+    blocks = [block(BASE + i * MIB, MIB, "active_allocated", frames[i]) for i in range(cnt)]
+    events = [event("alloc", BASE + i * MIB, MIB, i, frames[i]) for i in range(cnt)]
+    return snapshot(events, [segment(BASE, cnt * MIB, blocks)])
+
+
 ODD_RANK = 137
 
 
@@ -122,12 +159,19 @@ INPUTS = {
     "without_clock": without_clock,
     "leak_on_second_device": leak_on_second_device,
     "many_stacks": lambda: many_stacks(100_000),
+    "failures": failures,
+    "days": days,
+    "same_line": same_line,
+    "even_lines": even_lines,
 }
 
 
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
+    if sys.argv[2:3] == ["--only"]:
+        (folder / f"{sys.argv[3]}.pickle").write_bytes(pickle.dumps(INPUTS[sys.argv[3]](), protocol=4))
+        return
     if len(sys.argv) > 2:
         for number in range(int(sys.argv[2])):
             (folder / f"rank{number:03d}.pickle").write_bytes(pickle.dumps(rank(number), protocol=4))

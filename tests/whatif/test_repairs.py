@@ -82,6 +82,13 @@ def _():
     tap.equal(found >= 10, True, f"leaking runs whose leak is in the list: {found}")
 
 
+@tap.test("what an exception drops after the failed request was leaked until then")
+def _():
+    lines = answer(DATA / "slog/oom.slog.xz", "--placements", "1")["lines"]
+    best = lines["best"][0]
+    tap.equal((best["repair"], best["site"]["function"], best["fits"]), ("leak", "remember", True), f"first of the list: {best}")
+
+
 @tap.test("an answer does not vary")
 def _():
     args = [stormlog, "whatif", "--set", "expandable_segments=True", str(PAIRS / "rec.pickle.gz")]

@@ -21,11 +21,18 @@ ANSWERS = [
     ["corpus/x2_overflow.pickle.gz", "--without", "."], ["whatif/repairs/rec.pickle.gz"],
     ["whatif/repairs/rec.pickle.gz", "--no-record-stream", "--card", "100MiB"], ["whatif/repairs/copy.pickle.gz", "--one-stream"],
     ["corpus/c35_cuda_graph_train.pickle.gz", "--set", "garbage_collection_threshold=0.5,per_process_memory_fraction=0.5", "--card", "1GiB"],
+    ["--batch", "8=$DATA/whatif/batch-gpt-8.pickle.gz", "--batch", "16=$DATA/whatif/batch-gpt-16.pickle.gz", "--at", "4,24", "--card", "900MiB"],
+    ["--batch", "16=$DATA/whatif/batch-lstm-16.pickle.gz", "--batch", "32=$DATA/whatif/batch-convnet-32.pickle.gz", "--at", "48"],
 ]
 
 
+def paths(args):
+    first = args[0] if args[0].startswith("--") else f"$DATA/{args[0]}"
+    return [arg.replace("$DATA", str(DATA)) for arg in (first, *args[1:])]
+
+
 def answer(args):
-    result = tap.run([stormlog, "whatif", "--format", "json", "--placements", "1", str(DATA / args[0]), *args[1:]])
+    result = tap.run([stormlog, "whatif", "--format", "json", "--placements", "1", *paths(args)])
     tap.equal(result.returncode in (0, 3), True, f"exit code {result.returncode} for {args}: {result.stderr}")
     return json.loads(result.stdout)
 

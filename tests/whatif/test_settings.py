@@ -27,7 +27,7 @@ EFFECTS = [
     (SMALL, "1GiB", "expandable_segments=True", "expandable_segments:True", "reserved_peak_bytes"),
     (SMALL, "1GiB", "max_split_size_mb=20", "max_split_size_mb:20", "driver_allocs"),
     (SMALL, "1GiB", "roundup_power2_divisions=2", "roundup_power2_divisions:2", "active_peak_bytes"),
-    (SMALL, "1GiB", "roundup_power2_divisions:[1:8,4:4,>:2]", "roundup_power2_divisions:[1:8,2:0,4:2,>:2]", "active_peak_bytes"),
+    (SMALL, "1GiB", "roundup_power2_divisions:[1:8,4:4,>:2]", "roundup_power2_divisions:[1:8,2:0,4:4,8:2,>:2]", "active_peak_bytes"),
     (SMALL, "1GiB", "garbage_collection_threshold=0.1", "garbage_collection_threshold:0.1", "collections"),
     (SMALL, "1GiB", "per_process_memory_fraction=0.2", "per_process_memory_fraction:0.2", "fits"),
     (SMALL, "1GiB", "no_caching=True", "no_caching:True", "driver_allocs"),

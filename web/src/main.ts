@@ -1,10 +1,13 @@
 // Puts the page together.
+import { followAddress } from "./address.ts";
+import { setTheme } from "./draw/colors.ts";
 import { absent, errorText, h, replace } from "./draw/dom.ts";
 import { showFirst } from "./draw/size.ts";
 import { PageData, failureOf } from "./model/data.ts";
 import { firstLane } from "./model/first_lane.ts";
 import type { PageMeta } from "./model/meta.ts";
 import { Names } from "./model/names.ts";
+import { preferences } from "./preferences.ts";
 import { Lane, State } from "./state.ts";
 import { Tabs, type View } from "./tabs.ts";
 import { aboutView } from "./views/about.ts";
@@ -18,15 +21,39 @@ import { segmentsView } from "./views/segments.ts";
 import { sitesView } from "./views/sites.ts";
 import { timelineView } from "./views/timeline.ts";
 import { failureView, headerView, oomView, tilesView, verdictView } from "./views/top.ts";
+import { whatifView } from "./views/whatif.ts";
 
 const always = (): boolean => true;
 
 const VIEWS: View[] = [
-  { id: "blocks", title: "Blocks", make: blocksView, isShown: always, needs: "blocks" },
-  { id: "flame", title: "Flame graph", make: flameView, isShown: always, needs: "blocks" },
-  { id: "sites", title: "Lines", make: sitesView, isShown: always, needs: "blocks" },
-  { id: "segments", title: "Segments", make: segmentsView, isShown: always, needs: "blocks" },
-  { id: "ledger", title: "Ledger", make: ledgerView, isShown: always },
+  {
+    id: "blocks",
+    title: "Blocks",
+    make: blocksView,
+    isShown: (s) => s.lane.meta.blocks_total > 0,
+    needs: ["blocks", "timeline"],
+  },
+  { id: "flame", title: "Flame graph", make: flameView, isShown: always, needs: ["blocks"] },
+  { id: "sites", title: "Lines", make: sitesView, isShown: always, needs: ["blocks"] },
+  {
+    id: "segments",
+    title: "Segments",
+    make: segmentsView,
+    isShown: always,
+    needs: ["blocks", "segments"],
+  },
+  {
+    id: "ledger",
+    title: "Ledger",
+    make: ledgerView,
+    isShown: ({ lane }) => lane.meta.ledger !== null || lane.meta.counters.length > 0,
+  },
+  {
+    id: "whatif",
+    title: "What if",
+    make: whatifView,
+    isShown: ({ lane }) => lane.meta.whatif !== null,
+  },
   { id: "ranks", title: "Ranks", make: ranksView, isShown: (s) => s.data.meta.lanes.length > 1 },
   {
     id: "diff",
@@ -56,6 +83,7 @@ async function start(): Promise<void> {
 }
 
 async function show(app: HTMLElement): Promise<void> {
+  setTheme(preferences().theme);
   const metaText = sectionText("meta") ?? "{}";
   const failure = failureOf(metaText);
   if (failure) {
@@ -82,7 +110,8 @@ function emptyView({ title, verdict_text, inputs }: PageMeta): HTMLElement {
 
 /** Settles when everything of the first screen is drawn. */
 async function showLanes(app: HTMLElement, data: PageData, names: Names): Promise<void> {
-  const state = new State(data, names, await Lane.load(data, firstLane(data.meta), names));
+  const opening = firstLane(data.meta);
+  const state = new State(data, names, await Lane.load(data, opening, names));
   const tabs = new Tabs(state, VIEWS);
   const timeline = timelineView(state);
   const openView = async (id: string): Promise<void> => {
@@ -95,16 +124,17 @@ async function showLanes(app: HTMLElement, data: PageData, names: Names): Promis
     h(
       "main",
       {},
-      verdictView(state),
+      await verdictView(state),
       tilesView(state),
+      timeline,
       findingsView(state, { openView }),
       oomView(state),
-      timeline,
       tabs.root,
     ),
   );
   showFirst();
-  await tabs.open(data.meta.mode === "diff" ? "diff" : tabs.firstFilled());
+  const view = data.meta.mode === "diff" ? "diff" : tabs.firstFilled();
+  await followAddress(state, tabs, { lane: opening, view });
 }
 
 void start();

@@ -6,7 +6,7 @@ export type Encoding = "plain" | "delta" | "bytes";
 
 export const COLUMNS = {
   names: {
-    /** all strings behind each other, as they came */
+    /** all strings, one after another */
     text: "bytes",
     /** bytes of each string */
     length: "plain",
@@ -22,7 +22,7 @@ export const COLUMNS = {
     stack_depth: "plain",
     /** frames of all stacks, innermost first */
     stack_frame: "plain",
-    /** frame of the user's line, or of the words for its absence */
+    /** frame of the user's line, or of the text that says why there is none */
     stack_site: "plain",
   },
   marks: {
@@ -104,7 +104,7 @@ export const COLUMNS = {
     allocs: "delta",
   },
   sites: {
-    /** frame of the user's line, or of the words for its absence */
+    /** frame of the user's line, or of the text that says why there is none */
     frame: "plain",
     /** bytes live at the end */
     live: "plain",
@@ -180,12 +180,18 @@ export const COLUMNS = {
   ledger: {
     /** when a reading of the card began */
     time: "delta",
-    /** bytes in use on it then and 1 more; 0 not known */
+    /** bytes in use on it then, plus 1; 0 = unknown */
     used: "plain",
-    /** highest bytes in use among the readings that it stands for */
+    /** highest bytes in use among the readings that it summarises */
     used_max: "delta",
-    /** of each row, and 1 more, 0 not known: a row of moments for each */
+    /** bytes of each ledger row, plus 1; 0 = unknown: a row of moments each */
     bytes: "plain",
+  },
+  whatif: {
+    /** first event of each bin */
+    event: "delta",
+    /** highest in it and 1 more, 0 failed before: a row for each curve */
+    reserved: "delta",
   },
   heat: {
     /** highest live bytes in each equal share of the time or of the events */

@@ -4,6 +4,7 @@ import { Blocks, endsInOrder } from "./model/blocks.ts";
 import { Curve } from "./model/curve.ts";
 import type { Columns, PageData } from "./model/data.ts";
 import * as fmt from "./model/format.ts";
+import type { GroupKind } from "./model/groups.ts";
 import { Ledger } from "./model/ledger.ts";
 import { LiveSets } from "./model/live.ts";
 import { readMarks, type Marks } from "./model/marks.ts";
@@ -155,7 +156,10 @@ function emptyBlocks(): Columns<"blocks"> {
   };
 }
 
-export type Topic = "lane" | "range" | "axis" | "instant" | "highlight";
+export type Topic = "lane" | "range" | "axis" | "instant" | "highlight" | "stacking" | "view";
+
+/** How the timeline splits the live bytes. */
+export type Stacking = "none" | GroupKind;
 
 interface Listener {
   topics: Topic[];
@@ -178,6 +182,9 @@ export class State {
   instant: number;
   /** words that the blocks view looks for */
   highlight = "";
+  stacking: Stacking = "none";
+  /** the tab that is open */
+  view = "";
   private listeners: Listener[] = [];
 
   constructor(data: PageData, names: Names, lane: Lane) {
@@ -295,12 +302,25 @@ export class State {
   }
 
   setHighlight(words: string): void {
+    if (words === this.highlight) return;
     this.highlight = words;
     this.tell("highlight");
   }
+
+  setStacking(stacking: Stacking): void {
+    if (stacking === this.stacking) return;
+    this.stacking = stacking;
+    this.tell("stacking");
+  }
+
+  setView(id: string): void {
+    if (id === this.view) return;
+    this.view = id;
+    this.tell("view");
+  }
 }
 
-function startInstant(lane: Lane): number {
+export function startInstant(lane: Lane): number {
   return lane.meta.events === 0 ? 0 : lane.meta.peak_event; // -1 = before the first event
 }
 
@@ -308,10 +328,11 @@ const SHARES = 20;
 const SHARES_MIN = 6;
 
 /** Time, unless there is none or nearly all events fall into a small part of the lane's own. */
-function fittingAxis(lane: Lane): AxisKind {
+export function fittingAxis(lane: Lane): AxisKind {
   const { first_us, last_us, start_us } = lane.meta;
   const length = last_us - first_us - start_us;
   if (!lane.hasTime || length <= 0) return "event";
+  if (lane.meta.is_sampled) return "time"; // a line between two samples is one over time
   const cnt = new Float64Array(SHARES);
   for (const us of lane.curve.cols.time)
     cnt[Math.min(SHARES - 1, Math.floor(((us - start_us) / length) * SHARES))]! += 1;

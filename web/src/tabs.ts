@@ -1,5 +1,6 @@
 // The views below the timeline, one tab each, as the ARIA practices describe tabs: arrows move
-// between them. A panel is made when it is first shown, and again when another lane is chosen.
+// between them. A panel is made when it is first shown, and again when another lane is chosen. A
+// view that the lane cannot fill has no tab.
 import { absent, errorText, h, replace } from "./draw/dom.ts";
 import { showFirst } from "./draw/size.ts";
 import type { State } from "./state.ts";
@@ -9,8 +10,8 @@ export interface View {
   title: string;
   make: (state: State) => Promise<HTMLElement[]>;
   isShown: (state: State) => boolean;
-  /** what the input must hold; else the page says why it is absent */
-  needs?: string;
+  /** what the input must hold (LaneMeta.absent), or there is no tab; "About the data" says why */
+  needs?: string[];
 }
 
 interface Tab {
@@ -31,7 +32,7 @@ export class Tabs {
 
   constructor(state: State, views: View[]) {
     this.state = state;
-    this.tabs = views.filter((v) => v.isShown(state)).map((view) => this.makeTab(view));
+    this.tabs = views.map((view) => this.makeTab(view));
     this.current = this.tabs[0]!;
     const list = h("div", { role: "tablist", "aria-label": "Views", class: "tabs" });
     list.append(...this.tabs.map((tab) => tab.button));
@@ -39,20 +40,31 @@ export class Tabs {
     state.on(["lane"], () => void this.show(this.current));
   }
 
-  /** The first view that this lane can fill. */
-  firstFilled(): string {
+  private isOffered(tab: Tab): boolean {
     const { absent } = this.state.lane.meta;
-    const isFilled = ({ needs }: View): boolean => needs === undefined || !(needs in absent);
-    return (this.tabs.find((tab) => isFilled(tab.view)) ?? this.current).view.id;
+    return tab.view.isShown(this.state) && !tab.view.needs?.some((need) => need in absent);
   }
 
-  /** Settles when the view is drawn. */
+  private offered(): Tab[] {
+    return this.tabs.filter((tab) => this.isOffered(tab));
+  }
+
+  private find(id: string): Tab | undefined {
+    return this.tabs.find((tab) => tab.view.id === id);
+  }
+
+  /** The first view that this lane can fill. */
+  firstFilled(): string {
+    return this.offered()[0]!.view.id;
+  }
+
+  /** Settles when the view is drawn; where there is no such view, the first one. */
   open(id: string): Promise<void> {
-    return this.show(this.tabs.find((tab) => tab.view.id === id)!);
+    return this.show(this.find(id) ?? this.current);
   }
 
   panelOf(id: string): HTMLElement {
-    return this.tabs.find((tab) => tab.view.id === id)!.panel;
+    return this.find(id)!.panel;
   }
 
   private makeTab(view: View): Tab {
@@ -79,15 +91,19 @@ export class Tabs {
     const step = STEPS[e.key];
     if (step === undefined) return;
     e.preventDefault();
-    const at = this.tabs.indexOf(this.current) + step;
-    const next = this.tabs[(at + this.tabs.length) % this.tabs.length]!;
+    const tabs = this.offered();
+    const at = tabs.indexOf(this.current) + step;
+    const next = tabs[(at + tabs.length) % tabs.length]!;
     void this.show(next);
     next.button.focus();
   }
 
-  private async show(shown: Tab): Promise<void> {
+  private async show(wanted: Tab): Promise<void> {
+    const shown = this.isOffered(wanted) ? wanted : this.offered()[0]!;
     this.current = shown;
+    this.state.setView(shown.view.id);
     for (const tab of this.tabs) {
+      tab.button.hidden = !this.isOffered(tab);
       tab.button.setAttribute("aria-selected", String(tab === shown));
       tab.button.tabIndex = tab === shown ? 0 : -1;
       tab.panel.hidden = tab !== shown;
@@ -107,8 +123,6 @@ export class Tabs {
   }
 
   private async content(view: View): Promise<HTMLElement[]> {
-    const why = view.needs === undefined ? undefined : this.state.lane.meta.absent[view.needs];
-    if (why !== undefined) return [absent(why)];
     try {
       return await view.make(this.state);
     } catch (error) {

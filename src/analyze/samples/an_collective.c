@@ -345,7 +345,7 @@ static int compare_results(const void *a, const void *b) {
     return compare_place(x->rank, x->interval_start_ns, y->rank, y->interval_start_ns);
 }
 
-/* Joins overlapping intervals of a rank; results stand by rank and start. */
+/* Joins overlapping intervals of a rank; results are by rank and start. */
 static void merge_overlaps(sl_collective_results *out, size_t from) {
     size_t kept = from;
     if (out->cnt == from)

@@ -30,7 +30,7 @@ sl_status sl_collective_override(sl_collective_config *config, const char *field
 /* SL_E_USAGE names the first field that is out of its range. */
 sl_status sl_collective_validate(const sl_collective_config *config, sl_error *err);
 
-/* The fields by name, in order, for whoever shows them; false behind the last one. */
+/* The fields by name, in order, for whoever shows them; false after the last one. */
 bool sl_collective_field(const sl_collective_config *config, size_t idx, const char **name,
                          double *value, bool *is_integer);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Hidden memory: what the device says is used, less what the framework's allocator reserved. Three
- * classes: a transient spike, a persistent drift, and reserved memory that is mostly unused. The
- * thresholds, the roundings and the order are those of the Python tool. */
+/* Hidden memory: what the device reports as used minus what the framework's allocator reserved.
+ * Three classes: a transient spike, a persistent drift, and reserved memory that is mostly unused.
+ * The thresholds, the roundings and the order are those of the Python tool. */
 #ifndef SL_AN_GAP_H
 #define SL_AN_GAP_H
 

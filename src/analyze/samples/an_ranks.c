@@ -132,7 +132,7 @@ static sl_status claimed_world(const picked *p, int32_t *size, sl_error *err) {
     return is_good ? SL_OK : sl_fail_no_memory(err, "the timelines of the ranks");
 }
 
-/* The points of each rank behind each other, and a row for each rank. */
+/* The points of each rank one after another, and a row for each rank. */
 static bool add_point(sl_ranks *ranks, const sl_tm_record *r) {
     sl_rank_row *row = ranks->rows.cnt ? &ranks->rows.at[ranks->rows.cnt - 1] : NULL;
     if (!row || row->rank != r->rank) {

@@ -44,7 +44,7 @@ typedef struct sl_ranks {
     SL_VEC(int) missing;          /* ascending */
     SL_VEC(sl_rank_point) points; /* by aligned time, then rank, then own time */
     SL_VEC(const char *) notes;   /* each one once; in the arena */
-    size_t merge_note_cnt;        /* the first of them; those behind are about the first cause */
+    size_t merge_note_cnt;        /* the first of them; those after are about the first cause */
     bool has_onset;
     int64_t onset_ns;                 /* aligned */
     SL_VEC(sl_rank_suspect) suspects; /* most likely first */

@@ -34,7 +34,7 @@ bool sl_collective_has_token(sl_str text) {
     return false;
 }
 
-/* Length of the string that starts behind a quote, without its closing quote. */
+/* Length of the string that starts after a quote, without its closing quote. */
 static size_t string_length(sl_str json, size_t at) {
     size_t end = at;
     while (end < json.len && json.ptr[end] != '"')

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which records name a collective operation. Each distinct text is looked at once. */
+/* Which records name a collective operation. Each distinct text is checked once. */
 #ifndef SL_COLLECTIVE_MARKS_H
 #define SL_COLLECTIVE_MARKS_H
 
@@ -7,7 +7,7 @@
 
 typedef struct sl_collective_marks {
     const sl_telemetry *set; /* borrowed */
-    uint8_t *text_state;     /* owned; by string id: 0 not looked at, 1 no, 2 yes */
+    uint8_t *text_state;     /* owned; by string id: 0 not checked yet, 1 no, 2 yes */
     uint8_t *metadata_state; /* owned; the same for JSON objects */
 } sl_collective_marks;
 

@@ -87,8 +87,8 @@ static size_t widen(const bins *b, size_t from, sl_fit *fit) {
     return from;
 }
 
-/* A program that ends gives everything back: what follows a maximum in the last tenth of the time is
- * its end, not its behaviour. */
+/* A program that ends frees everything: what follows a maximum in the last tenth of the time is its
+ * exit, not its behaviour. */
 static size_t without_end(const sl_growth_point *points, size_t cnt) {
     size_t top = 0;
     for (size_t i = 0; i < cnt; i++)
@@ -141,8 +141,8 @@ static bool find_with(bins *b, const sl_growth_point *points, size_t cnt, sl_gro
     return true;
 }
 
-/* A bin must be longer than a step of the program for its floor to be one, and how long that is is
- * not known: wider bins are tried when narrow ones show nothing. */
+/* A bin must be longer than a step, so that its lowest value is a real low. The length of a step is
+ * unknown, so wider bins are tried if narrow ones show nothing. */
 static void find_in(const sl_growth_point *points, size_t cnt, sl_growth *out) {
     static const size_t widths[] = {BINS_MAX, 24, 10};
     if (cnt < SL_T_GROWTH_MIN_POINTS || points[cnt - 1].time_ns <= points[0].time_ns)

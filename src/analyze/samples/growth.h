@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Growth that does not stop: whether the floor of a sampled quantity still rises at the end of the
- * recording. A sample stands until the next one, so files that hold only changes work too. The floor
- * of time bins is used, which breathing (batches, temporaries) does not move; the last part alone
- * decides, so that a warm-up followed by a plateau is no growth. Linear in the samples. */
+ * recording. A sample holds until the next one, so files with changes only work too. The floor of
+ * time bins is used, which breathing (batches, temporaries) does not move; the last part alone
+ * decides, so that a warm-up followed by a plateau is not growth. Linear in the samples. */
 #ifndef SL_GROWTH_H
 #define SL_GROWTH_H
 

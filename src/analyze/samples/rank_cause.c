@@ -102,7 +102,7 @@ static sl_rank_confidence rate(const sl_ranks *ranks, const sl_rank_suspect *s, 
     return is_unique && leads ? SL_RANK_HIGH : SL_RANK_MEDIUM;
 }
 
-/* Candidates behind the onset are no suspects; the rest get their lead and their rating. */
+/* Ranks that rose after the onset are not suspects; the others get their lead and their rating. */
 static void judge(sl_ranks *ranks, bool is_sparse, double interval_ns) {
     size_t cnt = 0;
     while (cnt < ranks->suspects.cnt &&

@@ -5,7 +5,7 @@
 
 #include "analyze/samples/an_ranks.h"
 
-/* Fills onset and suspects; the points must still stand rank by rank, aligned. */
+/* Fills onset and suspects; the points must still be rank by rank, aligned. */
 sl_status sl__rank_cause(sl_ranks *ranks, double interval_ns, sl_error *err);
 
 /* Adds a note unless it is there already; a note that does not fit into memory is lost. */

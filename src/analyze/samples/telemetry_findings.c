@@ -136,7 +136,7 @@ static sl_severity gap_severity(const sl_tm_group *g, const sl_gap_finding *gap)
     /* However straight the line: less than the growth of allocated memory that counts is noise. */
     if (gap->class_id != SL_GAP_FRAGMENTED)
         return gap_rise(gap) >= (double)SL_T_GROWTH_MIN_BYTES ? gap->severity : SL_SEV_INFO;
-    /* A cache that is mostly unused is no harm while the card has room. */
+    /* A cache that is mostly unused does no harm while the card has room. */
     bool is_crowded =
         (double)last->reserved_bytes >= SL_T_SAMPLED_CROWDED_SHARE * (double)last->total_bytes;
     return is_crowded ? gap->severity : SL_SEV_INFO;

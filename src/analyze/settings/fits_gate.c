@@ -9,7 +9,7 @@
 
 /* ---- one device ---- */
 
-/* Of several devices the worst is told: the order says which. */
+/* Of several devices the worst one is reported; this is the order. */
 typedef enum fit_state { FIT_YES, FIT_REFUSED, FIT_NO } fit_state;
 
 typedef struct fit {

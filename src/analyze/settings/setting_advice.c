@@ -5,7 +5,7 @@
 
 #include "base/core/order.h"
 #include "report/device_words.h"
-#include "whatif/whatif_fact.h"
+#include "whatif/facts/whatif_fact.h"
 
 /* ---- parts ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Advice about allocator settings: only what replays of the trace proved (whatif/whatif_fact.h), with its numbers; else
+/* Advice about allocator settings: only what replays of the trace proved (whatif/facts/whatif_fact.h), with its numbers; else
  * that no setting helps, or why that could not be proven. Internal to src/analyze.
  *
  * The replays are of the whole trace, whatever the window. */

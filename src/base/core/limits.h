@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The largest sizes and times that an input may have. Traces are held against them in model/bounds.c,
+/* The largest sizes and times that an input may have. Traces are checked against them in model/bounds.c,
  * telemetry records in telemetry/telemetry_bounds.c, once; all later stages add, subtract and scale
  * without checks because of them.
  *

@@ -5,7 +5,7 @@
 
 #include "base/core/status.h"
 
-/* enumerator, what stands for a value in a help text. */
+/* enumerator, placeholder of the value in a help text. */
 #define SL_OPT_TYPE_MAP(X)                                              \
     X(FLAG, "")             /* no value */                              \
     X(STRING, "TEXT")       /* any text */                              \
@@ -42,10 +42,10 @@ typedef struct sl_opt {
     const char *choices; /* "txt|json|md" for CHOICE and CHOICES */
     const char *initial; /* taken, and shown, when the option is not given; NULL = none */
     int64_t min, max;    /* of an INT; both 0 = any */
-    bool is_required;    /* where the names of another tool want an option to be given */
+    bool is_required;    /* must be given, in the commands of the Python tool */
     bool is_repeated;    /* may be given several times; sl_opts_next walks the values */
     sl_opt_setter
-        setter;       /* what removes files, or shows them to others, is not a project's to set */
+        setter; /* options that remove files or show them to others cannot be set by a project */
     const char *help; /* one sentence, lower case, no full stop */
 } sl_opt;
 
@@ -96,11 +96,11 @@ sl_status sl_opt_parse_time(const char *text, sl_opt_time *time, sl_error *err);
 /* Never SL_SET_BY_TYPE. */
 sl_opt_setter sl_opt_setter_of(const sl_opt *opt);
 
-/* What stands for the value in a help text: the row's own word, the choices, or the type's word;
+/* The placeholder of the value in a help text: the row's own word, the choices, or the type's word;
  * "" for a flag. Never NULL. */
 const char *sl_opt_metavar(const sl_opt *opt);
 
-/* Word number `idx` of "a|b|c"; false behind the last one. */
+/* Word number `idx` of "a|b|c"; false after the last one. */
 bool sl_opt_choice(const char *choices, size_t idx, sl_str *word);
 
 #endif

@@ -21,9 +21,10 @@ typedef struct sl_opts {
     SL_VEC(sl_opt_value) values;   /* row by row; the last one given */
     SL_VEC(sl_opt_repeat) repeats; /* every value of a repeated option, in order */
     SL_VEC(const char *) operands;
-    bool stops_at_operand; /* set before parsing: from the first operand on, nothing is ours */
-    bool is_argparse;      /* likewise: the customs of Python's argparse, for the names that come
-                              from there: unique beginnings of options, its words in errors */
+    bool stops_at_operand; /* set before parsing: options after the first operand belong to the
+                            * command that is run */
+    bool is_argparse;      /* set before parsing: behave like Python's argparse, for the Python
+                            * tool's commands: options may be abbreviated, and errors have its words */
 } sl_opts;
 
 /* SL_E_NOMEM, or SL_E_INTERNAL when the table itself is wrong. sl_opts_fini in either case. */

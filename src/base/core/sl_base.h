@@ -12,14 +12,14 @@
 #define SL_PRINTF(fmt_idx, arg_idx) __attribute__((format(printf, fmt_idx, arg_idx)))
 #define SL_LIKELY(x)                __builtin_expect(!!(x), 1)
 #define SL_UNLIKELY(x)              __builtin_expect(!!(x), 0)
-/* On the path of every event. These functions are linked next to each other: in a program that does
- * other work between two events, each page of code is one more that must be looked up again. */
+/* On the path of every event. These functions are linked next to each other: the program's own work
+ * between two events evicts their pages, so the fewer pages the better. */
 #define SL_HOT                      __attribute__((hot))
 /* Never inlined, and away from the code that runs all the time. */
 #define SL_COLD                     __attribute__((cold, noinline))
 #define SL_UNUSED(x)                ((void)(x))
 #define SL_COUNT_OF(array)          (sizeof(array) / sizeof((array)[0]))
-/* The number that a macro stands for, as a string literal. */
+/* The value of a macro as a string literal. */
 #define SL_TEXT_OF(number)          SL_TEXT_OF_EXPANDED(number)
 #define SL_TEXT_OF_EXPANDED(number) #number
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Interned strings: equal bytes get the same 32-bit id. Id 0 is the empty string. Bytes are
- * kept as they came (they need not be UTF-8) with a terminator behind them. One thread. */
+ * kept as they came (they need not be UTF-8) with a terminator after them. One thread. */
 #ifndef SL_STRTAB_H
 #define SL_STRTAB_H
 

@@ -69,7 +69,7 @@ int sl_sys_lock_shared(int fd);
  * file system cannot tell. */
 int sl_sys_is_locked(int fd);
 
-/* 1 when the thread of this process exists, 0 when not, -1 when it cannot be told. */
+/* 1 when the thread of this process exists, 0 when not, -1 when that is unknown. */
 int sl_sys_thread_alive(int tid);
 
 #endif

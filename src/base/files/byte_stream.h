@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes in order from memory or from a file, compressed or not, behind one window. The window
- * slides: what was consumed is overwritten, so memory does not grow with the input. Files are
- * read, not mapped: one that is cut short meanwhile gives an error instead of a signal.
+ * slides: what was consumed is overwritten, so memory does not grow with the input. Files are read,
+ * not mapped: if one is truncated meanwhile, that is an error and not a SIGBUS.
  *
- * gzip, zstd and xz are recognised by their first bytes. Positions count decompressed bytes.
- * A large plain file is read by a second thread, ahead of the caller. One thread uses a stream. */
+ * gzip, zstd and xz are recognised by their first bytes. Positions count decompressed bytes. A
+ * large plain file is read by a second thread, ahead of the caller. One thread uses a stream. */
 #ifndef SL_BYTE_STREAM_H
 #define SL_BYTE_STREAM_H
 
@@ -14,7 +14,7 @@
 #include "base/files/unpack.h"
 
 /* How far a compressed input may expand. Real snapshots reach 10 to 30; gzip cannot exceed 1,032,
- * zstd and xz can. Up to the free bytes the ratio is not looked at. */
+ * zstd and xz can. Below SL_EXPANSION_FREE_BYTES the ratio is not checked. */
 #define SL_EXPANSION_DEFAULT    200u
 #define SL_EXPANSION_FREE_BYTES ((uint64_t)256 << 20)
 
@@ -37,7 +37,8 @@ typedef struct sl_byte_stream {
     sl_unpacker *unpack;            /* owned; NULL when the input is not compressed */
     sl_read_ahead *ahead;           /* owned; large plain files only, else NULL */
     bool is_in_chunk;               /* the window is a chunk of `ahead`, not ours */
-    struct sl_packed_input *packed; /* owned; the compressed bytes, NULL likewise */
+    struct sl_packed_input *packed; /* owned; the compressed bytes; NULL when the input is not
+                                     * compressed */
     sl_byte_options options;
     sl_error failure; /* why reading stopped, when it was not the end */
 } sl_byte_stream;
@@ -54,7 +55,7 @@ void sl_bytes_close(sl_byte_stream *stream);
 /* The slow half of sl_bytes_need. */
 bool sl_bytes_fill(sl_byte_stream *stream, size_t want);
 
-/* True when `want` bytes stand at `at`. The window may move: pointers into it are void. */
+/* True when `want` bytes are at `at`. The window may move: pointers into it are void. */
 static inline bool sl_bytes_need(sl_byte_stream *stream, size_t want) {
     return SL_LIKELY((size_t)(stream->end - stream->at) >= want) || sl_bytes_fill(stream, want);
 }

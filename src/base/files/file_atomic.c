@@ -74,7 +74,7 @@ sl_status sl_file_out_open(sl_file_out *out, const char *path, sl_error *err) {
 }
 
 /* The rename is durable only when the folder is. A folder that cannot be opened or synced (some
- * network file systems) is no reason to call a complete file a failure. */
+ * network file systems) does not make a complete file a failure. */
 static void sync_folder(const char *path) {
     char *copy = strdup(path);
     int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;

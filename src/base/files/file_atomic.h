@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Output files that exist whole or not at all: written beside their place under another name,
- * synced, then renamed. NULL or "-" is standard output; a device or a pipe is written in place.
+/* Output files that are written atomically: under another name in the same folder, synced, then
+ * renamed. NULL or "-" is standard output; a device or a pipe is written in place.
  *
- * A symbolic link to a file is followed and survives, as with a shell's ">". One that another
- * user planted in a folder such as /tmp is refused, whatever the kernel's own setting
+ * A symbolic link to a file is followed and survives, as with a shell's ">". One that another user
+ * planted in a folder such as /tmp is refused, whatever the kernel's own setting
  * (fs.protected_symlinks): see sl_place_check. */
 #ifndef SL_FILE_ATOMIC_H
 #define SL_FILE_ATOMIC_H
@@ -20,8 +20,8 @@ typedef struct sl_file_out {
 
 sl_status sl_file_out_open(sl_file_out *out, const char *path, sl_error *err);
 
-/* Makes the file appear. `out` is empty afterwards, whatever the result; after a failure the file
- * that stood there before is untouched. */
+/* Makes the file appear. `out` is empty afterwards, whatever the result; after a failure the old
+ * file is unchanged. */
 sl_status sl_file_out_commit(sl_file_out *out, sl_error *err);
 
 /* Forgets everything that was written. Fine on an empty `out`. */

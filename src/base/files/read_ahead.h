@@ -13,12 +13,12 @@
 typedef struct sl_read_ahead sl_read_ahead;
 
 typedef struct sl_ahead_chunk {
-    unsigned char *at; /* SL_AHEAD_HEADROOM writable bytes stand before it */
+    unsigned char *at; /* SL_AHEAD_HEADROOM writable bytes are before it */
     size_t len;        /* 0 at the end of the file or after an error */
     int sys_errno;     /* of the error, 0 otherwise */
 } sl_ahead_chunk;
 
-/* NULL when there is no memory or no thread to be had: read without it then. */
+/* NULL when there is no memory or no thread: the caller then reads without it. */
 sl_read_ahead *sl_read_ahead_start(int fd);
 
 /* The next chunk in order; waits for it. It stays valid until sl_read_ahead_release. */

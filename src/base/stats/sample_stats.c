@@ -80,7 +80,7 @@ static double pivot_of(const double *v, size_t low, size_t high) {
     return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-/* Puts the value of rank k in its place, smaller ones before it, larger ones behind (Hoare). */
+/* Puts the value of rank k in its place, smaller ones before it, larger ones after (Hoare). */
 static double select_rank(double *v, size_t cnt, size_t k) {
     size_t low = 0, high = cnt - 1;
     while (low < high) {

@@ -6,7 +6,7 @@
 
 #include "base/core/sl_base.h"
 
-/* The longest series that is looked at whole; longer ones are thinned evenly by the caller. */
+/* The longest series; callers thin longer ones evenly. */
 #define SL_SERIES_MAX 128u
 
 /* Theil-Sen: the median of the slopes between all pairs, per step of the index. cnt at most
@@ -15,8 +15,10 @@ double sl_theil_sen(const double *y, size_t cnt);
 
 typedef struct sl_kendall {
     double tau; /* Kendall's tau-b against the index, -1..1; 0 when the series does not vary */
-    double z;   /* Mann-Kendall's, ties in the variance, corrected for continuity; 0 likewise */
-    double p;   /* one-sided probability of so much growth without a trend; 1 likewise */
+    double z;   /* Mann-Kendall's, with ties in the variance, corrected for continuity; 0 when the
+                 * series does not vary */
+    double p;   /* one-sided probability of so much growth without a trend; 1 when the series does
+                 * not vary */
 } sl_kendall;
 
 /* Whether the values rise. Quadratic. */

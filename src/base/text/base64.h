@@ -7,7 +7,7 @@
 
 #include "base/core/sl_base.h"
 
-/* Writes the bytes to the stream; the stream's error flag tells a failure. */
+/* Writes the bytes to the stream; a failure sets the stream's error flag. */
 void sl_base64_write(FILE *to, const uint8_t *bytes, size_t cnt);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct sl_csv_in {
     uint64_t line;      /* of the row just read, from 1 */
     uint64_t next_line;
     uint64_t position; /* of its first byte */
-    SL_VEC(char) text; /* the row's cells, unquoted, each with a terminator behind it */
+    SL_VEC(char) text; /* the row's cells, unquoted, each with a terminator after it */
     SL_VEC(sl_csv_cell) cells;
 } sl_csv_in;
 

@@ -135,7 +135,7 @@ static sl_status decode(sl_json_in *json, const unsigned char *body, size_t len,
 #define HIGHS UINT64_C(0x8080808080808080)
 
 /* Bytes from here that are plain: no quote, no backslash, no control character, ASCII. Eight at a
- * time, so it may stop early; what is left is looked at byte by byte. */
+ * time, so it may stop early; the rest is checked byte by byte. */
 static size_t plain_run(const unsigned char *at, const unsigned char *end) {
     const unsigned char *p = at;
     for (; end - p >= 8; p += 8) {
@@ -339,7 +339,7 @@ static sl_status take_key(sl_json_in *json, sl_json_token *token, sl_error *err)
         return unexpected(json, wanted[json->state], err);
     token->type = SL_JSON_KEY;
     SL_TRY(take_string(json, token, err));
-    /* The text may stand in the window, which the search for ':' could move. */
+    /* The text may be in the window, which the search for ':' could move. */
     if (token->text.ptr != json->text.at) {
         json->text.cnt = 0;
         if (!sl_vec_reserve(&json->text, token->text.len + 1))

@@ -44,8 +44,8 @@ typedef struct sl_json_in {
     int depth;
     bool is_object[SL_JSON_IN_DEPTH_MAX];
     uint8_t state;
-    /* Set behind sl_json_in_init, where the input needs it. */
-    bool allows_more; /* several values behind each other (JSON lines); END comes behind the last */
+    /* Set after sl_json_in_init, where the input needs it. */
+    bool allows_more; /* several values one after another (JSON lines); END comes after the last */
     bool allows_nan;  /* NaN, Infinity, -Infinity, which Python writes: FLOAT */
 } sl_json_in;
 

@@ -19,7 +19,7 @@ static void new_line(sl_json_out *json) {
     fprintf(json->to, "\n%*s", json->indent * json->depth, "");
 }
 
-/* Whatever must stand between the previous token and the next value or key. */
+/* Whatever must be between the previous token and the next value or key. */
 static void before_item(sl_json_out *json) {
     if (json->after_key) {
         json->after_key = false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A strict, streaming JSON writer on a stdio stream. It keeps commas, nesting and escaping right,
- * so no caller prints a brace or a quote. Text that is not UTF-8 is written with U+FFFD in place
- * of each bad byte, and characters that are not safe to show (sl_utf8_next) as escapes; "</" is written as "<\/" so that the result may stand inside a page. */
+ * so no caller prints a brace or a quote. Text that is not UTF-8 is written with U+FFFD in place of
+ * each bad byte, and characters that are not safe to show (sl_utf8_next) as escapes; "</" is
+ * written as "<\/" so that the result may be inside a page. */
 #ifndef SL_JSON_OUT_H
 #define SL_JSON_OUT_H
 

@@ -20,7 +20,7 @@ static size_t add_escape(sl_str text, size_t at, sl_json_text *to, sl_error *err
     return sl_json_text_add(to, text.ptr + at, len, err) < 0 ? 0 : len;
 }
 
-/* A quoted text; returns the place behind it. */
+/* A quoted text; returns the place after it. */
 static size_t add_string(sl_str text, size_t at, sl_json_text *to, sl_error *err) {
     char quote = text.ptr[at++];
     (void)sl_json_text_add(to, "\"", 1, err);
@@ -55,7 +55,7 @@ static size_t add_other(sl_str text, size_t at, sl_json_text *to, sl_error *err)
 static bool is_python(sl_str text) {
     if (memchr(text.ptr, '\'', text.len) && !memchr(text.ptr, '"', text.len))
         return true;
-    /* With both kinds of quotes: JSON's first key stands in double quotes. */
+    /* With both kinds of quotes: JSON's first key is in double quotes. */
     return text.len > 1 && text.ptr[0] == '{' && text.ptr[1] == '\'';
 }
 

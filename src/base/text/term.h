@@ -8,18 +8,18 @@
 
 #include "base/core/sl_base.h"
 
-#define SL_TERM_COLUMNS     80 /* where nobody knows better */
+#define SL_TERM_COLUMNS     80 /* default */
 #define SL_TERM_COLUMNS_MIN 40
 #define SL_TERM_COLUMNS_MAX 200
-/* Narrower, a row of a table has its place on a line of its own. */
+/* On a narrower terminal a row of a table has its path on a line of its own. */
 #define SL_TERM_NARROW      60
 
 /* How wide text for this stream may be: COLUMNS of the environment, else the terminal's own width, else
  * SL_TERM_COLUMNS; from _MIN to _MAX. */
 size_t sl_term_columns_of(FILE *to);
 
-/* Makes this stream's width that of all text from here on. For the command line, before it prints; who
- * never calls it (a library, the Python module) writes SL_TERM_COLUMNS. */
+/* From now on all text is as wide as this stream. The command line calls it before it prints;
+ * callers that do not (the library, the Python module) get SL_TERM_COLUMNS. */
 void sl_term_follow(FILE *to);
 size_t sl_term_columns(void);
 
@@ -72,10 +72,11 @@ typedef struct sl_wrap {
  * hold it, and so may the names of files. */
 void sl_term_clean(char *text);
 
-/* Prints a text, cleaned likewise. */
+/* Prints a text, cleaned in the same way. */
 void sl_term_put(FILE *to, const char *text, size_t len);
 
-/* printf whose result is cleaned likewise, line ends aside: for lines that hold texts of an input. */
+/* printf whose result is cleaned in the same way, except for line ends: for lines with texts of an
+ * input. */
 void sl_term_printf(FILE *to, const char *fmt, ...) SL_PRINTF(2, 3);
 
 /* Prints text, cleaned, as one wrapped paragraph, ending in a newline. A word longer than the line is cut

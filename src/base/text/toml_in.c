@@ -52,7 +52,7 @@ static bool is_line_end(const reader *in) {
            (*in->at == '\r' && in->at + 1 < in->end && in->at[1] == '\n');
 }
 
-/* What stands at the reader, for a message: up to a word of it. */
+/* What is at the reader, for a message: up to a word of it. */
 static void say_found(const reader *in, char buf[48]) {
     size_t len = 0;
     if (is_end(in) || is_line_end(in)) {
@@ -171,7 +171,7 @@ static int hex_digit(char c) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* \uXXXX and \UXXXXXXXX; at is behind the letter. */
+/* \uXXXX and \UXXXXXXXX; at is after the letter. */
 static sl_status take_code(reader *in, const char *start, int digits, text_vec *text) {
     uint32_t code = 0;
     for (int i = 0; i < digits; i++) {

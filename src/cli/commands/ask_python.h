@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What an interpreter says of itself. It is run, because a name tells nothing: `python3` may be a script
- * that chooses one of several (pyenv), or a link out of a virtual environment. */
+/* What a Python interpreter reports about itself. It is run, because its name is not enough:
+ * `python3` may be a script that chooses one of several (pyenv), or a link in a virtual
+ * environment. */
 #ifndef SL_ASK_PYTHON_H
 #define SL_ASK_PYTHON_H
 
@@ -10,7 +11,7 @@
 
 typedef struct sl_python_answer {
     char version[16]; /* "3.11.7" */
-    char torch[1024]; /* the file of its torch; "" = it has none */
+    char torch[1024]; /* the file of its torch; "" = torch is not installed */
 } sl_python_answer;
 
 /* False when it cannot be run or does not answer within five seconds; it is ended then. It sees neither

@@ -12,7 +12,7 @@
 #include "cli/core/inputs.h"
 #include "read/core/source.h"
 
-/* What is gathered while the file goes by. */
+/* What is collected while the file is read. */
 typedef struct gathering {
     sl_json_in json;
     sl_baseline baseline;
@@ -169,7 +169,7 @@ static sl_baseline take_report(const sl_report *report) {
     return found;
 }
 
-/* False when the path is no input either, or cannot be judged. */
+/* False when the path is not an input either, or cannot be analyzed. */
 static bool measure(const char *path, sl_baseline *baseline) {
     sl_inputs inputs;
     sl_report *report;

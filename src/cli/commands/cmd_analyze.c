@@ -20,7 +20,7 @@
 
 #define KIND_CHOICE(name, text, rank, title, help) text "|"
 
-/* The kinds named by --fail-on; "any" stands behind them and means all that decide a verdict. */
+/* The kinds named by --fail-on; "any" is after them and means all that decide a verdict. */
 static uint64_t fail_mask(const sl_opts *opts) {
     uint64_t mask = (uint64_t)sl_opts_number(opts, "fail-on");
     if (!(mask >> SL_FINDING_LIMIT & 1))

@@ -177,7 +177,7 @@ static int print_file(const sl_opts *opts, const char *path, sl_error *err) {
                                               : status;
 }
 
-/* A line does not tell its process, so several recordings would not be told apart. */
+/* A line does not name its process, so the events of several recordings would be mixed. */
 static int run(const sl_opts *opts, sl_error *err) {
     sl_recordings list;
     const char *path;

@@ -46,7 +46,7 @@ static sl_gates gates_of(const sl_opts *opts, bool has_baseline) {
     };
 }
 
-/* "5%" and "+200MiB" say nothing without something to compare with. */
+/* "5%" and "+200MiB" need a baseline. */
 static sl_status check_limits(const sl_opts *opts, sl_error *err) {
     static const char *const names[] = {"max-peak", "max-live", "max-reserved", "max-slope"};
     for (size_t i = 0; i < SL_COUNT_OF(names); i++) {
@@ -61,7 +61,8 @@ static sl_status check_limits(const sl_opts *opts, sl_error *err) {
     return SL_OK;
 }
 
-/* A gate that failed weighs more than one that cannot be proven, which ends as `whatif` does. */
+/* The exit code: a failed gate takes precedence over one that cannot be proven, which exits as
+ * `whatif` does. */
 static int exit_code_of(const sl_check_result *result) {
     for (size_t i = 0; i < result->rows.cnt; i++)
         if (!result->rows.at[i].passed && !result->rows.at[i].is_refused)
@@ -87,7 +88,7 @@ static int print_result(const sl_opts *opts, const char *input, const sl_check_r
     return exit_code_of(result);
 }
 
-/* Gates that only a replay, or the events themselves, can tell about. */
+/* Gates that need a replay or the events themselves. */
 static sl_status add_replayed(const sl_opts *opts, const sl_run *run, sl_check_result *result,
                               sl_error *err) {
     sl_device_choice choice = sl_shared_device(opts);

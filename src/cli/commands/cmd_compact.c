@@ -25,7 +25,7 @@ static void print_result(const char *path, const sl_compact_result *result) {
     }
 }
 
-/* A live recording is what the user asked for only when it was named. */
+/* A recording that is still written is an error only if it was given by name. */
 static sl_status compact_file(const char *path, bool is_named, const sl_compact_options *options,
                               sl_error *err) {
     sl_compact_result result;
@@ -39,8 +39,7 @@ static sl_status compact_file(const char *path, bool is_named, const sl_compact_
     return SL_OK;
 }
 
-/* Goes on after a failure; the last one is the command's, the others are reported
- * here. */
+/* Continues after a failure; the last one is returned, the others are printed. */
 static sl_status compact_all(const sl_recordings *list, const sl_compact_options *options,
                              sl_status worst, sl_error *err) {
     for (size_t i = 0; i < list->paths.cnt && !*options->stop; i++) {

@@ -26,7 +26,7 @@ typedef struct side {
     const sl_run_input *input; /* borrowed; of the pair that is being compared */
 } side;
 
-/* The part behind the last '@' is a moment when it reads as one and no file has the whole name. */
+/* The part after the last '@' is a moment when it reads as one and no file has the whole name. */
 static sl_status parse_side(const char *operand, side *out, sl_error *err) {
     out->moment = (sl_opt_time){SL_ANCHOR_END, 0};
     out->path = strdup(operand);
@@ -88,7 +88,7 @@ static void make_key(char key[KEY_CAP], const sl_run_input *input) {
         snprintf(key, KEY_CAP, "%s", sl_base_name(input->trace->path));
 }
 
-/* NULL when there is none. SL_E_USAGE when several fit, and nothing tells which is meant. */
+/* NULL when there is none. SL_E_USAGE when several match. */
 static sl_status find_by_key(const side *from, const char *key, const sl_run_input **found,
                              sl_error *err) {
     char own[KEY_CAP];
@@ -140,7 +140,7 @@ static sl_status add_diff(diff_job *job, const char *label, sl_diff_pair pair, s
     return label && !copy ? sl_fail_no_memory(err, "the comparison") : SL_OK;
 }
 
-/* Device by device, the two inputs of the sides. The label tells this pair from others. */
+/* Device by device, the two inputs of the sides. The label identifies the pair. */
 static sl_status compare_pair(diff_job *job, const char *label, sl_error *err) {
     const side *sides = job->sides;
     sl_device_choice choice = sl_shared_device(job->opts);
@@ -157,8 +157,8 @@ static sl_status compare_pair(diff_job *job, const char *label, sl_error *err) {
     return status;
 }
 
-/* Those that both sides have; each of the others is reported. The second time, with
- * the sides exchanged, only the telling is left to do. */
+/* Those that both sides have; each of the others is reported. The second call, with the sides
+ * exchanged, only reports what is missing. */
 static sl_status compare_keys(diff_job *job, size_t from, sl_error *err) {
     side *sides = job->sides;
     char key[KEY_CAP];

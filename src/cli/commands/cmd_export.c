@@ -29,7 +29,7 @@ static sl_status set_moments(const sl_opts *opts, const sl_run_input *input,
     return sl_inputs_find_moment(input, choice, at->time, &export->at, err);
 }
 
-/* An option that the chosen format would silently ignore is a mistake worth telling. */
+/* An option that the chosen format would ignore is an error. */
 static sl_status check_options(const sl_opts *opts, const sl_exporter *exporter, sl_error *err) {
     static const char *const window[] = {"since", "until"};
     for (size_t i = 0; i < SL_COUNT_OF(window); i++)
@@ -151,7 +151,7 @@ static void tell_path(void *self, const char *path) {
     printf("%s\n", path);
 }
 
-/* Bundles that are there already are what was asked for, too. */
+/* Bundles that exist already count as written. */
 static sl_status write_bundles(const sl_opts *opts, const char *path, const sl_recordings *list,
                                sl_error *err) {
     sl_oom_bundles_result sum = {0}, result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks a recording and says what is in it, what is missing and what is damaged. */
+/* Checks a recording and reports what it contains, what is missing and what is damaged. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -262,7 +262,7 @@ static int check_file(const char *path, sl_json_out *json, sl_error *err) {
     return code;
 }
 
-/* All of them, also behind one that cannot be read: that one is what the caller looks for. */
+/* Checks all recordings, also after one that cannot be read: finding that one is the purpose. */
 static int check_all(const sl_recordings *list, sl_json_out *json, sl_error *err) {
     int worst = 0;
     for (size_t i = 0; i < list->paths.cnt; i++) {

@@ -15,8 +15,8 @@
 #include "sl_config.h"
 #include "stormlog/version.h"
 
-/* Optional libraries: whether this build has them, and what is lost without. A library that nothing
- * uses yet says so: "yes" must not promise a command that does not exist. */
+/* Optional libraries: whether this build has them, and what is not available without them. A
+ * library that nothing uses yet says so: "yes" must not promise a command that does not exist. */
 static const struct {
     const char *name;
     bool is_built_in, is_used;

@@ -81,7 +81,7 @@ static sl_status collect(const sl_opts *opts, path_list *list, sl_error *err) {
     return SL_OK;
 }
 
-/* A bundle's events stand inside it. */
+/* A bundle's events are inside it. */
 static sl_status load_path(const char *path, sl_telemetry *set, bool skips_bad, sl_error *err) {
     sl_tm_load_options options = {.skips_bad = skips_bad};
     char events[2048];

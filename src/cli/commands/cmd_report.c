@@ -32,8 +32,8 @@ static void say_result(const char *path, uint64_t bytes) {
                    sl_human_count(exact, bytes));
 }
 
-/* Input that is there and cannot be understood: others than the one who typed the command will look
- * for the page. */
+/* The input exists but cannot be read. A page is written all the same, because its readers may not
+ * see the error message (a CI job, for example). */
 static bool is_bad_input(sl_status status) {
     static const sl_status bad[] = {SL_E_FORMAT, SL_E_TRUNCATED, SL_E_VERSION, SL_E_REFUSED,
                                     SL_E_LIMIT};
@@ -43,7 +43,7 @@ static bool is_bad_input(sl_status status) {
     return false;
 }
 
-/* Puts a page that says why in the place of the page; the failure itself stays what it is. */
+/* Writes a page with the reason instead of the report. The exit code stays that of the failure. */
 static void write_failure(const sl_opts *opts, const char *input, const char *reason) {
     const char *path = sl_opts_text(opts, "output"), *title = sl_opts_text(opts, "title");
     sl_error ignored = SL_ERROR_INIT;
@@ -71,7 +71,7 @@ static sl_status write_file(const sl_opts *opts, const sl_run *run, const sl_rep
         sl_file_out_abandon(&out);
         return status;
     }
-    /* -1 when the output is a pipe: then there is no size to tell. */
+    /* -1 when the output is a pipe, which has no size. */
     long bytes = ftell(out.stream);
     SL_TRY(sl_file_out_commit(&out, err));
     if (bytes >= 0 && strcmp(path, "-") != 0)
@@ -134,7 +134,7 @@ static const sl_opt options[] = {
     {.name = "title",
      .type = SL_OPT_STRING,
      .setter = SL_SET_BY_PROJECT,
-     .help = "heading of the page (default: the input paths)"},
+     .help = "heading of the page (default: the command and the run, or the file's name)"},
     {.name = "diff", .type = SL_OPT_FLAG, .help = "compare two inputs: what changed from A to B"},
     {.name = "open", .type = SL_OPT_FLAG, .help = "open the page in the browser (xdg-open)"},
     {.name = "capacity",

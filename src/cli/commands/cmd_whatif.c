@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "api/cpus.h"
+#include "api/whatif_answers.h"
 #include "base/core/str.h"
 #include "base/files/file_atomic.h"
 #include "base/text/term.h"
@@ -18,18 +19,14 @@ typedef struct whatif_job {
     const sl_opts *opts;
     sl_whatif_options options;
     SL_VEC(sl_alloc_settings) settings;
-    SL_VEC(sl_whatif *) answers; /* owned */
+    sl_whatif_answers answers; /* owned */
 } whatif_job;
 
 static sl_status take_settings(whatif_job *job, sl_error *err) {
     size_t cursor = 0;
     for (const sl_opt_value *value; (value = sl_opts_next(job->opts, "set", &cursor)) != NULL;) {
         sl_alloc_settings settings;
-        sl_alloc_settings_init(&settings);
-        SL_TRY(sl_alloc_settings_parse(&settings, sl_str_of(value->text), err));
-        if (settings.is_async)
-            return sl_fail(err, SL_E_USAGE,
-                           "--set: cudaMallocAsync is another allocator and cannot be replayed");
+        SL_TRY(sl_whatif_read_set(sl_str_of(value->text), &settings, err));
         if (!sl_vec_push(&job->settings, settings))
             return sl_fail_no_memory(err, "the settings");
     }
@@ -40,7 +37,6 @@ static sl_status take_settings(whatif_job *job, sl_error *err) {
 
 static sl_status take_options(whatif_job *job, sl_error *err) {
     const sl_opt_value *card = sl_opts_get(job->opts, "card");
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (card->is_given)
         job->options.card_bytes = sl_known_u64(card->bytes);
     job->options.without = sl_opts_text(job->opts, "without");
@@ -49,43 +45,19 @@ static sl_status take_options(whatif_job *job, sl_error *err) {
     job->options.no_record_stream = sl_opts_flag(job->opts, "no-record-stream");
     job->options.is_one_stream = sl_opts_flag(job->opts, "one-stream");
     job->options.placement_cnt = (unsigned)sl_opts_number(job->opts, "placements");
-    job->options.thread_cnt = cores > 0 ? (unsigned)cores : 1;
+    job->options.thread_cnt = sl_usable_cpus();
     job->options.wants_cards = !card->is_given && !sl_opts_flag(job->opts, "quick");
     job->options.wants_lines = !sl_opts_flag(job->opts, "quick");
     return take_settings(job, err);
-}
-
-static sl_status answer_device(whatif_job *job, const sl_run_device *device, sl_error *err) {
-    sl_whatif *answer;
-    if (!sl_vec_reserve(&job->answers, 1))
-        return sl_fail_no_memory(err, "the answer");
-    SL_TRY(sl_whatif_new(device, &job->options, &answer, err));
-    job->answers.at[job->answers.cnt++] = answer;
-    return SL_OK;
-}
-
-/* Cards whose history the input has; host memory has another allocator. */
-static bool has_history(const sl_run_device *device) {
-    return device->events->device != SL_DEVICE_HOST && device->events->events.cnt > 1;
 }
 
 static sl_status answer_input(whatif_job *job, const sl_run_input *input, sl_error *err) {
     sl_device_choice choice = sl_shared_device(job->opts);
     size_t before = job->answers.cnt;
     SL_TRY(sl_inputs_check_device(input, choice, err));
-    for (size_t i = 0; i < input->device_cnt; i++) {
-        const sl_run_device *device = &input->devices[i];
-        bool is_chosen =
-            choice.is_one ? device->events->device == choice.device : has_history(device);
-        if (is_chosen)
-            SL_TRY(answer_device(job, device, err));
-    }
-    if (job->answers.cnt == before)
-        return sl_fail(err, SL_E_USAGE,
-                       "'%s' has no history of a card to replay; take a snapshot after "
-                       "torch.cuda.memory._record_memory_history()",
-                       input->trace->path);
-    return SL_OK;
+    SL_TRY(sl_whatif_answer_input(input, choice.is_one ? &choice.device : NULL, &job->options,
+                                  &job->answers, err));
+    return job->answers.cnt == before ? sl_whatif_no_history(input, err) : SL_OK;
 }
 
 static sl_status print_answers(const whatif_job *job, sl_error *err) {
@@ -110,14 +82,6 @@ static bool has_answer(const whatif_job *job) {
     return false;
 }
 
-static sl_status check_filters(const whatif_job *job, const sl_run *run, sl_error *err) {
-    if (job->options.without)
-        SL_TRY(sl_run_check_filter(run, SL_GROUP_LINE, job->options.without, err));
-    if (job->options.freed)
-        SL_TRY(sl_run_check_filter(run, SL_GROUP_LINE, job->options.freed, err));
-    return SL_OK;
-}
-
 /* Another batch size is another question, with inputs of its own. */
 static int run_batch(const sl_opts *opts, sl_error *err) {
     whatif_job job = {.opts = opts};
@@ -140,15 +104,13 @@ static int run(const sl_opts *opts, sl_error *err) {
     if (status == SL_OK)
         status = sl_inputs_load_as(&inputs, paths.at, paths.cnt, SL_INPUTS_MAINS, err);
     if (status == SL_OK)
-        status = check_filters(&job, inputs.run, err);
+        status = sl_whatif_check_filters(inputs.run, &job.options, err);
     for (size_t i = 0; status == SL_OK && i < inputs.run->input_cnt; i++)
         status = answer_input(&job, &inputs.run->inputs[i], err);
     if (status == SL_OK)
         status = print_answers(&job, err);
     int code = status == SL_OK && !has_answer(&job) ? sl_status_exit_code(SL_E_FOREIGN) : status;
-    for (size_t i = 0; i < job.answers.cnt; i++)
-        sl_whatif_free(job.answers.at[i]);
-    sl_vec_free(&job.answers);
+    sl_whatif_answers_fini(&job.answers);
     sl_vec_free(&job.settings);
     sl_inputs_fini(&inputs);
     return code;
@@ -240,7 +202,7 @@ const sl_cmd sl_cmd_whatif = {
                 "stormlog whatif snap.pickle --card 24GiB\n"
                 "stormlog whatif snap.pickle --set max_split_size_mb=128\n"
                 "stormlog whatif snap.pickle --card 24GiB --free 'train.py:12 '\n"
-                "stormlog whatif --batch 16=a.pickle --batch 32=b.pickle --at 48,64 --card 80GiB\n",
+                "stormlog whatif --batch 16=a.pickle --batch 32=b.pickle --at 48 --card 80GiB\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
     .run = run,

@@ -83,7 +83,7 @@ static void read_cards(sl_system_info *info) {
         ops->close();
 }
 
-/* Distinct pairs of socket and core; the logical count where the kernel does not tell. */
+/* Distinct pairs of socket and core; the logical count if the kernel does not report them. */
 static long count_cores(long logical) {
     long cores = 0;
     DIR *dir = opendir("/sys/devices/system/cpu");

@@ -64,6 +64,9 @@ static sl_status take_sizes(batch_job *job, const char *text, sl_error *err) {
     return SL_OK;
 }
 
+/* Options that change the program: their blocks would have to be paired, too. */
+static const char *const repairs[] = {"free", "without", "early", "no-record-stream", "one-stream"};
+
 static sl_status take_options(batch_job *job, sl_error *err) {
     size_t cursor = 0;
     for (const sl_opt_value *value; (value = sl_opts_next(job->opts, "batch", &cursor)) != NULL;)
@@ -74,8 +77,9 @@ static sl_status take_options(batch_job *job, sl_error *err) {
     if (job->opts->operands.cnt)
         return sl_fail(err, SL_E_USAGE, "'%s': with --batch the inputs are those of --batch",
                        job->opts->operands.at[0]);
-    if (sl_opts_get(job->opts, "free")->is_given)
-        return sl_fail(err, SL_E_USAGE, "--free and --batch cannot be combined");
+    for (size_t i = 0; i < SL_COUNT_OF(repairs); i++)
+        if (sl_opts_get(job->opts, repairs[i])->is_given)
+            return sl_fail(err, SL_E_USAGE, "--%s and --batch cannot be combined", repairs[i]);
     SL_TRY(take_sizes(job, sl_opts_text(job->opts, "at"), err));
     if (job->sizes.cnt == 0 && !sl_opts_get(job->opts, "card")->is_given)
         return sl_fail(err, SL_E_USAGE, "--batch needs --at SIZE,... or --card SIZE");

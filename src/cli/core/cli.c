@@ -34,10 +34,10 @@ void sl_cli_complain(const char *fmt, ...) {
     sl_progress_show();
 }
 
-static bool output_failed; /* and was told */
+static bool output_failed; /* and was reported */
 
-/* Prints a failure and gives its exit code. A reader of our output that went away has seen what it
- * wanted: not worth a word. */
+/* Prints a failure and gives its exit code. A closed pipe is not an error: its reader has seen
+ * enough (`| head`). */
 static int fail_with(const sl_error *err, sl_status status) {
     output_failed = output_failed || status == SL_E_WRITE || status == SL_E_NOSPACE;
     if (status == SL_E_WRITE && err->sys_errno == EPIPE)
@@ -69,7 +69,7 @@ static sl_status check_operands(const sl_cmd *cmd, const sl_opts *opts, sl_error
     return SL_OK;
 }
 
-/* Every usage error ends in something to do; a suggestion is already that. */
+/* Every usage error ends with what to do; a text with a ';' already has it. */
 static int fail_usage(const sl_cmd *cmd, const sl_error *err) {
     if (running->is_compat)
         return sl_compat_usage(running, cmd, err->text);
@@ -96,7 +96,7 @@ static int run_parsed(const sl_cmd *cmd, const sl_opts *opts) {
     return result < 0 ? fail_with(&err, (sl_status)result) : result;
 }
 
-/* What is wrong with a settings file ends every command but the one that shows it, and help. */
+/* A bad settings file ends every command except help and the one that shows settings. */
 static sl_status take_settings(const sl_cmd *cmd, sl_opts *opts, sl_error *err) {
     if (running->is_compat || cmd->is_hidden || cmd->is_unsettable)
         return SL_OK;

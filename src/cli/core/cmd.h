@@ -7,7 +7,7 @@
 #include "base/core/options.h"
 #include "base/core/status.h"
 
-/* Exit code of a command that worked and found what it was told to fail on. */
+/* Exit code of a command that succeeded and found what --fail-on names. */
 #define SL_EXIT_FOUND 1
 
 #define SL_OPERANDS_ANY (-1)
@@ -16,10 +16,10 @@ typedef struct sl_cmd {
     const char *name;
     const char *operands; /* as in the usage line, "PATH..."; "" = none */
     int operand_min, operand_max;
-    bool stops_at_operand;       /* options behind the first operand belong to another program */
+    bool stops_at_operand;       /* options after the first operand belong to another program */
     bool is_hidden;              /* not listed; for build and packaging */
     bool is_unsettable;          /* reads no settings file */
-    bool shows_settings;         /* runs whatever is wrong with them, to say what */
+    bool shows_settings;         /* runs also with bad settings files, to show what is wrong */
     const char *operand_choices; /* "bash|zsh|fish" for completion; NULL = files */
     const char *summary;         /* one line, lower case, no full stop, at most 58 columns */
     const char *description;     /* paragraphs apart by an empty line; NULL = the summary is all */
@@ -35,7 +35,7 @@ typedef struct sl_cmd {
     int (*run)(const sl_opts *opts, sl_error *err);
 } sl_cmd;
 
-/* What the executable is called decides which table it speaks. */
+/* The name of the executable selects the table of commands. */
 typedef struct sl_program {
     const char *name;
     const char *summary;

@@ -5,8 +5,8 @@
 #include "cli/core/cmd.h"
 #include "cli/core/cmd_list.h"
 
-/* In the order of the help text: what a user reaches for first stands first. One a line, so that
- * two branches that add a command merge. */
+/* In the order of the help text: what a user reaches for first comes first. One per line, so that
+ * branches that add a command merge. */
 /* clang-format off */
 static const sl_cmd *const stormlog_cmds[] = {
     &sl_cmd_run,

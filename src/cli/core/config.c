@@ -85,7 +85,7 @@ static void find_projects(char path[1024]) {
 
 /* ---- reading ---- */
 
-/* Whether its text is the user's word: nobody else may write it. */
+/* Whether the file can be trusted: nobody else may write to it. */
 static const char *distrust(const struct stat *info) {
     if (!S_ISREG(info->st_mode))
         return "it is not a regular file";
@@ -169,7 +169,7 @@ static sl_status fail(const check *c, sl_toml_place place, const char *fmt, ...)
                    text);
 }
 
-/* Looks a key up and remembers what is near. */
+/* Looks up a key and remembers the nearest ones. */
 typedef struct key_search {
     const char *table, *name;
     sl_nearest tables, names;
@@ -400,7 +400,7 @@ static sl_status load_file(const sl_program *program, sl_config_owner owner, sl_
         return SL_OK;
     file->state = SL_CONFIG_BAD;
     snprintf(file->problem, sizeof file->problem, "%s", err->text);
-    file->doc.entries.cnt = 0; /* half of a file is in effect nowhere */
+    file->doc.entries.cnt = 0; /* a bad file has no effect at all */
     return status;
 }
 

@@ -36,8 +36,8 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* A file of a folder that cannot be read. What looked like an input and is another kind of file joins those
- * that did not look so; a damaged input is told with its reason, or ends it all. */
+/* A file of a folder that cannot be read. If it is of another kind it joins the skipped files; a
+ * damaged input is reported with its reason, or ends the command. */
 static sl_status take_failure(const sl_inputs *inputs, sl_recordings *list, const char *path,
                               const sl_error *failed) {
     if (failed->code == SL_E_FOREIGN) {

@@ -15,14 +15,14 @@ typedef struct sl_inputs {
 } sl_inputs;
 
 typedef enum sl_input_wish {
-    SL_INPUTS_SKIP_BAD = 1, /* bad telemetry records are left out, counted in a note */
+    SL_INPUTS_SKIP_BAD = 1, /* bad telemetry records are skipped and counted in a note */
     SL_INPUTS_STRICT =
-        2, /* a damaged file of a folder is an error; else it is left out, and named */
+        2, /* a damaged file of a folder is an error; otherwise it is skipped and reported */
     SL_INPUTS_MAINS = 4, /* of a run folder the ranks, or the main processes where it has none */
 } sl_input_wish;
 
 sl_status sl_inputs_load(sl_inputs *inputs, const char *const *paths, size_t cnt, sl_error *err);
-/* The same with wishes. What is left out of a folder is named on standard error. */
+/* The same with options. Files of a folder that are skipped are named on standard error. */
 sl_status sl_inputs_load_as(sl_inputs *inputs, const char *const *paths, size_t cnt,
                             unsigned wishes, sl_error *err);
 void sl_inputs_fini(sl_inputs *inputs);

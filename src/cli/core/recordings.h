@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that a path of the command line stands for, with what was skipped on standard error. */
+/* The files that a path of the command line means; skipped ones are reported on standard error. */
 #ifndef SL_RECORDINGS_H
 #define SL_RECORDINGS_H
 
@@ -9,7 +9,7 @@
 sl_status sl_recordings_find(sl_recordings *list, const char *path, sl_find_what what,
                              sl_error *err);
 
-/* Nothing where nothing was left out. */
+/* Prints nothing if nothing was skipped. */
 void sl_left_out_say(const sl_left_out *names, const char *folder);
 
 #endif

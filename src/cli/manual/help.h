@@ -10,7 +10,7 @@
 void sl_help_program(FILE *to, const sl_program *program);
 void sl_help_command(FILE *to, const sl_program *program, const sl_cmd *cmd);
 
-/* Walks paragraphs apart by an empty line: *at moves on; false behind the last one. */
+/* Walks paragraphs apart by an empty line: *at moves on; false after the last one. */
 bool sl_help_paragraph(const char **at, char *buf, size_t cap);
 
 /* "Text." from "text": a table's phrase as a sentence of its own. */

@@ -11,7 +11,7 @@ static sl_status write_page(const sl_manual_kind *kind, const char *dir, const s
                             sl_error *err) {
     char name[64];
     char *path = NULL;
-    /* The name patterns stand in the two rows below, not in any input. */
+    /* The name patterns are in the two rows below, not in any input. */
     if (cmd)
         snprintf(name, sizeof name, kind->command_file, cmd->name);
     else

@@ -28,7 +28,7 @@ static void put_option_row(FILE *to, const sl_opt *opt) {
 static void write_command(FILE *to, const sl_program *program, const sl_cmd *cmd) {
     char sentence[PARAGRAPH_CAP];
     sl_help_sentence(cmd->summary, sentence, sizeof sentence);
-    fprintf(to, "# %s %s\n\n%s\n\n```\n%s %s%s%s%s\n```\n", program->name, cmd->name, sentence,
+    fprintf(to, "# %s %s\n\n%s\n\n```text\n%s %s%s%s%s\n```\n", program->name, cmd->name, sentence,
             program->name, cmd->name, cmd->option_cnt ? " [options]" : "",
             *cmd->operands ? " " : "", cmd->operands);
     if (cmd->description)
@@ -38,7 +38,7 @@ static void write_command(FILE *to, const sl_program *program, const sl_cmd *cmd
         put_option_row(to, &cmd->options[i]);
     fputs("| `-h, --help` | print the help text |\n", to);
     if (cmd->examples)
-        fprintf(to, "\n## Examples\n\n```\n%s%s```\n", cmd->examples,
+        fprintf(to, "\n## Examples\n\n```sh\n%s%s```\n", cmd->examples,
                 cmd->examples[strlen(cmd->examples) - 1] == '\n' ? "" : "\n");
 }
 

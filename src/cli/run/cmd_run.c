@@ -21,11 +21,11 @@
 #include "cli/run/run_verdict.h"
 #include "cli/run/run_watch.h"
 
-/* As a shell has it: the command was not found, or was found and could not be run. */
+/* The exit codes of a shell. */
 #define EXIT_NOT_FOUND    127
 #define EXIT_NOT_RUNNABLE 126
 
-/* Between two looks at the recordings: a bundle is there within a second of the failure. */
+/* Time between two scans of the recordings; a bundle must appear within a second of the failure. */
 #define WATCH_MS 250
 
 static sl_status export_library(sl_error *err) {
@@ -39,7 +39,7 @@ static sl_status export_library(sl_error *err) {
     return is_set ? SL_OK : sl_fail_errno(err, SL_E_SYSTEM, "cannot set LD_PRELOAD");
 }
 
-/* Under a limit for files (ulimit -f) the recorder may have refused, and said so itself. */
+/* With a file size limit (ulimit -f) the recorder may have refused to start, and has printed why. */
 static bool has_file_limit(void) {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;

@@ -61,7 +61,7 @@ static bool is_from_terminal(const siginfo_t *info) {
     return info->si_code == SI_KERNEL && info->si_signo != SIGTERM;
 }
 
-/* The next signal; false when there was none in the time of one look, or a stop and a continue. */
+/* The next signal; false when none came in one interval, or when it was a stop or continue. */
 static bool next_signal(const sigset_t *set, const sl_run_idle *idle, siginfo_t *info) {
     if (!idle)
         return sigwaitinfo(set, info) >= 0;

@@ -16,7 +16,7 @@ const sl_opt sl_run_options[SL_RUN_OPTION_CNT] = {
     __VA_ARGS__
 #define OPTION(...) {__VA_ARGS__},
     SL_SETTING_MAP(OPTIONS_OF, OPTION)
-    /* Of the launcher alone: the recorder does not know it. */
+    /* Only for the launcher, not for the recorder. */
     {.name = "no-compact",
      .type = SL_OPT_FLAG,
      .help = "do not compact the recordings when the command ends (see 'stormlog compact')"},

@@ -18,7 +18,7 @@ static bool is_file(const char *path) {
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-/* Searches PATH; *is_found tells a file that is there but not executable from none at all. */
+/* Searches PATH; *is_found is true for a file that exists but is not executable. */
 static bool search_path(char out[SL_RUN_PATH_CAP], const char *command, bool *is_found) {
     const char *list = getenv("PATH");
     for (const char *at = list ? list : "/usr/bin:/bin"; *at;) {

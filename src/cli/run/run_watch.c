@@ -20,17 +20,17 @@
 #include "log/read/log_reader.h"
 
 #define READER_MAX 256 /* recordings watched at a time; each has a file open */
-#define ALERT_MAX  64  /* kinds of alert told in one run, by rule and device */
+#define ALERT_MAX  64  /* kinds of alert printed in one run, by rule and device */
 
 /* One recording of the run, or one that was there before it. */
 typedef struct watched {
     char *name;            /* owned */
     sl_log_reader *reader; /* owned; NULL: not opened yet, or done */
     uint64_t oom_cnt;      /* failures that a writer was started for */
-    uint64_t alert_cnt;    /* alerts looked at */
+    uint64_t alert_cnt;    /* alerts read so far */
     bool is_old;           /* from before the run */
     bool is_over;          /* its process is gone and everything was seen */
-    bool has_failed;       /* a bundle could not be written; that was told */
+    bool has_failed;       /* a bundle could not be written, which was reported */
 } watched;
 
 typedef struct told_alert {
@@ -145,7 +145,7 @@ static bool write_bundles(const sl_run_watch *watch, const watched *log, uint64_
     return true;
 }
 
-/* Where the host itself runs out of memory, the writer is what should go, not the training. */
+/* If the host runs out of memory, the kernel should kill this writer, not the training. */
 static void offer_to_killer(void) {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd < 0)
@@ -210,7 +210,7 @@ static bool is_told(sl_run_watch *watch, sl_str rule, int device) {
     return false;
 }
 
-/* Every rank of a node sees the same full card: one line a rule and device in the whole run. */
+/* Every rank of a node sees the same full card: one line per rule and device in the whole run. */
 static void tell_alert(sl_run_watch *watch, const watched *log, const sl_fmt_alert *alert) {
     int device = (int32_t)(uint32_t)alert->device_word;
     sl_str rule = sl_log_get_string(log->reader, (uint32_t)alert->text_word);
@@ -256,7 +256,7 @@ static void look_at(sl_run_watch *watch, size_t index) {
     watched *log = &watch->logs.at[index];
     if (!open_reader(watch, log) || sl_log_refresh(log->reader, NULL) < 0)
         return;
-    /* Asked before the lists are: what a process wrote before it went is seen below. */
+    /* Read before the lists, so that what a process wrote before it ended is seen below. */
     bool is_over = sl_log_get_ending(log->reader) != SL_LOG_LIVE;
     uint64_t oom_cnt = sl_log_list_used(log->reader, SL_SECTION_OOMS);
     look_at_alerts(watch, log);
@@ -316,7 +316,7 @@ static void finish_log(const sl_run_watch *watch, const watched *log) {
     uint64_t cnt;
     if (!join(path, watch->folder->full_path, log->name) ||
         sl_oom_bundles_count(path, &cnt, NULL) < 0 || cnt == 0)
-        return; /* what cannot be read is told by those who need it */
+        return; /* whoever needs it reports what cannot be read */
     if (sl_oom_bundles_write_all(path, NULL, tell_bundle, &f, &f.result, &err) < 0)
         tell(watch, "out of memory, but no bundle was written: ", err.text);
     if (!watch->is_quiet)
@@ -325,7 +325,8 @@ static void finish_log(const sl_run_watch *watch, const watched *log) {
 
 void sl_run_watch_finish(sl_run_watch *watch) {
     reap_writer(watch, 0);
-    watch->folder_changed = (struct timespec){0}; /* a clock's tick may hide the last change */
+    watch->folder_changed = (struct timespec){0}; /* the last change may share a clock tick with the
+                                                   * one before */
     read_folder(watch, false);
     for (size_t i = 0; i < watch->logs.cnt; i++) {
         watched *log = &watch->logs.at[i];

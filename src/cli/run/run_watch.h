@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What `stormlog run` sees of its recordings while the command runs: failed requests, which get a
- * bundle within a second whatever the process does next, and alerts, which get a line. Looking costs
- * one read a recording; a bundle is written by a process of its own, so that the command's signals are
- * handed on meanwhile and a crash there is nobody else's. */
+ * bundle within a second whatever the process does next, and alerts, which get a line. A scan costs
+ * one read per recording. A bundle is written by a separate process, so that signals are passed on
+ * meanwhile and a crash there affects nothing else. */
 #ifndef SL_RUN_WATCH_H
 #define SL_RUN_WATCH_H
 
@@ -14,7 +14,8 @@ typedef struct sl_run_watch sl_run_watch;
  * lines. NULL when memory ran out. The folder is borrowed. */
 sl_run_watch *sl_run_watch_new(const sl_run_folder *folder, bool is_quiet);
 
-/* One look; called several times a second. Never fails: what is missed is caught up at the end. */
+/* One scan; called several times per second. Never fails: the end of the run catches up on what was
+ * missed. */
 void sl_run_watch_look(sl_run_watch *watch);
 
 /* After the command's end: what has no bundle yet gets it. */

@@ -115,7 +115,7 @@ static sl_run_state state_of(const scan *s, int fd) {
     return s->readable_cnt ? SL_RUN_FINISHED : SL_RUN_BROKEN;
 }
 
-/* False when the folder is no run. */
+/* False when the folder is not a run. */
 static bool describe(sl_run_row *row, int runs_fd, const struct stat *info) {
     scan s = {.row = row};
     row->start_s = info->st_mtime;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The runs of a folder (stormlog-runs), and what can be said of each without analysing it: one read of
- * each recording's header. A run is a folder with recordings, or one with the name `stormlog run` gives. */
+/* The runs of a folder (stormlog-runs), and what is known about each without analyzing it: from the
+ * header of each recording. A run is a folder with recordings, or one with the name `stormlog run`
+ * gives. */
 #ifndef SL_RUN_LIST_H
 #define SL_RUN_LIST_H
 
@@ -9,11 +10,11 @@
 #include "cli/run/run_target.h"
 
 /* enumerator, outside name. */
-#define SL_RUN_STATE_MAP(X)                                                           \
-    X(FINISHED, "finished")                                                           \
-    X(RUNNING, "running") /* a process writes it, or `stormlog run` still waits */    \
-    X(UNCLEAR, "unclear") /* not closed, and nobody can tell whether it is written */ \
-    X(EMPTY, "empty")     /* nothing was recorded, or nothing yet */                  \
+#define SL_RUN_STATE_MAP(X)                                                               \
+    X(FINISHED, "finished")                                                               \
+    X(RUNNING, "running") /* a process writes it, or `stormlog run` still waits */        \
+    X(UNCLEAR, "unclear") /* not closed, and it is unknown whether it is being written */ \
+    X(EMPTY, "empty")     /* nothing was recorded, or nothing yet */                      \
     X(BROKEN, "broken")   /* no recording of it can be read */
 
 typedef enum sl_run_state {
@@ -43,8 +44,8 @@ typedef struct sl_run_list {
     uint64_t bytes;
 } sl_run_list;
 
-/* All runs in the folder. SL_E_OPEN when it cannot be read; one that cannot be is a row. Links are not
- * followed: `latest` is no run of its own. */
+/* All runs in the folder. SL_E_OPEN when it cannot be read; one that cannot be is a row. Links are
+ * not followed: `latest` is not a run of its own. */
 sl_status sl_run_list_read(sl_run_list *list, const char *folder, sl_error *err);
 void sl_run_list_fini(sl_run_list *list);
 

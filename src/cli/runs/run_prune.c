@@ -10,7 +10,7 @@
 
 #include "cli/runs/run_parts.h"
 
-/* A run that has recorded nothing yet may be starting, where the disk has no locks to tell. */
+/* On a file system without locks, a run that has recorded nothing yet may be starting. */
 #define EMPTY_AGE_S 86400
 
 const char *sl_run_protection(const sl_run_row *row, int64_t now_s, char buf[160]) {

@@ -3,8 +3,8 @@
  *
  * (R1) Never a run that is being written or may be, never one with something in it that stormlog did not
  *      make, never one that is neither readable nor has a name that `stormlog run` gave.
- * (R2) Of several rules a run must fall under all: with more rules less is removed, never more.
- * (R3) The folder is locked and looked at again right before it is removed. */
+ * (R2) A run must match all rules: more rules remove less, never more.
+ * (R3) The folder is locked and checked again right before it is removed. */
 #ifndef SL_RUN_PRUNE_H
 #define SL_RUN_PRUNE_H
 
@@ -14,7 +14,7 @@ typedef struct sl_prune_rules {
     bool has_keep, has_age, has_size;
     size_t keep_cnt;     /* the newest are kept */
     int64_t older_s;     /* only runs that began longer ago */
-    uint64_t size_bytes; /* only the oldest, until the rest is no larger */
+    uint64_t size_bytes; /* only the oldest, until the rest is no larger than this */
     int64_t now_s;
 } sl_prune_rules;
 

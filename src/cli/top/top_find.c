@@ -81,8 +81,8 @@ static bool has_path(const sl_top_paths *paths, const char *path) {
     return false;
 }
 
-/* A recorder has its file mapped, however it was started. False with errno when the process may not be
- * looked into; a process that ended meanwhile is none. */
+/* A recorder has its file mapped, however it was started. False with errno when the process may not
+ * be inspected; a process that has ended meanwhile has no recording. */
 static bool add_mapped(sl_top_paths *paths, long pid) {
     char name[64], *line = NULL;
     size_t cap = 0;

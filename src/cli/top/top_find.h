@@ -11,8 +11,8 @@ typedef SL_VEC(char *) sl_top_paths; /* owned texts */
 
 void sl_top_paths_free(sl_top_paths *paths);
 
-/* SL_E_OPEN with the reason when there are none: no such process, not recorded, nothing recorded yet, or
- * it may not be looked into. */
+/* SL_E_OPEN with the reason when there are none: no such process, not recorded, nothing recorded
+ * yet, or it may not be inspected. */
 sl_status sl_top_find_process(sl_top_paths *paths, const char *pid, sl_error *err);
 
 #endif

@@ -127,7 +127,7 @@ static void print_row(const picture *p, const char *name, sl_maybe_u64 value) {
                    value.known ? sl_human_bytes(bytes, value.value) : "unknown", name);
 }
 
-/* A library or a tag that holds nothing is no row. */
+/* A library or a tag that holds nothing has no row. */
 static bool is_empty(const sl_ledger_row *row) {
     return (row->kind == SL_LEDGER_LIBRARY || row->has_tag) && row->bytes.known &&
            row->bytes.value == 0;
@@ -177,7 +177,7 @@ static void print_device(const picture *p, int device) {
     print_holders(p, device);
 }
 
-/* Devices that have blocks or driver memory, ascending; the host stands first. */
+/* Devices that have blocks or driver memory, ascending; the host comes first. */
 static void print_devices(const picture *p) {
     bool is_seen[256] = {false};
     for (size_t i = 0; i < p->tables.sites.cnt; i++)

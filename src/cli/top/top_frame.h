@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One picture of a recording as it is at this moment: who the process is, what each device holds and
- * by whom, and the lines of code that hold most. Plain text of at most 80 columns. */
+/* One view of a recording as it is now: the process, what fills each device, and the lines of code
+ * that hold most. Plain text of at most 80 columns. */
 #ifndef SL_TOP_FRAME_H
 #define SL_TOP_FRAME_H
 
@@ -14,7 +14,7 @@ typedef struct sl_top_options {
     bool has_color;
 } sl_top_options;
 
-/* Prints the picture. The reader was just opened or refreshed. */
+/* Prints the view. The reader was just opened or refreshed. */
 sl_status sl_top_print(sl_log_reader *reader, const sl_top_process *process,
                        const sl_top_options *options, FILE *to, sl_error *err);
 

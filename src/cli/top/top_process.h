@@ -11,8 +11,8 @@ typedef struct sl_top_process {
     sl_process_place place; /* no role where the recording cannot be read */
 } sl_top_process;
 
-/* *out: cnt of them, in the order of the paths; sl_top_processes_free. SL_E_NOMEM. A recording that cannot be
- * read is no error here: whoever shows it says so. */
+/* *out: cnt of them, in the order of the paths; sl_top_processes_free. SL_E_NOMEM. A recording that
+ * cannot be read is not an error here: the view that shows it reports it. */
 sl_status sl_top_processes_find(char *const *paths, size_t cnt, sl_top_process **out,
                                 sl_error *err);
 void sl_top_processes_free(sl_top_process *processes, size_t cnt);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Folders that exist whole or not at all: their files are written and synced in a folder beside,
+/* Folders that are written atomically: their files are written and synced in a temporary folder,
  * which is then renamed. Readable by their owner only, unless STORMLOG_SHARE is set
  * (base/files/file_rights.h). */
 #ifndef SL_BUNDLE_FOLDER_H

@@ -18,7 +18,7 @@ typedef struct sl_oom_origin {
     int64_t world_size;       /* -1 = not known */
 } sl_oom_origin;
 
-/* A counter as it stood at the failure. */
+/* A counter at the failure. */
 typedef struct sl_counter_value {
     int device;
     const char *name, *unit;
@@ -40,7 +40,7 @@ typedef struct sl_oom_evidence {
     const sl_oom_origin *origin;
     uint64_t number; /* of the failure in its recording, from 1 */
     sl_maybe_u64 allocated_bytes, reserved_bytes,
-        device_total_bytes; /* as the allocator told them */
+        device_total_bytes; /* as the allocator reported them */
     const sl_counter_value *counters;
     size_t counter_cnt;
     const sl_library_value *libraries;

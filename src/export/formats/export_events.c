@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every event as JSON, streamed. Frames and stacks stand first as tables, so that an event names
+/* Every event as JSON, streamed. Frames and stacks come first as tables, so that an event names
  * its stack by number: {"schema", "frames": [[function, file, line]…], "stacks": [[frame]…],
  * "devices": [{"device", "events": [{time_us, kind, addr, size_bytes, …}]}]}. */
 #include "base/text/json_out.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* "outer;inner;innermost bytes", one line a stack: the input of flamegraph.pl, speedscope and
+/* "outer;inner;innermost bytes", one line per stack: the input of flamegraph.pl, speedscope and
  * inferno. Live bytes at one instant, as requested by the program. */
 #include <inttypes.h>
 #include <string.h>

@@ -48,12 +48,12 @@ enum { STATE_CLEARED = 1 };   /* PACKET_SEQUENCE_FLAGS */
 enum { UNIT_SIZE_BYTES = 3 }; /* COUNTER_UNIT */
 typedef enum event_type { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 } event_type;
 
-/* Counters of a device; those of the sites come behind them. */
+/* Counters of a device; those of the sites come after them. */
 enum { LIVE, ALLOCATED, RESERVED, SITES, COUNTER_CNT = SITES + SITE_TRACKS + 1 };
 
 /* Tracks of a device, counted from its own base. */
 enum { TRACK_DEVICE = 0, TRACK_STEPS = 1, TRACK_COUNTERS = 2, TRACKS_PER_DEVICE = 100 };
-/* Counters of the card, behind those of the events: what is in use, then the rows of the ledger. */
+/* Counters of the card, after those of the events: what is in use, then the rows of the ledger. */
 enum {
     CARD_USED = COUNTER_CNT,
     CARD_ROWS,
@@ -271,7 +271,7 @@ static void put_ledger(perfetto *p, const sl_replay *replay, const sl_ledger *le
     }
 }
 
-/* On the device's own track; those of the host stand with every device. */
+/* On the device's own track; those of the host are with every device. */
 static void put_alerts(perfetto *p, const sl_replay *replay) {
     char words[SL_WORDS_CAP], name[SL_WORDS_CAP];
     for (size_t i = 0; i < p->trace->alerts.cnt; i++) {

@@ -216,7 +216,7 @@ static void put_times(profile_out *profile, const sl_run_input *input) {
 #define GZIP_CHUNK 2048u
 #define GZIP_PART  ((size_t)1 << 30) /* zlib counts in 32 bits */
 
-/* Compresses what stands in front of the stream; is_last closes it. */
+/* Compresses what is in the input buffer; is_last ends the stream. */
 static bool compress_part(z_stream *zip, bool is_last, FILE *to) {
     unsigned char chunk[GZIP_CHUNK] = {0};
     int code = Z_OK;

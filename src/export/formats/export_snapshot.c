@@ -194,8 +194,8 @@ static void put_segment(snapshot_out *out, int device, const sl_segment *segment
     sl_pickle_out_set_items(pickle);
 }
 
-/* The number a device gets in the file; -1 = left out. PyTorch's viewers know no host memory, so a
- * recording of nothing else, or one narrowed to it, stands in place of device 0. */
+/* The number a device gets in the file; -1 = left out. PyTorch's viewers do not support host
+ * memory, so a recording with host memory only is written as device 0. */
 static int number_of(const snapshot_out *out, const sl_device_trace *device) {
     bool is_alone = out->trace->devices.cnt == 1 || out->options->has_device;
     if (!sl_export_wants_device(out->options, device->device))

@@ -15,7 +15,7 @@
 typedef struct speedscope {
     const sl_trace *trace;
     sl_json_out json;
-    uint64_t unrecorded; /* index of the frame that stands for "no stack", behind all others */
+    uint64_t unrecorded; /* index of the frame that stands for "no stack", after all others */
 } speedscope;
 
 static void write_frames(speedscope *out) {

@@ -43,8 +43,8 @@ void sl_pickle_out_tuple2(sl_pickle_out *pickle); /* of the last two values */
 uint32_t sl_pickle_out_memoize(sl_pickle_out *pickle);
 void sl_pickle_out_get(sl_pickle_out *pickle, uint32_t memo);
 
-/* Items of a long list: call before each, with its index, and sl_pickle_out_list_end behind the last;
- * keeps the batches. */
+/* Items of a long list: call before each, with its index, and sl_pickle_out_list_end after the
+ * last; keeps the batches. */
 void sl_pickle_out_list_item(sl_pickle_out *pickle, size_t idx);
 void sl_pickle_out_list_end(sl_pickle_out *pickle, size_t cnt);
 

@@ -113,7 +113,7 @@ static void end_table(trace_out *out) {
     sl_json_end_array(&out->json);
 }
 
-/* Numbers that may be negative stand in the row as their two's complement. */
+/* Numbers that may be negative are in the row as their two's complement. */
 static void put_row(trace_out *out, const uint64_t *values, size_t cnt, unsigned signed_mask) {
     begin_row(out);
     for (size_t i = 0; i < cnt; i++)

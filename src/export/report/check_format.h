@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The forms in which the result of a check is printed: one row a form. */
+/* The formats of the result of a check: one row per format. */
 #ifndef SL_CHECK_FORMAT_H
 #define SL_CHECK_FORMAT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The forms in which a comparison is printed: one row a form. Several comparisons (one a device)
- * make one output. */
+/* The formats of a comparison: one row per format. Several comparisons (one per device) make one
+ * output. */
 #ifndef SL_DIFF_FORMAT_H
 #define SL_DIFF_FORMAT_H
 
@@ -12,7 +12,7 @@
 typedef struct sl_diff_list {
     const sl_diff *const *at; /* borrowed */
     size_t cnt;
-    const char *const *labels; /* borrowed; what tells each from the others ("rank 1"), or NULLs */
+    const char *const *labels; /* borrowed; the name of each ("rank 1"), or NULLs */
 } sl_diff_list;
 
 typedef struct sl_diff_wishes {

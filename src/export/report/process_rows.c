@@ -15,7 +15,7 @@ static bool is_same_name(const sl_trace *a, const sl_trace *b) {
     return x.len == y.len && memcmp(x.ptr, y.ptr, x.len) == 0;
 }
 
-/* Main processes and ranks are told one by one. */
+/* Main processes and ranks each have their own row. */
 static bool is_alike(const sl_report_input *a, const sl_report_input *b) {
     return a->place.role == b->place.role && a->place.parent == b->place.parent &&
            a->place.end == b->place.end && a->place.role != SL_PROCESS_MAIN &&
@@ -23,7 +23,7 @@ static bool is_alike(const sl_report_input *a, const sl_report_input *b) {
            (a->place.role == SL_PROCESS_WORKER || is_same_name(a->trace, b->trace));
 }
 
-/* Whether an earlier input has said it. */
+/* Whether the row of an earlier input covers this one. */
 static bool is_told(const sl_report *report, size_t idx) {
     for (size_t i = 0; i < idx; i++)
         if (is_alike(input_at(report, i), input_at(report, idx)))
@@ -89,7 +89,7 @@ void sl_process_rows_each(const sl_report *report,
 
 /* ---- notes ---- */
 
-/* A process that went on as another program could not close its recording either. */
+/* A process that was replaced by another program could not close its recording. */
 static bool has_note(const sl_report_input *input, const char *text) {
     if (input->place.end == SL_PROCESS_END_REPLACED && strcmp(text, SL_NOTE_KILLED) == 0)
         return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The forms in which a report is printed. Each is a pure function of the report and of the wishes
- * below; what they share in words stands in report_words.h. */
+/* The forms in which a report is printed. Each is a pure function of the report and the options
+ * below; the phrases they share are in report_words.h. */
 #ifndef SL_REPORT_FORMAT_H
 #define SL_REPORT_FORMAT_H
 
@@ -16,7 +16,7 @@ typedef struct sl_report_wishes {
     bool explains;        /* evidence and reasons too */
     sl_words_scope scope; /* what the lists of holders are grouped by */
     size_t top;           /* holders listed per device */
-    bool fills_lists;     /* more of them, until the rest is no large part */
+    bool fills_lists;     /* more of them, until the rest is small */
     uint64_t fail_mask;   /* kinds (1 << sl_finding_kind) that the caller treats as a failure */
 } sl_report_wishes;
 

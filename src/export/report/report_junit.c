@@ -34,7 +34,7 @@ static void put_line(FILE *to, const char *text) {
     putc('\n', to);
 }
 
-/* JUnit readers show one failure element a case, so all findings of the kind share it. */
+/* JUnit readers show one failure element per case, so all findings of the kind share it. */
 static void put_failure(FILE *to, const sl_report *report, const sl_report_input *input,
                         size_t kind) {
     char text[SL_WORDS_CAP];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The report for people. The verdict comes first, as one sentence; then every finding with its
  * line, its numbers and what to do; then the facts of each device. Nothing is wider than
- * sl_term_columns(), whatever the input holds, but for the path of a finding's own line: that is what one
- * copies, so it is never cut. */
+ * sl_term_columns(), whatever the input holds, but for the path of a finding's own line: users copy
+ * it, so it is never cut. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -195,8 +195,8 @@ static bool is_file_shown(const sl_site *site, size_t from, size_t i) {
     return false;
 }
 
-/* The user's line, the library call below it, and who called: each file once, because a framework
- * that calls itself ten deep says nothing ten times. */
+/* The user's line, the library call below it, and who called: each file once, because ten frames of
+ * the same framework are no help. */
 static void put_short_stack(const text_pen *pen, const sl_site *site, size_t depth) {
     size_t first = site->frame_pos > 0 ? site->frame_pos - 1 : 0, shown = 0;
     put_where(pen, site);
@@ -462,7 +462,7 @@ static double tensor_bytes(const sl_ledger_state *state) {
     return sum;
 }
 
-/* More in use, or more of it in tensors: by a hundredth of the card, less says nothing new. */
+/* More in use, or more of it in tensors, by at least 1 % of the card. */
 static bool is_fuller(const sl_ledger_state *full, const sl_ledger_state *end) {
     double least = (double)end->card_total.value / 100;
     return full->card_used.known && end->card_used.known &&
@@ -538,7 +538,7 @@ static void put_bullets(const text_pen *pen, const char *text) {
     sl_term_wrap(pen->to, &(sl_wrap){.first = "  - ", .rest = "    "}, text);
 }
 
-/* The newest of them; a run that hovers at a threshold raises one a minute. */
+/* Only the newest; a run that stays near a threshold raises one per minute. */
 #define ALERTS_SHOWN 10
 
 static void put_alert(const text_pen *pen, const sl_trace *trace, const sl_alert *alert) {

@@ -8,7 +8,7 @@
 
 #define SL_WORDS_CAP 512
 
-/* printf behind what stands in buf; what does not fit is cut. */
+/* Appends to buf as printf does; what does not fit is cut. */
 void sl_words_append(char buf[SL_WORDS_CAP], const char *fmt, ...) SL_PRINTF(2, 3);
 
 /* "torch-snapshot", "slog", …: the names of the JSON report. */
@@ -19,7 +19,7 @@ const char *sl_words_source(sl_source_kind source);
 void sl_words_site(char buf[SL_WORDS_CAP], sl_site site, size_t columns);
 void sl_words_frame(char buf[SL_WORDS_CAP], const sl_trace *trace, sl_frame frame, size_t columns);
 
-/* What the places of a list stand for. */
+/* What a row of a list is. */
 typedef enum sl_words_scope {
     SL_SCOPE_LINE,
     SL_SCOPE_FUNCTION,
@@ -44,13 +44,13 @@ void sl_words_input_verdict(char buf[SL_WORDS_CAP], const sl_report *report,
 /* The same for the whole report; of several inputs how many are what. */
 void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report);
 
-/* "17.8 GiB in 2,160 blocks, 93% of the growth"; "" when nothing of it is known. */
+/* "17.8 GiB in 2,160 blocks, 93 % of the growth"; "" when nothing of it is known. */
 void sl_words_amount(char buf[SL_WORDS_CAP], const sl_finding *finding);
 
-/* "+190 MiB a step, +1.2 GiB a second, R2 0.998"; "" when nothing of it is known. */
+/* "+190 MiB per step, +1.2 GiB per second, R2 0.998"; "" when nothing of it is known. */
 void sl_words_growth(char buf[SL_WORDS_CAP], const sl_finding *finding);
 
-/* "critical, confidence 0.97, device 0 of rank 3". */
+/* "critical, confidence 97 %, device 0 of rank 3". */
 void sl_words_certainty(char buf[SL_WORDS_CAP], const sl_finding *finding);
 
 /* "3.21 s after the start" of the recording, or "at event 812" where the input has no clock. */

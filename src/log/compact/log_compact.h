@@ -6,7 +6,7 @@
  *      (<name>.tmp-XXXXXX), read back and compared with its source byte by byte, synced, and only
  *      then renamed. Whatever ends that early leaves the old file as it was.
  * (C2) A file that is being written is left alone: its writer's lock is asked for first and kept
- *      away until the end. Where nobody can tell, only a file that its writer closed is touched.
+ *      away until the end. If that is unknown, only a file that its writer closed is touched.
  * (C3) Permissions, owner and time of the file stay.
  *
  * Not for the target process. One thread per file. */

@@ -133,7 +133,7 @@ static sl_status check_crc(const sl_fmt_header *header, sl_error *err) {
                       crc, header->header_crc);
 }
 
-/* Errors of one number of the header: where it stands, what it should be. */
+/* Errors of one number of the header: where it is, what it should be. */
 static sl_status wrong(sl_error *err, uint64_t at, const char *expected, uint64_t found) {
     return sl_fail_at(err, SL_E_FORMAT, at, "byte %llu: expected %s, found %llu",
                       (unsigned long long)at, expected, (unsigned long long)found);

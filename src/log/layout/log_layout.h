@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where everything lies in a .slog, and the rules both halves keep. docs/format.md says the same
- * for people who write another reader; a change here is a change there.
+/* Where everything is in a .slog, and the rules that writer and reader keep. docs/format.md describes the same for authors of other readers; change both together.
  *
  * The rules, cited by number:
  * (L1) Page 0 is written once, its CRC covers it, and the section table in it never changes. The
@@ -63,8 +62,8 @@ enum sl_free_phase {
 
 typedef enum sl_effect { SL_EFFECT_NONE, SL_EFFECT_ALLOC, SL_EFFECT_FREE } sl_effect;
 
-/* What an event does to sites and live table; by sl_event_kind. Ranges of expandable segments are
- * mapped and unmapped in differing pieces, so they are only kept. */
+/* What an event changes in the sites and the live table, by sl_event_kind. Map and unmap events of
+ * expandable segments change neither: their ranges do not match, so they are only recorded. */
 typedef struct sl_kind_row {
     uint8_t effect; /* sl_effect */
     uint8_t domain; /* sl_domain */
@@ -79,7 +78,7 @@ extern const sl_kind_row sl_kind_rows[SL_EV_LIMIT];
 #define SL_CURVE_BIN_NS UINT64_C(100000000)
 #define SL_CURVE_FACTOR 4
 
-/* The largest size there is room for instead of one that is larger: never its low bits. */
+/* Saturates to 48 bits, never truncates. */
 static inline uint64_t sl_clamp48(uint64_t value) {
     return value <= SL_SIZE_MASK ? value : SL_SIZE_MASK;
 }
@@ -129,7 +128,7 @@ static inline uint64_t sl_thread_word(uint32_t tid, uint8_t state, uint32_t gene
     return tid | (uint64_t)state << 32 | (uint64_t)(generation & 0xffffff) << 40;
 }
 
-/* Bytes of a section kind's record; 0 for the two that the header tells. */
+/* Bytes of a record in this kind of section; 0 for the two kinds whose size is in the header. */
 uint32_t sl_section_record_bytes(uint32_t kind);
 const char *sl_section_name(uint32_t kind);
 const char *sl_health_name(sl_health_kind kind);
@@ -143,7 +142,7 @@ static inline uint64_t sl_curve_bytes(uint32_t bins, uint32_t levels) {
     return (uint64_t)bins * levels * sizeof(sl_fmt_bin);
 }
 
-/* CRC of a header as it should stand in it (L1). */
+/* CRC of a header as it should be in it (L1). */
 uint32_t sl_header_crc(const sl_fmt_header *header);
 
 /* The structural rules of (L1) that need nothing but the header: magic, version, CRC, sections

@@ -43,7 +43,7 @@ struct sl_log_cursor {
     size_t next_intent;
     bool intents_are_loaded;
     uint64_t thread_cnt;
-    SL_VEC(uint64_t) published; /* by thread slot, as of the last look (L10) */
+    SL_VEC(uint64_t) published; /* by thread slot, as of the last scan (L10) */
     uint64_t present;           /* records queued and not overwritten since */
     uint64_t lost;              /* published by all - present */
     uint64_t reported_lost;
@@ -77,7 +77,8 @@ static sl_status check_head(const sl_log_cursor *c, uint64_t i, const sl_fmt_chu
     return SL_OK;
 }
 
-/* What a chunk tells of its thread's count, which a killed thread may have left one short (L10). */
+/* A chunk's own count of its thread's events; a killed thread may have left its counter one short
+ * (L10). */
 static void count_chunk(sl_log_cursor *c, const sl_fmt_chunk *head) {
     uint32_t thread = (uint32_t)head->thread;
     if (head->before == 0 || head->before > SL_SIZE_MASK || thread >= c->published.cnt)
@@ -87,7 +88,7 @@ static void count_chunk(sl_log_cursor *c, const sl_fmt_chunk *head) {
         c->published.at[thread] = published;
 }
 
-/* A head whose ticket changed while it was copied is met again at the next look. */
+/* A head whose ticket changed while it was copied is read again by the next scan. */
 static sl_status look_at_chunk(sl_log_cursor *c, uint64_t i, sl_error *err) {
     sl_fmt_chunk head;
     uint64_t word;
@@ -325,7 +326,8 @@ sl_status sl_log_cursor_new(sl_log_reader *reader, sl_log_cursor **out, sl_error
         sl_log_cursor_free(c);
         return status;
     }
-    c->reported_lost = c->lost; /* gone before this cursor began: told by _lost, not an overrun */
+    c->reported_lost = c->lost; /* lost before this cursor began: reported by _lost, not as an
+                                 * overrun */
     *out = c;
     return SL_OK;
 }

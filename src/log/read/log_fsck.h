@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks a log against every rule of log_layout.h and says what it holds and what is missing.
+/* Checks a log against every rule of log_layout.h and reports what it contains and what is missing.
  * Damage goes into `problems`; what a kill or a full disk merely cut off does not. */
 #ifndef SL_LOG_FSCK_H
 #define SL_LOG_FSCK_H

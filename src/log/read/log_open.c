@@ -228,7 +228,7 @@ static bool is_packed(int fd) {
 
 static sl_status open_packed(const char *path, sl_log_reader **out, sl_error *err) {
     sl_byte_stream in;
-    /* The image has bounds of its own: a sparse file expands a thousand times and is no bomb. */
+    /* The image has its own bounds: a sparse file expands a thousandfold and is still harmless. */
     sl_byte_options options = {.max_expansion = UINT32_MAX};
     sl_status status = sl_bytes_open(&in, path, &options, err);
     if (status >= 0)

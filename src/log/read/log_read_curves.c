@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters and curves of the reader. A kill may have come between a bin and its sum one level up,
- * so the sums at that border are made anew from the finer bins, which are still there. */
+ * so the sums at that border are made again from the finer bins, which are still there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,7 +202,7 @@ sl_status sl_log_load_curve(sl_log_reader *r, uint32_t counter, sl_log_bins *out
     sl_fmt_bin *bins = NULL;
     uint64_t cnt;
     memset(out, 0, sizeof *out);
-    /* The bins first: what is rolled up after that only makes sums that are made anew anyway. */
+    /* The bins first: what is rolled up after that only makes sums that are made again anyway. */
     SL_TRY(load_bins(r, counter, &bins, err));
     sl_status status = load_counters(r, &counters, &cnt, err);
     if (status >= 0 && counter >= cnt)

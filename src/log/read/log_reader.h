@@ -20,7 +20,7 @@ typedef enum sl_log_ending {
     SL_LOG_CLOSED,  /* the writer closed it */
     SL_LOG_LIVE,    /* the writer holds it */
     SL_LOG_KILLED,  /* the writer is gone and did not close it */
-    SL_LOG_LEFT,    /* the same, by _exit: it ended by itself */
+    SL_LOG_LEFT,    /* the same, but it ended normally, by _exit */
     SL_LOG_UNCLEAR, /* not closed, and the file system cannot tell whether the writer lives */
 } sl_log_ending;
 
@@ -83,12 +83,13 @@ typedef struct sl_log_cursor sl_log_cursor;
 /* A cursor over everything that is in the ring now, in order of time. */
 sl_status sl_log_cursor_new(sl_log_reader *reader, sl_log_cursor **out, sl_error *err);
 
-/* 1 and *record set; 0 at the end; SL_E_LAPPED when the writer overran the cursor: events are
- * missing, *sl_log_cursor_lost tells, going on is fine; another negative code is final. */
+/* 1 and *record set; 0 at the end; SL_E_LAPPED when the writer overtook the cursor: events are
+ * missing (sl_log_cursor_lost counts them), and the caller may continue; any other negative code is
+ * final. */
 int sl_log_cursor_next(sl_log_cursor *cursor, sl_log_record *record, sl_error *err);
 
-/* After 0: looks for events published since; then go on with _next. Events of one thread come in
- * order; between threads the order of time holds within one look, not from one look to the next. */
+/* After 0: finds events published since; then continue with _next. Events of one thread come in
+ * order; across threads they are in order of time within one scan, not from one scan to the next. */
 sl_status sl_log_cursor_follow(sl_log_cursor *cursor, sl_error *err);
 
 /* Events known to be lost so far: overwritten before this cursor could read them. */

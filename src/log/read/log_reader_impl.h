@@ -49,7 +49,7 @@ static inline bool sl__log_is_live(const sl_log_reader *reader) {
 sl_status sl__log_check_stack(sl_log_reader *reader, uint32_t stack, uint64_t position,
                               sl_error *err);
 
-/* Intents of dead threads and of a dead writer, as they stand in the file. */
+/* Intents of dead threads and of a dead writer, as they are in the file. */
 typedef SL_VEC(sl_log_intent) sl_log_intents;
 sl_status sl__log_load_intents(sl_log_reader *reader, sl_log_intents *out, sl_error *err);
 

@@ -2,7 +2,7 @@
 /* Counters and their curves. Level 0 has bins of 100 ms, each further level bins four times as
  * long; every level is a ring of the same number of bins, so ten levels of 512 hold the last 51 s
  * at 100 ms and five months at the coarsest. Events update level 0; maintain carries finished bins
- * up. Every word of a bin carries a tag of the bin's number, so a bin is begun anew word by word
+ * up. Every word of a bin carries a tag of the bin's number, so a bin is begun again word by word
  * with no moment at which an old minimum could pass for a new one.
  *
  * An event that comes late (its thread slept between clock and update) finds its bin already
@@ -158,7 +158,7 @@ static void set_rolled(uint64_t *rolled, uint64_t bin_idx) {
     __atomic_store_n(rolled, bin_idx, __ATOMIC_SEQ_CST);
 }
 
-/* After a pause longer than the ring: bins of before it may still stand in their places. */
+/* After a pause longer than the ring: bins of before it may still be in their places. */
 static void roll_old(sl_log *log, uint32_t counter, uint32_t level, uint64_t end_idx) {
     uint64_t *rolled = &counter_at(log, counter)->rolled[level];
     uint64_t first = sl_get(rolled);

@@ -31,7 +31,7 @@ static void drop_site(sl_log *log, uint32_t id) {
     sl_set_release(site_word(log, id), 0);
 }
 
-/* Site 0, shared by everything that found no room, when there is none of its own. */
+/* Site 0, which all events share that found no room for a site. */
 static SL_HOT uint32_t find_site(sl_log *log, const sl_log_event *event, uint8_t domain,
                                  uint64_t time_ns) {
     static const sl_intern_ops ops = {is_same_site, make_site, drop_site};
@@ -41,7 +41,7 @@ static SL_HOT uint32_t find_site(sl_log *log, const sl_log_event *event, uint8_t
     uint32_t remembered = event->site_memo ? sl_get32_acquire(event->site_memo) : 0;
     if (SL_LIKELY(remembered && is_same_site(log, remembered, &key)))
         return remembered;
-    /* Stacks are numbered in the order in which they are met. Their sites stand in that order in the
+    /* Stacks are numbered in the order in which they are met. Their sites are in that order in the
      * index too: those of a program's steps fill a few pages instead of one page each. */
     uint32_t id =
         sl_intern(log, &log->sites, event->stack + sl_hash_mix(key.word >> 32), &ops, &key);
@@ -50,9 +50,9 @@ static SL_HOT uint32_t find_site(sl_log *log, const sl_log_event *event, uint8_t
     return id;
 }
 
-/* The frees are read after the addition: whoever adds last has all bytes and at most all frees, so the
- * peak is never below what lives in the end. What other threads free in between may be more than the
- * whole of what this one has seen allocated; a difference below 0 is no peak. */
+/* free_bytes is read after the addition to alloc_bytes. So the thread that adds last sees every
+ * allocation, and the peak is never below the live bytes at the end. Other threads may free in
+ * between what this one has not seen allocated: a negative difference is ignored. */
 static SL_HOT void add_bytes(sl_fmt_site *site, uint64_t size) {
     uint64_t allocated = sl_add(&site->alloc_bytes, size) + size;
     uint64_t live = allocated - sl_get_acquire(&site->free_bytes);
@@ -221,10 +221,10 @@ static SL_HOT void write_alloc(sl_log *log, const sl_log_event *event, uint8_t d
 
 /* ---- tags ---- */
 
-/* One compare-and-swap of the word that holds site, label and tag: site and label stay what they were
- * compared to be, so the totals cannot be hurt (L8). When the block went away after all, the swap
- * fails, or gives the tag to a block of the same site that took the slot; nothing worse. The table
- * comes first: killed in between, the tag stands where it outlives the ring. */
+/* One compare-and-swap of the word that holds site, label and tag: site and label stay what they
+ * were compared to be, so the totals cannot be hurt (L8). When the block went away after all, the
+ * swap fails, or gives the tag to a block of the same site that took the slot; nothing worse. The
+ * table comes first: killed in between, the tag is where it outlives the ring. */
 bool sl_log_annotate(sl_log *log, uint64_t addr, int8_t device, uint16_t tag) {
     sl_live_ref ref =
         sl__live_find(log, addr, sl_live_size_word(0, device, (uint8_t)SL_DOMAIN_BLOCK));
@@ -279,8 +279,8 @@ SL_HOT void sl_log_write(sl_log *log, const sl_log_event *event) {
     sl__curve_totals(log, event, time_ns);
 }
 
-/* Between two events a program uses the caches for itself. All of this is missed at once here instead
- * of one after the other later, where every atomic addition waits for the stores before it. */
+/* Between two events the program evicts our cache lines. Prefetching them all here overlaps the
+ * misses; later each atomic addition would wait for the stores before it. */
 SL_HOT void sl_log_expect(const sl_log *log, const sl_log_event *event) {
     const sl_log_thread *thread = &sl__this_thread;
     __builtin_prefetch(&log->at[SL_SECTION_SITES]);

@@ -33,8 +33,8 @@ typedef struct sl_log_file_wish {
     bool overwrite; /* a file that nobody writes may be replaced */
 } sl_log_file_wish;
 
-/* Makes the file and maps it; the first `head_bytes` have their space on disk. Nothing is left
- * behind on failure. SL_E_BUSY when another process writes it. */
+/* Makes the file and maps it; the first `head_bytes` have their space on disk. After a failure
+ * nothing is left behind. SL_E_BUSY when another process writes it. */
 sl_status sl__file_create(sl_log_file *file, const sl_log_file_wish *wish, size_t head_bytes,
                           sl_error *err);
 

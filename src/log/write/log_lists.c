@@ -25,7 +25,7 @@ static void add_record(sl_log *log, sl_section_kind section, const void *record,
     sl_set_release(&to[0], (number + 1) << 8 | kind);
 }
 
-/* All devices together; the host's only where nothing else was told. */
+/* All devices together; the host's total only if no device has reported one. */
 static uint64_t allocated_now(const sl_log *log) {
     uint64_t sum = SL_LOG_UNKNOWN;
     const sl_fmt_counter *counters = (const void *)log->at[SL_SECTION_COUNTERS];

@@ -114,7 +114,8 @@ typedef struct sl_log_frame {
 
 uint32_t sl_log_frame_id(sl_log *log, const sl_log_frame *frame);
 
-/* The frame with these texts; 0 also when one of them found no room: a frame that lost its name is none. */
+/* The frame with these texts; 0 also when one of them found no room: a frame without its name is
+ * not stored. */
 uint32_t sl_log_frame_of(sl_log *log, sl_str function, sl_str file, uint32_t line, uint32_t kind);
 
 /* The stack "frame, called from `parent`"; parent 0 is the bottom. Build a stack from the
@@ -207,8 +208,8 @@ int sl_log_counter(sl_log *log, sl_counter_kind kind, int device, uint32_t name)
 /* A new value (below 2^48) now; keeps minimum, maximum, last and count per bin. */
 void sl_log_counter_set(sl_log *log, int counter, uint64_t value);
 
-/* The value cannot be had here (no driver, no permission): readers show "unknown", never 0.
- * why: string id. A later _set makes it valid again. */
+/* The value is not available (no driver, no permission): readers show "unknown", never 0. why:
+ * string id. A later _set makes it valid again. */
 void sl_log_counter_unavailable(sl_log *log, int counter, uint32_t why);
 
 /* ---- the rest -------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ int64_t sl_watch_clock(void) {
 }
 
 /* In the child: the signals as they were, the pipe as standard error, then the command. Only calls
- * that are safe behind fork. */
+ * that are safe after fork. */
 static void become(const sl_watch *watch, int report_fd, int errors_fd) {
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);

@@ -61,7 +61,7 @@ void sl_byte_axis_draw(sl_plot *plot, const sl_byte_axis *axis) {
 #define GAP_PIXELS  26.0
 #define TICK_BESIDE 20.0 /* pixels right of the plot that nothing else needs */
 #define TICK_ROOM   90.0 /* pixels a label wants */
-#define TICKS_MAX   500  /* behind a silence of years a step may be too small to be added */
+#define TICKS_MAX   500  /* after a silence of years a step may be too small to be added */
 
 /* Steps above a second; below, it is 1, 2, 5 times a power of ten. */
 static const double long_steps_s[] = {1,   2,   5,    10,   20,   30,    60,    120,  300,

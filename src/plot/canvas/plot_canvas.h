@@ -35,7 +35,7 @@ typedef struct sl_text_style {
 typedef struct sl_stroke {
     sl_paint paint;
     double width;
-    double dash; /* length of a dash and of the gap behind it; 0 = solid */
+    double dash; /* length of a dash and of the gap after it; 0 = solid */
 } sl_stroke;
 
 /* An SVG of these dimensions, or else a PNG, into the stream, which must outlive the canvas. */

@@ -16,7 +16,7 @@ const sl_source_ops *const sl_sources[] = {
     NULL,
 };
 
-/* Any JSON may be a snapshot (1): what only is that is asked to be more. */
+/* Any JSON scores 1, as it may be a snapshot; only a higher score means that the kind is known. */
 #define KNOWN_SCORE     2
 /* How far is read into a JSON file whose first SL_PROBE_BYTES do not show what it is: a record may begin
  * with a long text. */

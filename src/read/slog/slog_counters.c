@@ -230,7 +230,7 @@ static sl_counter_series *curve_of(sl_trace *trace, const sl_counter_series *ser
     return NULL;
 }
 
-/* The events are exact and go behind what the curve knows from before them; before its first
+/* The events are exact and go after what the curve knows from before them; before its first
  * reading the library had nothing. */
 static bool join(sl_counter_series *curve, sl_counter_series *series, int64_t start_us) {
     size_t kept = 0, cnt = series->readings.cnt;

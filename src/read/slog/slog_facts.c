@@ -15,7 +15,7 @@ struct sl_slog_facts {
     uint64_t training_from_ns; /* UINT64_MAX = not yet */
     uint64_t last_step_ns;     /* 0 = none */
     uint64_t kept_before_ns;   /* what is older and lives is kept; 0 = nothing is */
-    bool has_looks;            /* optimizers were looked at */
+    bool has_looks;            /* optimizers were scanned */
     bool has_tags;             /* a label of the live table is a phase or a tag */
 };
 
@@ -51,8 +51,8 @@ static bool find_build_frame(const sl_log_reader *log, uint32_t stack) {
     return false;
 }
 
-/* Stacks that came while the log is read, and all of them without memory for the answers, are looked
- * through each time. */
+/* Answers are kept per stack. Stacks that were added after the log was opened are scanned each
+ * time; so are all stacks if there is no memory for the answers. */
 bool sl_slog_is_built(sl_slog_facts *f, uint32_t stack) {
     if (!f->is_built) {
         f->is_built_cnt = sl_log_stack_cnt(f->log);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The allocator's reserved total as events of the trace, from its curve: a bin knows least, largest and last,
- * but not their moments. Those are told by what PyTorch's libraries took from the driver and gave back,
- * event by event as long as these are in the ring. */
+/* The allocator's reserved total as events of the trace, from its curve: a bin knows least, largest
+ * and last, but not their moments. The moments come from what PyTorch's libraries took from the
+ * driver and returned, as long as those events are in the ring. */
 #ifndef SL_SLOG_RESERVED_H
 #define SL_SLOG_RESERVED_H
 

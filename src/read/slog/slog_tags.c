@@ -11,13 +11,12 @@ typedef struct live_block {
     sl_device_trace *device; /* NULL = the slot is free */
     uint32_t event_idx;
     uint32_t next_free; /* slot + 1 */
-    uint32_t look_cnt;  /* looks at optimizers while it was live */
+    uint32_t look_cnt;  /* scans of the optimizers while it was live */
     uint64_t born_step; /* steps that were over before it */
     sl_tag_facts facts;
 } live_block;
 
-/* A second look is needed before a block counts as passed over: another optimizer, which steps
- * less often, may hold it. */
+/* A block must be missed by two scans: another optimizer, which steps less often, may hold it. */
 #define PASSED_OVER_LOOKS 2
 
 /* A block that waits for the moment that decides whether it outlives its phase. */
@@ -140,7 +139,7 @@ static void count_pass(sl_slog_tags *t, sl_train_phase phase) {
 }
 
 static bool add_alloc(sl_slog_tags *t, const sl_log_record *r, sl_device_trace *device) {
-    if (sl_slog_label(t->about, r->tag).tag != SL_TAG_UNKNOWN) /* it tells nothing of the phase */
+    if (sl_slog_label(t->about, r->tag).tag != SL_TAG_UNKNOWN) /* it has no phase */
         return begin_block(t, r, device);
     sl_train_phase phase = (sl_train_phase)sl_slog_label(t->about, r->tag).phase;
     if (phase != SL_PHASE_NONE)

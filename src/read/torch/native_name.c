@@ -84,7 +84,7 @@ static void open_bracket(demangler *d, brackets *open, char letter) {
         open->at[open->cnt++] = letter;
 }
 
-/* A literal: "Lb1E", "LN3c1010DeviceTypeE1E", "L_Z3foovE". In a name, L stands before a local one. */
+/* A literal: "Lb1E", "LN3c1010DeviceTypeE1E", "L_Z3foovE". In a name, L is before a local one. */
 static void skip_literal(demangler *d, brackets *open) {
     char next = peek(d, 0);
     if (is_digit(next) && open->cnt && open->at[open->cnt - 1] == 'N')
@@ -170,7 +170,7 @@ static void skip_token(demangler *d, brackets *open) {
     }
 }
 
-/* From behind an opening letter to behind its E. */
+/* From after an opening letter to after its E. */
 static void skip_to_end(demangler *d, char letter) {
     brackets open = {.at = {letter}, .cnt = 1};
     while (open.cnt && !d->is_bad) {
@@ -329,7 +329,7 @@ static void put_encoding(demangler *d) {
 }
 
 sl_str sl_native_name(sl_str text, char buf[SL_NATIVE_NAME_CAP]) {
-    /* What is behind the name: a compiler's mark (".cold") and the place in the function. */
+    /* What is after the name: a compiler's mark (".cold") and the place in the function. */
     size_t len = 0;
     while (len < text.len && text.ptr[len] != '.' && text.ptr[len] != '+')
         len++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of native functions as people write them. The recorder keeps a symbol as the library has it, with
- * the place inside the function behind it: "_ZN2at6native4onesEN3c108ArrayRefIlEE+0x63". */
+/* Names of native functions as people write them. The recorder keeps a symbol as the library has
+ * it, with the place inside the function after it: "_ZN2at6native4onesEN3c108ArrayRefIlEE+0x63". */
 #ifndef SL_NATIVE_NAME_H
 #define SL_NATIVE_NAME_H
 
@@ -9,8 +9,8 @@
 #define SL_NATIVE_NAME_CAP 1024
 
 /* The same with the C++ name in words, without parameters, template arguments as "<...>":
- * "at::native::ones+0x63". What is no C++ name, or one of a kind that is not followed, is given back as it
- * was. Linear in the length of the text, whatever it says. The result points into `text` or into `buf`. */
+ * "at::native::ones+0x63". Any other name is returned unchanged. Linear in the length of the text,
+ * also for hostile ones. The result points into `text` or into `buf`. */
 sl_str sl_native_name(sl_str text, char buf[SL_NATIVE_NAME_CAP]);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct sl_number_list {
     bool is_list; /* false: one number */
 } sl_number_list;
 
-/* Fills the lists whose names the object has. Items that are no numbers are SL_E_FORMAT. */
+/* Fills the lists whose names the object has. Items that are not numbers are SL_E_FORMAT. */
 sl_status sl_number_lists_read(const char *path, sl_number_list *lists, size_t cnt, sl_error *err);
 void sl_number_lists_fini(sl_number_list *lists, size_t cnt);
 

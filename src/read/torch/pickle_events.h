@@ -12,7 +12,7 @@
 struct sl_pickle_vm;
 
 /* Takes as many events as it can, from the next byte on; the parent list must be an open trace
- * behind a mark, with nothing behind the mark. *cnt is how many. */
+ * after a mark, with nothing behind the mark. *cnt is how many. */
 sl_status sl_pickle_take_events(struct sl_pickle_vm *vm, uint64_t *cnt);
 
 #endif

@@ -45,7 +45,7 @@ static uint32_t entry_of(const sl_torch_value *value) {
 }
 
 /* One empty list may serve ignored and known places alike, so an ignored list counts as empty until
- * it gets an item. Its memo entry stands in its id, one up. */
+ * it gets an item. Its memo entry is in its id, one up. */
 static bool is_ignored_list(const sl_torch_value *value) {
     return value->kind == SL_VAL_LIST && value->role == SL_ROLE_SKIP;
 }
@@ -82,7 +82,7 @@ sl_status sl_pickle_memoize(sl_pickle_vm *vm, uint64_t id) {
 typedef struct place {
     sl_torch_role role;
     uint64_t index; /* in the parent list */
-    bool is_marked; /* an item behind the newest mark */
+    bool is_marked; /* an item after the newest mark */
     bool is_in_list;
 } place;
 
@@ -207,7 +207,7 @@ static sl_status retire_item(sl_pickle_vm *vm) {
     return SL_OK;
 }
 
-/* The opcode that opens an event has been read and nothing stands behind the mark: tries the fast
+/* The opcode that opens an event has been read and nothing is after the mark: tries the fast
  * way from that opcode on. */
 static sl_status take_events(sl_pickle_vm *vm, bool *has_taken) {
     uint64_t cnt;
@@ -243,7 +243,7 @@ sl_status sl_pickle_open_container(sl_pickle_vm *vm, bool is_list) {
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-/* Where the items begin: behind the mark, or the newest `cnt` values. The container stands below;
+/* Where the items begin: after the mark, or the newest `cnt` values. The container is below;
  * it must be of this kind and open (P1). */
 static sl_status find_items(sl_pickle_vm *vm, bool has_mark, size_t cnt, sl_torch_kind kind,
                             size_t *first) {

@@ -229,7 +229,7 @@ static void add_name(char name[NAME_CAP], const char *ptr, size_t len) {
     name[used] = '\0';
 }
 
-/* One line behind the opcode, as far as it is there. */
+/* One line after the opcode, as far as it is there. */
 static void add_line(sl_pickle_vm *vm, char name[NAME_CAP]) {
     size_t len = 0;
     while (len < NAME_CAP && sl_bytes_need(vm->in, len + 1) && vm->in->at[len] != '\n')

@@ -2,7 +2,7 @@
 /* A pickle interpreter for plain data only, which drives sl_torch_build while it reads. It never
  * imports and never calls: opcodes that would are refused. It keeps no tree of the input.
  *
- * A container's role is known when it opens, from what stands below it on the stack; what was
+ * A container's role is known when it opens, from what is below it on the stack; what was
  * guessed wrongly (one-item containers have no mark) is caught when the parent takes the item.
  *
  * (P1) An open container's entry in `open` names its place on the stack; it is closed before its

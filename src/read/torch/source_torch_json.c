@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PyTorch memory snapshots that somebody exported to JSON: the same objects, told by brackets. */
+/* PyTorch memory snapshots that somebody exported to JSON: the same objects, delimited by brackets. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -232,7 +232,7 @@ static sl_status end_block(sl_torch_build *build, sl_error *err) {
     if (!has(build, SL_ROLE_BLOCK, SL_WORD_REQUESTED_SIZE) && build->history_cnt == 0)
         block.requested_bytes = block.size_bytes;
     if (!has(build, SL_ROLE_BLOCK, SL_WORD_ADDRESS)) {
-        /* torch 2.0 and older: blocks lie behind each other. The segment's own address may come
+        /* torch 2.0 and older: blocks lie one after another. The segment's own address may come
          * after its blocks, so this is an offset until the segment ends. */
         const sl_block *prev = build->blocks.cnt ? &build->blocks.at[build->blocks.cnt - 1] : NULL;
         block.addr = prev ? prev->addr + prev->size_bytes : 0;
@@ -241,7 +241,7 @@ static sl_status end_block(sl_torch_build *build, sl_error *err) {
     return sl_vec_push(&build->blocks, block) ? SL_OK : sl_fail_no_memory(err, "the snapshot");
 }
 
-/* Entries stand newest first: the first one is the tenant. */
+/* Entries are newest first: the first one is the tenant. */
 static void end_history_item(sl_torch_build *build) {
     if (build->history_cnt++ > 0)
         return;

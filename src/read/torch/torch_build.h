@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Turns the objects of a snapshot, as they end, into rows of a trace. A driver (pickle or JSON)
- * tells it where containers begin and end and what stands in them; nothing of the input is kept
+ * tells it where containers begin and end and what is in them; nothing of the input is kept
  * but the rows. One thread.
  *
  * (B1) One object of each role is open at a time.
@@ -40,7 +40,7 @@ typedef struct sl_torch_value {
     };
 } sl_torch_value;
 
-/* id of a TUPLE that is no pair of ints. */
+/* id of a TUPLE that is not a pair of ints. */
 #define SL_POOL_NONE UINT32_MAX
 
 typedef struct sl_torch_build {

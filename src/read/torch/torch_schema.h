@@ -142,7 +142,7 @@ typedef struct sl_torch_field {
     uint8_t role;
     uint8_t word;
     uint8_t take;
-    uint8_t child;   /* sl_torch_role of a container that stands here */
+    uint8_t child;   /* sl_torch_role of a container that is here */
     uint16_t offset; /* within sl_torch_drafts */
 } sl_torch_field;
 

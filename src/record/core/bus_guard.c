@@ -19,7 +19,8 @@ static atomic_int caught;
 static atomic_bool is_on;    /* the kernel has our handler */
 static atomic_int owner_pid; /* of the process that this memory belongs to */
 
-/* What the program has, or believes to have. Written into the other half, then that half counts. */
+/* The program's own handler as it sees it. Two copies: the unused one is written, then it becomes
+ * the valid one. */
 static struct sigaction users[2];
 static atomic_uint users_turn;
 

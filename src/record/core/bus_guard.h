@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* SIGBUS out of the log's mapping: somebody cut the file short, the disk or the server behind it failed.
- * The kernel has no other way to say so, and its default ends the program.
+/* SIGBUS from the log's mapping: the file was truncated, or its disk or server failed. The kernel
+ * reports that only by this signal, whose default action ends the program.
  *
- * While a log is open there is a handler. A fault inside the log's memory gets fresh memory in place of the
- * file; the event ends as if nothing had happened, what it wrote goes nowhere, and the helper ends the
- * recording and says so. Every other SIGBUS takes the way it would have taken: the program's handler, or
- * the default.
+ * While a log is open there is a handler. A fault inside the log's memory gets fresh memory in
+ * place of the file; the event completes, what it writes is lost, and the helper ends the recording
+ * with a message. Every other SIGBUS goes where it would have gone: to the program's handler, or
+ * the default action.
  *
- * The program does not see it: sigaction and signal are hooked, and for SIGBUS they answer and keep what the program
- * would have without us. What this cannot do: a program that makes the system call itself has its own handler
- * and sees these faults, too; a thread that blocks SIGBUS is ended by the kernel. */
+ * The program does not see it: sigaction and signal are hooked, and for SIGBUS they answer and keep
+ * what the program would have without us. What this cannot do: a program that makes the system call
+ * itself has its own handler and sees these faults, too; a thread that blocks SIGBUS is ended by
+ * the kernel. */
 #ifndef SL_BUS_GUARD_H
 #define SL_BUS_GUARD_H
 
@@ -23,7 +24,8 @@ SL_API int sl_hook_sigaction(int signal, const struct sigaction *action,
                              struct sigaction *old) __asm__("sigaction");
 SL_API sl_sighandler sl_hook_signal(int signal, sl_sighandler handler) __asm__("signal");
 
-/* Looks the originals up: sigaction may be called where nothing can be looked up, in a handler for one. */
+/* Looks up the originals early: sigaction may be called in a signal handler, where no lookup is
+ * possible. */
 void sl_bus_guard_prepare(void);
 
 /* Watches this memory, one range at a time. Under the control lock. */

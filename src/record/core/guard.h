@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The door every replacement function goes through.
+/* Every replacement function enters and leaves through this guard.
  *
  * It does three things: keeps a hook from recording what the recorder itself causes on the same
  * thread, preserves errno (R1), and lets a thread that wants to close the log wait until nobody is
@@ -62,7 +62,7 @@ bool sl_guard_wait_empty(unsigned limit_ms);
 /* Waits until no other thread has is_in_torch set, at most limit_ms; as sl_guard_wait_empty. */
 bool sl_guard_wait_out_of_torch(unsigned limit_ms);
 
-/* Whether the slot is that of the process's main thread. */
+/* Whether the slot belongs to the main thread. */
 bool sl_guard_is_main(const sl_guard_slot *slot);
 
 /* Process start: registers for membarrier and for the end of threads. */

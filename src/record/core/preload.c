@@ -14,8 +14,8 @@
 
 static sl_diag_once bad_setting;
 
-/* Names win only when this library stands before torch's in the global scope. The loader does not
- * tell; the variable that brought us here does. */
+/* Names win only when this library is before torch's in the global scope. The loader has no
+ * function for that; LD_PRELOAD, which loaded us, shows it. */
 static bool is_preloaded(void) {
     const char *list = getenv("LD_PRELOAD");
     return list && strstr(list, "libstormlog_record.so");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One recorder in a process. Two copies of this library can be there: two installations, or one that was
- * preloaded and one that a Python package brought. Each exports one word; the word of the copy that comes first
- * in the linker's order, whose functions the program's calls reach, holds which copy records. The others
- * stay out. */
+/* One recorder per process. Two copies of this library may be loaded: from two installations, or
+ * one preloaded and one from a Python package. Each exports one word; the word of the copy that
+ * comes first in the linker's order, whose functions the program's calls reach, holds which copy
+ * records. The others do nothing. */
 #ifndef SL_RECORD_CLAIM_H
 #define SL_RECORD_CLAIM_H
 

@@ -15,9 +15,9 @@
 #include "record/core/control_lock.h"
 
 #define TICK_MS      10
-/* How often the reader looks whether the two are the only threads left. */
+/* How often the reader checks whether only these two threads are left. */
 #define ALONE_MS     500
-/* How long a thread that is stuck is waited for all the same: it may only look so. */
+/* How long to wait for a thread that seems stuck; it may only be slow. */
 #define STUCK_MS     20
 /* A tenth of a second at the most; a few microseconds as a rule. */
 #define GONE_TURNS   5000
@@ -28,7 +28,7 @@
 typedef enum helper_life {
     LIFE_NONE,
     LIFE_RUNNING,
-    LIFE_STOPPING, /* was told to stop, and could not be waited for */
+    LIFE_STOPPING, /* was asked to stop but did not stop in time */
 } helper_life;
 
 /* One of the two threads. */
@@ -181,7 +181,8 @@ static void *helper_main(void *unused) {
     return NULL;
 }
 
-/* A thread that did not stop in time is told to carry on, or joined if it has already left its loop. */
+/* A thread that did not stop in time is asked to continue, or joined if it has already left its
+ * loop. */
 static void settle(void) {
     if (life != LIFE_STOPPING)
         return;

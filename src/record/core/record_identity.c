@@ -23,7 +23,7 @@ static const char *first_set(const char *const *names, size_t cnt) {
     return NULL;
 }
 
-/* The first variable that is a whole number; a text that is none counts as not set. */
+/* The first variable that is a whole number; any other text counts as not set. */
 static int32_t first_number(const char *const *names, size_t cnt) {
     for (size_t i = 0; i < cnt; i++) {
         const char *text = getenv(names[i]);

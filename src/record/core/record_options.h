@@ -10,8 +10,8 @@
  * name in the text; the rest of the settings is still usable. */
 sl_status sl_record_settings_load(sl_record_settings *settings, sl_error *err);
 
-/* What the caller of sl_record_start() set; 0 and NULL leave a setting as it is. False when a value is
- * none of the setting's. */
+/* What the caller of sl_record_start() set; 0 and NULL leave a setting as it is. False when a value
+ * is out of range. */
 bool sl_record_settings_apply(sl_record_settings *settings, const sl_record_options *options);
 
 /* Whether this machine seems to have a GPU that the process may use; no driver is called. */

@@ -17,7 +17,7 @@
 typedef enum sl_setting_type {
     SL_SETTING_SWITCH,  /* "0" is off, any other text is on */
     SL_SETTING_CHOICE,  /* one of the row's words; the value is its index */
-    SL_SETTING_SIZE,    /* bytes, as in 256MiB */
+    SL_SETTING_SIZE,    /* bytes, such as 256MiB */
     SL_SETTING_MS,      /* milliseconds, a bare number */
     SL_SETTING_PERCENT, /* "90%" or "90"; "off" is 0 */
     SL_SETTING_PATH,    /* a folder */
@@ -32,7 +32,7 @@ typedef struct sl_setting {
     const char *words;             /* of a CHOICE: "python|none|native"; the first is 0 */
     const char *python;            /* the argument of stormlog.record() that sets it; NULL = none */
     size_t offset, bytes;          /* of the member of sl_record_settings */
-    size_t api_offset, api_bytes;  /* of the member of sl_record_options; 0 bytes = it has none */
+    size_t api_offset, api_bytes;  /* of the member of sl_record_options; 0 bytes = there is none */
     unsigned option_cnt;           /* options of `stormlog run` */
     bool is_inherited; /* without its option `stormlog run` leaves the variable as it is */
 } sl_setting;
@@ -141,7 +141,7 @@ extern const sl_setting sl_settings[SL_SETTING_CNT];
 /* Whether the number is a value of this setting. */
 bool sl_setting_allows(const sl_setting *setting, uint64_t number);
 
-/* The value of a text as it is in the environment; false when it is none. Not for a PATH. */
+/* The value of a text as it is in the environment; false when it is not valid. Not for a PATH. */
 bool sl_setting_parse(const sl_setting *setting, const char *text, uint64_t *number);
 
 #define SL_SETTING_EXPECTED_CAP 64

@@ -35,7 +35,7 @@
 #include "record/training/workspace_watch.h"
 
 typedef enum recorder_state {
-    STATE_OFF,   /* never armed, failed, or closed: every event passes by */
+    STATE_OFF,   /* never armed, failed, or closed: events are ignored */
     STATE_READY, /* armed; the first event opens the log */
     STATE_OPEN,
 } recorder_state;
@@ -106,7 +106,7 @@ static sl_status create_log(sl_error *err) {
         .starts_small = rec.is_child,
         .is_shared = rec.settings.is_shared,
     };
-    /* Told only if the file cannot be made either: the folder may be there on a read-only disk. */
+    /* Reported only if the file cannot be created either: the folder may exist on a read-only disk. */
     int no_folder = mkdir(rec.settings.dir, rec.settings.is_shared ? 0755 : 0700) == 0 ? 0 : errno;
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
         make_path(path, &who, attempt);
@@ -147,8 +147,9 @@ static void start_stacks(void) {
     }
 }
 
-/* Nothing more can be kept. Events pass by from now on; the memory stays, because threads may be writing to it. Tried
- * again at the next turn while somebody has the lock: that may be who waits for this thread. */
+/* Ends the recording after a fault. Later events are ignored; the memory stays mapped, because
+ * threads may be writing to it. If the lock is taken, the next turn tries again: its holder may be
+ * waiting for this thread. */
 static void give_log_up(void) {
     sl_control before;
     if (!sl_control_try(&before))
@@ -479,7 +480,7 @@ static void arm(const sl_record_settings *settings) {
     atomic_store(&rec.state, STATE_READY);
 }
 
-/* The launcher has looked at its folder; one that a program names may be in /tmp. */
+/* The launcher has checked its folder; one that a program gives may be in /tmp. */
 static bool is_place_safe(const sl_record_settings *settings) {
     sl_error err = SL_ERROR_INIT;
     if (!settings->is_patching || sl_place_check(settings->dir, &err) >= 0)

@@ -38,8 +38,9 @@ static const field_row device_fields[] = {
     {SL_COUNTER_POWER, offsetof(sl_device_sample, power_mw), NULL},
 };
 
-static const sl_counters_ops *back_end;  /* NULL = not open */
-static sl_error refused = SL_ERROR_INIT; /* why no back end works here; it is asked only once */
+static const sl_counters_ops *back_end; /* NULL = not open */
+static sl_error refused =
+    SL_ERROR_INIT;             /* why no back end works on this machine; checked only once */
 static atomic_bool is_loaded;  /* the vendors' libraries are in the process, if they exist */
 static atomic_bool is_reading; /* the helper is inside the back end's library */
 
@@ -123,7 +124,7 @@ static void run_backward(sl_log *log) {
     put(log, &rows[1], -1, &mapped, NULL);
 }
 
-/* What looking at optimizers has cost so far; nothing while none was looked at. */
+/* What scanning optimizers has cost so far; nothing before the first scan. */
 static void run_tags(sl_log *log) {
     static const field_row rows[] = {{SL_COUNTER_CUSTOM, 0, "tag_scans"},
                                      {SL_COUNTER_CUSTOM, 0, "tag_scan_calls"},

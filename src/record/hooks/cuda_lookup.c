@@ -53,8 +53,8 @@ static sl_hook_id find_by_base(const char *base, int version, uint64_t flags) {
     return plain;
 }
 
-/* Ours for the driver's function. The driver may have several addresses for one function (what dlsym
- * gives, what cuGetProcAddress gives); the first one met serves all callers. */
+/* Our replacement for a driver function. The driver may have several addresses for one function
+ * (what dlsym gives, what cuGetProcAddress gives); the first one met serves all callers. */
 static void *exchange(sl_hook_id id, void *found) {
     void *known = NULL;
     if (id == SL_HOOK_CNT || !found || found == sl_hooks[id].replacement)
@@ -132,7 +132,7 @@ static inline bool may_be_hooked(const char *name) {
 sl_dlsym_answer sl_dlsym_find(void *handle, const char *name) {
     const sl_dlsym_answer ask_real = {NULL, 0};
     dlsym_fn real = find_real();
-    /* Who loads a library asks for its functions before it calls them. */
+    /* A program that loads a library looks up its functions before it calls them. */
     if (handle != RTLD_DEFAULT && handle != RTLD_NEXT)
         sl_recorder_note_library(handle, name);
     if (SL_LIKELY(!may_be_hooked(name)) || !real)

@@ -84,7 +84,7 @@ void sl_driver_map(cu_result result, cu_ptr ptr, size_t size, cu_handle handle) 
         sl_vmm_map(ptr, size, handle);
 }
 
-/* One call may take back several mappings that lie behind each other. */
+/* One call may take back several mappings that lie one after another. */
 void sl_driver_unmap(cu_ptr ptr, size_t size, const void *caller) {
     for (uint64_t done = 0, step = 1; done < size && step; done += step) {
         sl_vmm_piece gone;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the replacements of CUDA's and HIP's memory functions have in common: each calls its original and
- * says here what came of it. Addresses of the two do not meet: a process uses one of them. */
+/* What the replacements of CUDA's and HIP's memory functions have in common: each calls its
+ * original and reports the result here. Addresses of the two do not meet: a process uses one of
+ * them. */
 #ifndef SL_DRIVER_RECORD_H
 #define SL_DRIVER_RECORD_H
 
@@ -13,8 +14,8 @@
 /* Originals that are running on this thread. A function of the driver may be made of another one. */
 extern _Thread_local unsigned sl_driver_running __attribute__((tls_model("initial-exec")));
 
-/* Declares `original` with the type of the replacement and finds it. There is none only for a caller that
- * was not linked to the driver at all. */
+/* Declares `original` with the type of the replacement and finds it. It is missing only for a
+ * caller that is not linked to the driver. */
 #define SL_DRIVER_ORIGINAL(name)                            \
     __typeof__(&SL_CU(name)) original;                      \
     *(void **)&original = sl_hook_original(SL_HOOK_##name); \

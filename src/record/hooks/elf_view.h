@@ -31,7 +31,7 @@ typedef struct sl_elf_view {
 /* False when the object has no usable dynamic section. */
 bool sl_elf_view_init(sl_elf_view *view, const struct dl_phdr_info *info);
 
-/* How many dynamic symbols it has; 0 when it has no hash table to tell. */
+/* How many dynamic symbols it has; 0 without a hash table. */
 size_t sl_elf_symbol_cnt(const sl_elf_view *view);
 
 /* Index of a symbol this object defines, 0 when it does not. */

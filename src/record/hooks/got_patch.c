@@ -35,9 +35,9 @@ typedef struct got_slot {
 static got_slot patched[PATCH_MAX];
 static size_t patched_cnt, failed_cnt;
 static unsigned long long seen_adds, seen_subs;
-static uintptr_t seen[SEEN_MAX]; /* lowest address of each library that was looked through */
+static uintptr_t seen[SEEN_MAX]; /* lowest address of each library that was scanned */
 static size_t seen_cnt;
-static const Elf64_Dyn *opened[OPENED_MAX]; /* what sl_got_patch_opened was asked about last */
+static const Elf64_Dyn *opened[OPENED_MAX]; /* the last library of sl_got_patch_opened */
 static size_t opened_cnt;
 static atomic_flag is_busy = ATOMIC_FLAG_INIT; /* nobody waits for it */
 static atomic_bool is_waiting;                 /* for the loader's lock, perhaps */
@@ -47,7 +47,7 @@ typedef struct hook_indexes {
     uint32_t at[SL_HOOK_CNT];
 } hook_indexes;
 
-/* Imports stand before the hashed symbols of DT_GNU_HASH; what the library defines itself, and
+/* Imports are before the hashed symbols of DT_GNU_HASH; what the library defines itself, and
  * calls through its own slots, is found by the hash. */
 static bool may_be_hook(const char *name) {
     return *name && strchr(SL_HOOK_FIRST_LETTERS, *name) != NULL;

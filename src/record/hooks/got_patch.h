@@ -8,8 +8,8 @@
 
 #include "base/core/sl_base.h"
 
-/* Looks through the libraries that came since the last call and patches the slots that are not ours yet.
- * Any thread; does nothing while another one is at it. */
+/* Scans the libraries loaded since the last call and patches the slots that are not ours yet. Any
+ * thread; does nothing while another one is at it. */
 void sl_got_patch_if_changed(void);
 
 /* The same for one library that a dlopen gave to the caller, and for those it needs. May be called while

@@ -214,8 +214,9 @@ static SL_HOT bool is_profiler_on(void) {
     return original && original();
 }
 
-/* Whether torch alone would have made this call, and with which total. `caller` tells the CPU
- * allocator, which sits in the definer itself, from the shared-memory one, which always reports. */
+/* Whether torch alone would have made this call, and with which total. `caller` distinguishes the
+ * CPU allocator, which is in the defining library itself, from the shared-memory allocator, which
+ * always reports. */
 static SL_HOT bool would_report(torch_report *report, sl_hook_id id, const void *caller) {
     if (device_of(report->device_word).type != DEVICE_TYPE_CPU || !sl_recorder_wants_cpu() ||
         !sl_hook_is_in_definer(id, caller))

@@ -112,7 +112,7 @@ static bool is_inside(const sl_cfi_object *object, const uint8_t *at, size_t byt
            object->high - (uintptr_t)at >= bytes;
 }
 
-/* The bytes of the entry that begins here, behind its length. */
+/* The bytes of the entry that begins here, after its length. */
 static reader entry_at(const sl_cfi_object *object, const uint8_t *at) {
     reader bad = {at, at, true};
     uint32_t len;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A cache of 64-bit values by 64-bit keys: fixed memory, mapped at start and touched as it fills, no
- * lock, any thread. A miss is always allowed, so a table that is three quarters full is emptied, and
- * larger from then on if it can be: a program has a few hundred stacks, and these should not lie in
- * as many pages. */
+/* A cache of 64-bit values by 64-bit keys: fixed memory, mapped at start and touched as it fills,
+ * no lock, any thread. A miss is always allowed, so a table that is three quarters full is cleared
+ * and, if possible, doubled. It starts small because most programs have a few hundred stacks, which
+ * should share few pages. */
 #ifndef SL_KEY_CACHE_H
 #define SL_KEY_CACHE_H
 
@@ -10,8 +10,9 @@
 
 #include "base/core/sl_base.h"
 
-/* (atomic) What users remember beside a value, in the cache line that finding it has just brought: where the stack's
- * site is in the log, and which sizes were looked at (workspace_watch.h). Hints: they may be another key's. */
+/* (atomic) What callers remember next to a value, because that cache line was just loaded: the
+ * stack's site in the log, and which sizes were scanned (workspace_watch.h). Only hints: they may
+ * belong to another key. */
 typedef struct sl_key_memo {
     uint32_t site;
     uint32_t workspace;

@@ -27,8 +27,8 @@ typedef struct symbol_table {
 
 typedef enum object_state { OBJECT_FREE, OBJECT_IN_WORK, OBJECT_READY } object_state;
 
-/* A library whose symbols were looked at. Written by the thread that took the row, read by the others once
- * it is ready. */
+/* A library whose symbols were read. Written by the thread that took the row, read by the others
+ * once it is ready. */
 typedef struct named_object {
     _Atomic(uint64_t) identity;
     atomic_int state;
@@ -197,7 +197,7 @@ static void fill_object(named_object *object, const sl_native_code *code) {
 #define WAIT_STEPS   1000
 #define WAIT_STEP_US 100
 
-/* A name that is not there is not there for good: the frame stands in every later stack. */
+/* A missing name stays missing: the frame is used in every later stack. */
 static bool wait_for(const named_object *object) {
     for (int i = 0; i < WAIT_STEPS; i++) {
         if (atomic_load_explicit(&object->state, memory_order_acquire) == OBJECT_READY)

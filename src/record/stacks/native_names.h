@@ -32,7 +32,7 @@ typedef struct sl_native_name {
 /* Before the first name is asked for, and not on the event path. */
 void sl_native_names_start(void);
 
-/* In the child of a fork: what another thread was reading is read anew. */
+/* In the child of a fork: what another thread was reading is read again. */
 void sl_native_names_after_fork_child(void);
 
 sl_native_name sl_native_name_find(const sl_native_code *code);

@@ -30,7 +30,7 @@ _Atomic(int) sl_native_current;
 
 static find_object_fn find_object;
 static sl_code_range recorder;    /* this library: its frames are left out */
-static sl_code_range interpreter; /* Python's: likewise, the Python frames say more */
+static sl_code_range interpreter; /* Python's: skipped too, because the Python frames say more */
 static sl_code_range
     eval; /* _PyEval_EvalFrameDefault: what is above it belongs to other Python frames */
 static const char *reason = "";
@@ -331,7 +331,7 @@ static uint32_t find_frame(sl_log *log, object_cursor *cursor, uintptr_t at, boo
     return id;
 }
 
-/* What stands at the outer end of native frames that do not go all the way. */
+/* The pseudo frame at the outer end of a walk that could not finish. */
 static uint32_t add_end_mark(sl_log *log, uint32_t base, sl_native_end end) {
     static const sl_str texts[] = {
         [SL_NATIVE_TOO_DEEP] = SL_STR("<more native frames>"),

@@ -47,8 +47,9 @@ bool sl_native_can_walk(void);
 /* Whether an address is in one of the ranges, which ascend. */
 bool sl_code_is_in(const sl_code_range *ranges, size_t cnt, uintptr_t at);
 
-/* An address inside the innermost call of the calling thread that is neither the recorder's nor in one of these
- * ranges, which ascend; 0 when it cannot be told. Only after sl_native_can_walk has said yes. */
+/* An address inside the innermost call of the calling thread that is neither the recorder's nor in
+ * one of these ranges, which ascend; 0 when unknown. Only after sl_native_can_walk has returned
+ * true. */
 uintptr_t sl_native_find_caller(const sl_code_range *skipped, size_t cnt);
 
 /* How a walk ended. */

@@ -257,7 +257,7 @@ static bool prove_frame(const char *frame) {
     return prove_code(code) && read_safely(frame + py.layout.frame_instr, instr, sizeof instr);
 }
 
-/* It has a type, that has one too, and what is the type of all types is its own. */
+/* Whether `at` looks like a Python object: the type of its type's type is `type` itself. */
 static bool is_object(const char *at) {
     const char *type = NULL, *meta = NULL, *top = NULL;
     return read_ptr_safely(at + SL_PY_OB_TYPE, &type) && type &&

@@ -78,8 +78,9 @@ void sl_pystack_close_to_others(void);
  * proof), no allocation. */
 void sl_pystack_walk(sl_pystack *stack);
 
-/* Calls visit for the calling thread's frames, innermost first, until it returns false. `first_slot` is
- * what stands where the first local variable does; for a function without one it means nothing. */
+/* Calls visit for the calling thread's frames, innermost first, until it returns false.
+ * `first_slot` is the word of the first local variable; for a function without locals it means
+ * nothing. */
 typedef bool (*sl_pyframe_visit)(const sl_pyframe *frame, const void *first_slot, void *arg);
 void sl_pystack_each(sl_pyframe_visit visit, void *arg);
 

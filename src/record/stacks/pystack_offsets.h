@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the fields of CPython's frames, code objects and strings stand, by version. This is the
+/* Where the fields of CPython's frames, code objects and strings are, by version. This is the
  * only file that knows; the walker (pystack.c) takes a layout as data. Read-only after start. */
 #ifndef SL_PYSTACK_OFFSETS_H
 #define SL_PYSTACK_OFFSETS_H
@@ -46,7 +46,7 @@ enum {
     SL_PY_BYTES_DATA = 32,
 };
 
-/* Frame owners from this number on (3.12: the C stack; 3.14: the interpreter) are no Python code. */
+/* Frame owners from this number on (3.12: the C stack; 3.14: the interpreter) are not Python code. */
 #define SL_PY_OWNER_SHIM 3
 
 /* Fills *layout for Python 3.minor. `runtime` is the address of _PyRuntime, used from 3.13 on,

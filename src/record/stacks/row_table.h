@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows by address or handle: open addressing in memory that is mapped on first use, touched as it fills and
- * never grows; and the lock that guards such tables, which nobody waits for without end.
+/* Rows by address or handle: open addressing in memory that is mapped on first use, touched as it
+ * fills and never grows; and the lock that guards such tables, with a bounded wait.
  *
- * Rows move when others are removed, so readers need the lock as well. It is held for a lookup and no call
- * out (R4). Should its holder never give it back (a thread ended from outside in the middle, or one
- * that a busy real-time thread keeps from running), the others give up after a while, and from then on
- * what the lock guards is out of use: the program goes on, with less recorded (R1, R6). */
+ * Rows move when others are removed, so readers need the lock as well. It is held for a lookup and
+ * no call out (R4). If its holder never releases it (the thread was killed, or a real-time thread
+ * keeps it from running), the others give up after a while, and what the lock guards is disabled:
+ * the program continues with less recorded (R1, R6). */
 #ifndef SL_ROW_TABLE_H
 #define SL_ROW_TABLE_H
 

@@ -67,13 +67,13 @@ sl_frame_look sl_stack_cache_look(sl_log *log, const sl_pyframe *frame) {
     return (sl_frame_look){flags & ~FRAME_IS_SHIM, flags & FRAME_IS_SHIM};
 }
 
-/* A frame that is no code. */
+/* A pseudo frame. */
 static uint32_t pseudo_frame(sl_log *log, sl_str text) {
     return sl_log_frame_of(log, text, SL_STR(""), 0, SL_FRAME_PSEUDO);
 }
 
-/* A stack in the making, from its outermost frame inwards. It is lost once a frame finds no room: half a
- * stack would be counted where it does not belong. */
+/* A stack being built, from its outermost frame inwards. It is dropped if a frame does not fit:
+ * half a stack would be counted at the wrong place. */
 typedef struct growing_stack {
     uint32_t id;
     bool is_lost;
@@ -86,9 +86,9 @@ static void push(sl_log *log, growing_stack *stack, uint32_t frame) {
     stack->is_lost = !stack->id;
 }
 
-/* `module_frame` (0 = none) goes right inside the call of the innermost module, the whole inside `base`. A stack
- * without room is none, counted by the log and tried again the next time; what it says about the moment is known all
- * the same. */
+/* `module_frame` (0 = none) goes right inside the call of the innermost module, the whole inside
+ * `base`. A stack that does not fit is not stored; the log counts it, and the next event tries
+ * again. Its flags are returned anyway. */
 static __attribute__((noinline)) sl_stack_ref intern_stack(sl_log *log, const sl_pystack *stack,
                                                            uint32_t module_frame, uint32_t base) {
     uint32_t flags = 0;

@@ -43,7 +43,7 @@ sl_stack_ref sl_stack_cache_get_inside(sl_log *log, uint32_t base);
 
 typedef struct sl_frame_look {
     uint32_t marks; /* sl_frame_mark */
-    bool is_shim;   /* no code of anybody's: stacks leave it out */
+    bool is_shim;   /* not real code: skipped in stacks */
 } sl_frame_look;
 
 /* What a frame is, remembered from the first time it was seen. */

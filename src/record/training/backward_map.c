@@ -10,8 +10,8 @@
 
 #define SLOT_CNT        (1u << 16) /* a forward pass of 65,536 operators; 1.5 MiB */
 #define SEARCH_BACK     64         /* operators without an allocation in a row */
-#define NODE_SEQ_OFF    24         /* behind the vtable and the weak pointer to itself */
-#define NODE_THREAD_OFF 48         /* behind that: topological number, a flag */
+#define NODE_SEQ_OFF    24         /* after the vtable and the weak pointer to itself */
+#define NODE_THREAD_OFF 48         /* after that: topological number, a flag */
 #define THREAD_BITS     16
 
 /* `check` holds key and stack together: of two threads that write the same slot at once neither is believed. */
@@ -126,7 +126,7 @@ SL_HOT void sl_backward_note_forward(uint32_t stack) {
     atomic_store_explicit(&slot->key, key, memory_order_release);
 }
 
-/* Autograd's threads serve all callers: with a second one nobody knows for whom. */
+/* Autograd's threads serve all callers: with a second caller it is unknown which one. */
 void sl_backward_note_call(uint32_t stack) {
     static const char several;
     const void *caller = NULL, *me = sl_guard_own;
@@ -142,8 +142,8 @@ void sl_backward_note_call(uint32_t stack) {
 
 /* --- Backward ---------------------------------------------------------------------------------- */
 
-/* Gives the reference back that get_current_node took. The engine holds another one, so this is never
- * the last; the count is the first word behind the block's vtable. */
+/* Gives the reference back that get_current_node took. The engine holds another one, so this is
+ * never the last; the count is the first word after the block's vtable. */
 static void drop_reference(const node_ref *ref) {
     atomic_fetch_sub((atomic_int *)(void *)(ref->counts + 8), 1);
 }
@@ -196,8 +196,8 @@ static SL_HOT forward_match search(uint64_t number, uint64_t thread_id) {
     return (forward_match){0, SL_BACKWARD_EXACT};
 }
 
-/* Until a node's thread has led somewhere it is not believed to stand where it is read from: with one forward
- * thread there is no doubt whose number it is. */
+/* The offset of a node's thread id is trusted only after it has matched once. With one forward
+ * thread it is not needed. */
 static SL_HOT forward_match find_forward(const running_node *node) {
     forward_match found = search(node->number, node->thread_id);
     if (found.stack)

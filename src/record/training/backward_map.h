@@ -32,8 +32,9 @@ void sl_backward_note_forward(uint32_t stack);
 /* The calling thread has called torch's backward, with this stack. */
 void sl_backward_note_call(uint32_t stack);
 
-/* The stack for an allocation of a backward pass, on a thread of autograd's (`is_autograd`) or one that Python
- * does not know; id 0 when it cannot be told. A request that failed has size 0: it is not counted. */
+/* The stack for an allocation of a backward pass, on a thread of autograd's (`is_autograd`) or one
+ * that Python does not know; id 0 when unknown. A request that failed has size 0: it is not
+ * counted. */
 sl_stack_ref sl_backward_find(sl_log *log, uint64_t size, bool is_autograd);
 
 /* Bytes allocated on autograd's threads so far, and the part that got a forward line. */

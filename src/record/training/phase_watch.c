@@ -38,7 +38,7 @@ static atomic_uint primary;
 static atomic_ullong step_cnt;
 static atomic_bool is_counted_outside;
 
-/* The optimizer itself works, no closure of it. */
+/* The optimizer itself runs, not a closure of it. */
 static bool is_stepping(uint32_t flags) {
     return (flags & (SL_FRAME_OPTIMIZER | FLAG_CLOSURE)) == SL_FRAME_OPTIMIZER;
 }
@@ -113,9 +113,9 @@ static uint32_t thread_bits(void) {
     return SLOT_IS_KNOWN | (strncmp(name, "pt_autograd", 11) == 0 ? SLOT_IS_AUTOGRAD : 0);
 }
 
-/* An annotation without an address: from here on the thread is in this phase. Most optimizers allocate
- * nothing in most steps, and what is live at their beginning tells gradients from the rest of a
- * backward pass, what is live at their end tells their state from temporaries. */
+/* An annotation without an address: from here on the thread is in this phase. Most optimizers
+ * allocate nothing in most steps, so events alone do not show their steps. Blocks live at the
+ * beginning of a step are gradients, those live at its end are state, the others are temporaries. */
 static void note_change(sl_log *log, uint16_t label) {
     sl_log_event event = {.kind = SL_EV_ANNOTATE, .device = -1, .tag = label};
     event.total_allocated = event.total_reserved = SL_LOG_UNKNOWN;
@@ -162,7 +162,7 @@ static __attribute__((noinline)) uint32_t change(sl_log *log, sl_guard_slot *slo
     return seen;
 }
 
-/* Nearly every event finds its thread as the last one left it. */
+/* Fast path: nearly always the flags are those of the last event of this thread. */
 static inline uint32_t note_flags(sl_log *log, sl_guard_slot *slot, uint32_t flags) {
     uint32_t seen = slot->phase;
     if (SL_LIKELY((seen & ~(uint32_t)SLOT_IS_AUTOGRAD) == (flags | SLOT_IS_KNOWN)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Python objects of the program, looked at through CPython's C functions. This is the only part of the
+/* Python objects of the program, read through CPython's C functions. This is the only part of the
  * recorder that calls Python, and it is never on the event path. The rules:
  *
  * (O1) Only on a thread that holds the GIL already: inside a C function that Python code called, or

@@ -16,8 +16,9 @@
 #define OPTIMIZER_CNT 32 /* known at a time; the one that stepped longest ago gives way */
 #define GROUP_MAX     4096
 
-/* What is remembered of an optimizer. Its address is only compared, never followed: one that was freed
- * costs at most a look too few at its successor, until that has doubled its steps. */
+/* What is remembered of an optimizer. Its address is only compared, never dereferenced. If a new
+ * optimizer gets the address of a freed one, its first scans may be skipped, until its step count
+ * has doubled. */
 typedef struct seen_optimizer {
     const sl_pyobject *object; /* NULL = free */
     uint64_t step_cnt;
@@ -26,8 +27,8 @@ typedef struct seen_optimizer {
     uint64_t last_use;
 } seen_optimizer;
 
-/* All of it is touched with the GIL held; the flag keeps a finalizer that steps an optimizer, and
- * interpreters with a GIL each, out. */
+/* Used with the GIL held. The flag guards against a finalizer that steps an optimizer during a
+ * scan, and against interpreters with their own GIL. */
 static atomic_flag is_scanning = ATOMIC_FLAG_INIT;
 static seen_optimizer optimizers[OPTIMIZER_CNT];
 static uint64_t use_cnt;
@@ -59,7 +60,7 @@ typedef struct owner_search {
     const void *first_argument;
 } owner_search;
 
-/* Only the functions that turn gradients on may stand between us and torch's wrapper of step():
+/* Only the functions that turn gradients on may be between us and torch's wrapper of step():
  * anything else is a closure or a model that the step runs, and the step goes on after it. */
 static bool find_owner(const sl_pyframe *frame, const void *first_slot, void *search_ptr) {
     owner_search *search = search_ptr;
@@ -94,7 +95,7 @@ static sl_pyobject *optimizer_of(const void *first_argument) {
 
 typedef struct scan {
     const void *tensor_type, *parameter_type; /* torch's, borrowed */
-    uint64_t left;                            /* tensors that may still be looked at */
+    uint64_t left;                            /* tensors that may still be scanned */
     uint64_t refused;                         /* that came after */
 } scan;
 
@@ -148,7 +149,7 @@ static void tag_tensor(scan *s, sl_pyobject *tensor, sl_tag tag) {
     sl_py_drop(part);
 }
 
-/* torch warns when the gradient of a tensor is asked for that is no leaf. */
+/* torch prints a warning when the gradient of a tensor that is not a leaf is read. */
 static void tag_gradient(scan *s, sl_pyobject *parameter) {
     if (!is_plain(s, parameter) && !is_shell(parameter))
         return;
@@ -247,7 +248,7 @@ static bool is_watched_by_a_mode(void) {
     return false;
 }
 
-/* Readers may now conclude what is no gradient; not when something was left out. */
+/* Readers may now conclude which blocks are not gradients; not if something was skipped. */
 static void end_scan(const scan *s) {
     sl_capture capture;
     atomic_fetch_add(&scan_cnt, 1);

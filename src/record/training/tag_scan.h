@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Which blocks are parameters, gradients and optimizer state, asked of the optimizers themselves when
- * one of them has finished a step. docs/decisions/0003-tags.md says why it is done so.
+/* Finds which blocks are parameters, gradients and optimizer state, by reading an optimizer when it
+ * has finished a step. docs/decisions/0003-tags.md says why it is done so.
  *
  * The moment: an optimizer's step ends by turning gradients on again, in a C function of torch that
- * Python code calls. The calling thread holds the GIL there, and the optimizer is the first argument of a
- * frame right below. It is not the event path, and the rules of py_objects.h hold.
+ * Python code calls. The calling thread holds the GIL there, and the optimizer is the first
+ * argument of a frame right below. It is not the event path, and the rules of py_objects.h hold.
  *
- * Bounded: an optimizer is looked at after its steps 1, 2, 4, 8, ... and whenever the number of its
+ * Bounded: an optimizer is scanned after its steps 1, 2, 4, 8, ... and whenever the number of its
  * parameters has changed; at most SL_TAG_SCAN_TENSORS tensors at a time, what is left out counts in
  * the health table. */
 #ifndef SL_TAG_SCAN_H
@@ -25,8 +25,8 @@ typedef struct sl_tag_scan_cost {
 /* A log was opened: makes the names of the tags, forgets the optimizers. */
 void sl_tag_scan_start(sl_log *log);
 
-/* Gradients were just turned on inside an optimizer's step, by Python code of this thread. Not inside
- * the guard (O5). Looks at the optimizer when it is time to. */
+/* Gradients were just turned on inside an optimizer's step, by Python code of this thread. Not
+ * inside the guard (O5). Scans the optimizer if it is due. */
 void sl_tag_scan_border(void);
 
 sl_tag_scan_cost sl_tag_scan_get_cost(void);

@@ -105,7 +105,7 @@ static uint64_t size_bit(uint64_t size) {
     return UINT64_C(1) << size_hash(size);
 }
 
-/* One word answers for nearly every size that is none of them. */
+/* A bloom filter of one word: it rejects nearly every size that is not in the list. */
 static bool is_known_size(uint64_t size) {
     if (SL_LIKELY(!(atomic_load_explicit(&size_bits, memory_order_relaxed) & size_bit(size))))
         return false;
@@ -129,7 +129,8 @@ static bool is_workspace(void) {
            !sl_code_is_in(others.at, others.cnt, call);
 }
 
-/* The looks at a stack: four bits for each power of two from SL_WORKSPACE_MIN on; how often, or that there was one. */
+/* How often a stack was walked: four bits for each power of two from SL_WORKSPACE_MIN on; a count,
+ * or that a workspace was found. */
 #define LOOK_BITS     4
 #define HAS_WORKSPACE 15u
 #define LAST_POWER    15u
@@ -169,7 +170,7 @@ static void count_trust(uint32_t *workspace, uint64_t size, bool is_one) {
     __atomic_store_n(workspace, trust_of(size, next), __ATOMIC_RELAXED);
 }
 
-/* Whether it is time to look at what is trusted. Counts of several threads may be lost. */
+/* Whether a trusted size is due for another check. Counts of several threads may be lost. */
 static bool is_again(void) {
     static atomic_uint trusted_cnt;
     uint32_t cnt = atomic_load_explicit(&trusted_cnt, memory_order_relaxed) + 1;

@@ -25,7 +25,7 @@ uint32_t sl_mirror_find_used(const sl_mirror *mirror, uint64_t addr) {
     return idx == SL_ADDR_NONE || is_free(mirror, idx) ? SL_IDX_NONE : idx;
 }
 
-/* A new block behind `prev` (SL_IDX_NONE = at the head of a list); its slot, or SL_IDX_NONE. */
+/* A new block after `prev` (SL_IDX_NONE = at the head of a list); its slot, or SL_IDX_NONE. */
 static uint32_t insert(sl_mirror *mirror, sl_mirror_block block) {
     uint32_t idx;
     if (mirror->unused.cnt) {
@@ -173,7 +173,7 @@ bool sl_mirror_add_range(sl_mirror *mirror, sl_segment_life range) {
     return true;
 }
 
-/* Takes [addr, end) out of a free block; what lies before and behind stays. */
+/* Takes [addr, end) out of a free block; what lies before and after stays. */
 static bool carve(sl_mirror *mirror, uint32_t idx, uint64_t addr, uint64_t end) {
     sl_mirror_block block = *block_at(mirror, idx);
     uint64_t block_end = block.addr + block.bytes;
@@ -230,7 +230,7 @@ bool sl_mirror_drop_range(sl_mirror *mirror, uint64_t addr, uint64_t bytes, uint
     return true;
 }
 
-/* In the large pool a rest of up to 1 MiB is never split off, so such a gap behind a block whose
+/* In the large pool a rest of up to 1 MiB is never split off, so such a gap after a block whose
  * size is a guess belongs to that block. */
 static void widen(const sl_mirror *mirror, sl_life *life, uint64_t gap) {
     const sl_segment_life *segment = &mirror->history->at[life->segment_idx];

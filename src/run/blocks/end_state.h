@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The segments and blocks a device ends with: the input's own where it has them, otherwise built
- * from the replay. Without any knowledge of segments every live block stands in one of its own,
+ * from the replay. Without any knowledge of segments every live block is in one of its own,
  * which keeps addresses and bytes right and claims nothing about free memory. */
 #ifndef SL_END_STATE_H
 #define SL_END_STATE_H

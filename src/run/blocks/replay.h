@@ -10,9 +10,9 @@
  * (P3) Block sizes are exact where the geometry of the segments is known: the allocator's own
  *      splitting rules are followed from a reconstructed start state. Elsewhere they are rounded
  *      by rule, and `rounded_by_rule` counts them. A block from before the trace that is freed in
- *      it counts up to 1 MiB too little when free space lay behind it.
- * (P4) Lives stand in the order of their beginning; those from before the trace come first.
- * (P5) A replay ends with the work (run/work_end.h): the device's events behind event_cnt are the teardown
+ *      it counts up to 1 MiB too little when free space lay after it.
+ * (P4) Lives are in the order of their beginning; those from before the trace come first.
+ * (P5) A replay ends with the work (run/work_end.h): the device's events after event_cnt are the teardown
  *      of a process that ends, which frees everything. A block that is freed there only is live at the
  *      end. A replay to the exit takes them too. */
 #ifndef SL_REPLAY_H
@@ -84,7 +84,7 @@ typedef struct sl_replay {
     sl_replay_totals start, end; /* before the first event, after the last (P5) */
     sl_replay_peak peak_requested, peak_active, peak_allocated, peak_reserved;
     bool reserved_known;
-    bool geometry_known; /* segments are known, so free blocks can be told */
+    bool geometry_known; /* segments are known, so free blocks are known too */
     bool has_history;    /* false: a state-only input; its one event is a leftover */
 
     uint64_t allocs, frees;   /* frees = completed ones */

@@ -54,7 +54,7 @@ size_t sl_replay_first_life(const sl_replay *replay, uint32_t event) {
     return lo;
 }
 
-/* Blocks of a recording have no segments and stand by ascending address. */
+/* Blocks of a recording have no segments and are by ascending address. */
 static sl_tag tag_at_end(const sl_device_trace *device, uint64_t addr) {
     size_t lo = 0, hi = device->blocks.cnt;
     while (lo < hi) {

@@ -7,7 +7,7 @@ static unsigned log2_floor(uint64_t n) {
     return 63u - (unsigned)__builtin_clzll(n | 1);
 }
 
-/* A decimal number at *at; advances behind it. */
+/* A decimal number at *at; advances after it. */
 static uint64_t take_number(const char **at, const char *end) {
     uint64_t n = 0;
     for (; *at < end && **at >= '0' && **at <= '9'; (*at)++)

@@ -18,7 +18,7 @@ typedef struct sl_segment_set {
     SL_VEC(uint32_t) by_addr; /* ascending addresses */
 } sl_segment_set;
 
-/* Position in by_addr of the first range that ends behind addr; by_addr.cnt when there is none. */
+/* Position in by_addr of the first range that ends after addr; by_addr.cnt when there is none. */
 size_t sl_segment_set_find(const sl_segment_set *set, const sl_segment_life *all, uint64_t addr);
 
 /* The range that holds addr, or SL_IDX_NONE. */
@@ -27,7 +27,7 @@ uint32_t sl_segment_set_at(const sl_segment_set *set, const sl_segment_life *all
 bool sl_segment_set_add(sl_segment_set *set, const sl_segment_life *all, uint32_t idx);
 
 /* Ends whatever lies in [addr, addr + bytes) at this event. A range that is only partly covered
- * ends too, and its rests begin anew with it. */
+ * ends too, and its rests begin again with it. */
 bool sl_segment_set_cut(sl_segment_set *set, sl_segment_lives *all, uint64_t addr, uint64_t bytes,
                         uint32_t event);
 

@@ -22,7 +22,7 @@ typedef struct sl_sites {
     uint32_t before_site; /* blocks from before the trace that have no stack */
 } sl_sites;
 
-/* SL_E_USAGE when the filter is no regular expression, SL_E_NOMEM. */
+/* SL_E_USAGE when the filter is not a regular expression, SL_E_NOMEM. */
 sl_status sl_sites_init(sl_sites *sites, const sl_trace *trace, sl_group_by group_by,
                         const char *filter, sl_error *err);
 void sl_sites_fini(sl_sites *sites);

@@ -13,7 +13,7 @@ typedef struct sl_share {
 } sl_share;
 
 typedef struct sl_split {
-    bool is_known; /* else the input does not tell */
+    bool is_known; /* false: the input does not record it */
     unsigned cnt;  /* classes */
     const char *names[SL_SPLIT_MAX];
     sl_share shares[SL_SPLIT_MAX];

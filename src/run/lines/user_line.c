@@ -6,7 +6,7 @@
 #include "base/core/str.h"
 
 /* Native code has no place in a Python program: objects, sources, and what could not be resolved.
- * Shared objects carry versions behind the suffix. */
+ * Shared objects carry versions after the suffix. */
 static bool is_native_file(sl_str file) {
     static const char *const suffixes[] = {".so", ".o",   ".a",  ".c",   ".cc", ".cpp", ".cxx",
                                            ".h",  ".hpp", ".cu", ".cuh", ".S",  ".inc", ".tcc"};
@@ -143,7 +143,7 @@ static sl_stack_class classify_stack(const sl_trace *trace, const sl_frame_class
     sl_stack_span span = trace->stacks.spans.at[stack_id];
     sl_stack_class class = {0};
     sl_owner best = SL_OWNER_NATIVE;
-    size_t code_depth = 0; /* modules are no code */
+    size_t code_depth = 0; /* modules are not code */
     for (uint32_t i = 0; i < span.depth; i++) {
         sl_frame_class frame = frames[trace->stacks.frame_ids.at[span.first + i]];
         class.roles |= frame.roles;

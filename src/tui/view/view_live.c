@@ -11,11 +11,12 @@ static void put_process(sl_grid *grid, sl_rect row, const sl_tui_process *proces
     sl_put_part(grid, &row, process->is_live ? SL_INK_GOOD : SL_INK_WARN, "%s", process->ending);
     sl_put_part(grid, &row, SL_INK_TEXT, "  %s", sl_human_duration_us(text, process->length_us));
     if (process->steps.known)
-        sl_put_part(grid, &row, SL_INK_TEXT, "  %s steps",
-                    sl_human_count(text, process->steps.value));
+        sl_put_part(grid, &row, SL_INK_TEXT, "  %s step%s",
+                    sl_human_count(text, process->steps.value), sl_plural(process->steps.value));
     if (process->steps_per_s.known)
         sl_put_part(grid, &row, SL_INK_TEXT, "  %.3g steps/s", process->steps_per_s.value);
-    sl_put_part(grid, &row, SL_INK_DIM, "  %s events", sl_human_count(text, process->events));
+    sl_put_part(grid, &row, SL_INK_DIM, "  %s event%s", sl_human_count(text, process->events),
+                sl_plural(process->events));
     if (process->oom_cnt)
         sl_put_part(grid, &row, SL_INK_BAD, "  %s out of memory",
                     sl_human_count(text, process->oom_cnt));

@@ -65,7 +65,8 @@ static void put_cards(sl_grid *grid, sl_rect *area, const sl_tui_machine *machin
     for (size_t i = 0; i < shown && (int)i < room; i++)
         put_card(grid, sl_rect_take_top(area, 1), &machine->cards[i]);
     if ((int)shown > room)
-        sl_put(grid, sl_rect_take_top(area, 1), SL_INK_DIM, "%zu cards in all", shown);
+        sl_put(grid, sl_rect_take_top(area, 1), SL_INK_DIM, "%zu card%s in all", shown,
+               sl_plural(shown));
 }
 
 static void put_open(sl_grid *grid, sl_rect *area, const sl_screen *screen) {

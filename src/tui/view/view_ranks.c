@@ -86,7 +86,8 @@ void sl_view_ranks(sl_grid *grid, sl_rect area, const sl_screen *screen) {
         return;
     }
     sl_rect head = sl_rect_take_top(&area, 1);
-    sl_put_part(grid, &head, SL_INK_TITLE, "%d ranks", source->world_size);
+    sl_put_part(grid, &head, SL_INK_TITLE, "%d rank%s", source->world_size,
+                sl_plural((uint64_t)source->world_size));
     if (source->rank_verdict)
         sl_rect_take_left(&head, 2), sl_put_text(grid, head, SL_INK_WARN, source->rank_verdict);
     sl_rect heat = {0};

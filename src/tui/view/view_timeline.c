@@ -44,7 +44,7 @@ static void put_head(sl_grid *grid, sl_rect row, const sl_screen *screen) {
                     sl_human_bytes(from, (uint64_t)t->reserved[column]));
     if (t->steps.cnt)
         sl_put_part(grid, &row, SL_INK_DIM, "  %zu step%s in this part", t->steps.cnt,
-                    t->steps.cnt == 1 ? "" : "s");
+                    sl_plural(t->steps.cnt));
 }
 
 /* One row per band: its mark, what it holds at the cursor, its name. */

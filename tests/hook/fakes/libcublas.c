@@ -53,7 +53,7 @@ EXPORT int lib_start(void) {
     return 0;
 }
 
-/* The calls stand here so that this library is the one that makes them. */
+/* The calls are here so that this library is the one that makes them. */
 EXPORT uint64_t lib_take(size_t size) {
     uint64_t address = 0;
     return lib_alloc(&address, size) == 0 ? address : 0;

@@ -73,7 +73,7 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(uintptr_t handle, unsigned *c
     return 0;
 }
 
-/* The service's own process stands in both lists. */
+/* The service's own process is in both lists. */
 EXPORT int nvmlDeviceGetMPSComputeRunningProcesses_v3(uintptr_t handle, unsigned *cnt,
                                                       process *rows) {
     const char *pid = getenv("FAKE_NVML_PID");

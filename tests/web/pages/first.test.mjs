@@ -71,7 +71,7 @@ test("another lane is drawn at once, too", async () => {
   const { file } = makeReport("first-two", [h200("s4_fixed"), h200("s2_retention")]);
   const { page, troubles } = await openPage(browser.context, file, withoutFrames);
   const drawn = await page.evaluate(async () => {
-    const box = document.querySelector("header select");
+    const box = document.querySelector("header .field select");
     box.value = box.value === "0" ? "1" : "0";
     box.dispatchEvent(new Event("change"));
     for (let i = 0; i < 100; i++) await null;

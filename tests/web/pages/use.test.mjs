@@ -4,12 +4,11 @@ import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { ROOT, axeSource, openBrowser, openPage } from "../browser.mjs";
+import { ROOT, axeSource, openBrowser, openPage, tabsOf } from "../browser.mjs";
 import { OUT, data, makeReport } from "../report.mjs";
 
 const LEAK = data("h200", "s2_retention.pickle.gz");
 const OOM = data("h200", "s5_oom.pickle.gz");
-const TABS = ["blocks", "flame", "sites", "segments", "ledger", "about"];
 let browser;
 let leak;
 
@@ -249,7 +248,7 @@ test("several inputs: ranks, and every lane by the selector", async () => {
     /First rank to diverge: .*s2_retention/,
   );
   const before = await page.locator("#tile-peak").innerText();
-  await page.locator("header select").selectOption("2");
+  await page.getByLabel("Showing").selectOption("2");
   await page.waitForFunction(
     (text) => document.querySelector("#tile-peak").innerText !== text,
     before,
@@ -296,7 +295,7 @@ for (const [scheme, width] of [
     });
     try {
       const { page, troubles } = await openPage(own.context, makeReport("use-oom", [OOM]).file);
-      for (const tab of TABS) {
+      for (const tab of await tabsOf(page)) {
         await page.click(`#tab-${tab}`);
         await page.screenshot({
           path: path.join(OUT, `use-${tab}-${scheme}-${width}.png`),

@@ -8,6 +8,8 @@ export interface Theme {
   live: string;
   reserved: string;
   used: string;
+  /** the other input of a comparison */
+  other: string;
   limit: string;
   bad: string;
   warn: string;
@@ -31,6 +33,7 @@ export function theme(): Theme {
     live: get("live"),
     reserved: get("reserved"),
     used: get("used"),
+    other: get("s1"),
     limit: get("limit"),
     bad: get("bad"),
     warn: get("warn"),
@@ -48,9 +51,27 @@ export function onTheme(work: () => void): void {
   listeners.push(work);
 }
 
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
-  listeners.forEach((l) => l()),
-);
+function repaint(): void {
+  listeners.forEach((l) => l());
+}
+
+/** The system's choice changed, or the page is being printed: paper has the light colours. */
+for (const query of ["(prefers-color-scheme: dark)", "print"])
+  matchMedia(query).addEventListener("change", repaint);
+
+export type ThemeChoice = "system" | "light" | "dark";
+
+const DARK_MEDIA: Record<ThemeChoice, string> = {
+  system: "screen and (prefers-color-scheme: dark)",
+  light: "not all",
+  dark: "screen",
+};
+
+/** Decides when the dark colours hold (web/src/dark.css). */
+export function setTheme(choice: ThemeChoice): void {
+  document.getElementById("dark")!.setAttribute("media", DARK_MEDIA[choice]);
+  repaint();
+}
 
 /** 0xAABBGGRR as a canvas stores it, from "#rrggbb". */
 export function packed(hex: string, alpha = 255): number {
@@ -77,6 +98,15 @@ export function inkOn(hex: string): string {
   return light > 0.18 ? "#000000" : "#ffffff";
 }
 
+/** Once all colours are used they come again, paler or darker. */
+const GROUP_SHADES = [0, 0.5, -0.35, 0.72];
+
+/** The colour of the nth group of a stacked view, which may have more groups than colours. */
+export function groupColor(nth: number, t: Theme): string {
+  const own = SERIES_CNT - 1;
+  return shade(t.series[nth % own]!, GROUP_SHADES[Math.floor(nth / own) % GROUP_SHADES.length]!);
+}
+
 /** The colour of a line in every view: the lines that held most have a colour each. */
 export function lineColors(
   groups: { frame: number | null }[],
@@ -84,7 +114,7 @@ export function lineColors(
 ): (frame: number) => string {
   const own = new Map<number, string>();
   groups.forEach((g, i) => {
-    if (g.frame !== null) own.set(g.frame, t.series[i]!);
+    if (g.frame !== null) own.set(g.frame, groupColor(i, t));
   });
   return (frame) => own.get(frame) ?? stable(frame, t);
 }

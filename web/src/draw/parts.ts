@@ -77,6 +77,15 @@ export function sizeCanvas(
   return ctx;
 }
 
+/** The text as far as it fits, with an ellipsis; "" where not even a few letters do. */
+export function fitText(ctx: CanvasRenderingContext2D, text: string, room: number): string {
+  const width = ctx.measureText(text).width;
+  if (width <= room) return text;
+  let length = Math.floor((text.length * room) / width);
+  while (length > 2 && ctx.measureText(`${text.slice(0, length)}…`).width > room) length--;
+  return length > 2 ? `${text.slice(0, length)}…` : "";
+}
+
 export function fontFamily(): string {
   return getComputedStyle(document.body).fontFamily;
 }

@@ -104,23 +104,42 @@ function axes(state: State, spec: PlotSpec): uPlot.Axis[] {
       ...shared,
       grid: { show: false },
       size: 30,
-      space: 90,
+      space: (u) => tickSpace(u, state, spec),
       ...(axisOf(state, spec).kind === "time" ? { incrs: timeSteps() } : {}),
-      values: (_, splits) => {
-        if (axisOf(state, spec).kind === "event")
-          return splits.map((s) => (Number.isInteger(s) ? fmt.count(s) : ""));
-        const [a, b] = state.span(axisOf(state, spec));
-        return splits.map(tickUnit(b - a));
-      },
+      values: (_, splits) => splits.map(tickText(state, spec)),
     },
     {
       ...shared,
       size: 68,
       gap: 6,
-      splits: (u, _i, _min, max) => byteTicks(max, u.bbox.height / devicePixelRatio / 48),
+      splits: (u, _i, _min, max) => byteTicks(max, u.bbox.height / devicePixelRatio / 40),
       values: (_, splits) => splits.map((s) => fmt.bytes(s).replace(/\.0+ /, " ")),
     },
   ];
+}
+
+function tickText(state: State, spec: PlotSpec): (x: number) => string {
+  const axis = axisOf(state, spec);
+  if (axis.kind === "event") return (x) => (Number.isInteger(x) ? fmt.count(x) : "");
+  const [a, b] = state.span(axis);
+  return tickUnit(b - a);
+}
+
+const TICK_GAP = 24;
+
+/** Pixels from one tick to the next: no label may touch its neighbour, however long it is. */
+function tickSpace(u: uPlot, state: State, spec: PlotSpec): number {
+  const text = tickText(state, spec);
+  const [a, b] = state.span(axisOf(state, spec));
+  u.ctx.save();
+  u.ctx.font = `12px ${fontFamily()}`;
+  // Between two round numbers there are longer ones, "1 h 59 min" before "2 h".
+  const samples = Array.from({ length: 9 }, (_, i) => a + ((b - a) * i) / 8);
+  const widest = Math.max(
+    ...samples.map((x) => u.ctx.measureText(text(spec.byTime || x < 60 ? x : Math.round(x))).width),
+  );
+  u.ctx.restore();
+  return Math.max(90, Math.ceil(widest) + TICK_GAP);
 }
 
 export function makePlot(state: State, spec: PlotSpec): Plot {
@@ -247,18 +266,47 @@ function attachPointer(state: State, u: uPlot, spec: PlotSpec): void {
   );
 }
 
-/** One table of keys, shown in the help too. */
-export const KEYS: { keys: string[]; text: string; act: (state: State) => void }[] = [
-  { keys: ["ArrowLeft", "a"], text: "← → or a d: pan", act: (s) => s.pan(-0.1) },
-  { keys: ["ArrowRight", "d"], text: "", act: (s) => s.pan(0.1) },
-  { keys: ["+", "=", "ArrowUp", "w"], text: "+ − or w s: zoom", act: (s) => s.zoom(0.7) },
-  { keys: ["-", "ArrowDown", "s"], text: "", act: (s) => s.zoom(1 / 0.7) },
-  { keys: ["0", "Escape", "Home"], text: "0: whole run", act: (s) => s.resetRange() },
-  { keys: [","], text: ", and . step by one event", act: (s) => s.setInstant(s.instant - 1) },
-  { keys: ["."], text: "", act: (s) => s.setInstant(s.instant + 1) },
+export interface Key {
+  keys: string[];
+  /** as they are called in the help */
+  names: string[];
+  text: string;
+  act: (state: State) => void;
+}
+
+/** One table of keys: what they do and what the help says. */
+export const KEYS: Key[] = [
+  { keys: ["ArrowLeft", "a"], names: ["←", "a"], text: "Pan left", act: (s) => s.pan(-0.1) },
+  { keys: ["ArrowRight", "d"], names: ["→", "d"], text: "Pan right", act: (s) => s.pan(0.1) },
+  {
+    keys: ["+", "=", "ArrowUp", "w"],
+    names: ["+", "↑", "w"],
+    text: "Zoom in",
+    act: (s) => s.zoom(0.7),
+  },
+  {
+    keys: ["-", "ArrowDown", "s"],
+    names: ["−", "↓", "s"],
+    text: "Zoom out",
+    act: (s) => s.zoom(1 / 0.7),
+  },
+  {
+    keys: ["0", "Escape", "Home"],
+    names: ["0", "Esc", "Home"],
+    text: "Show the whole run",
+    act: (s) => s.resetRange(),
+  },
+  { keys: [","], names: [","], text: "Back by one event", act: (s) => s.setInstant(s.instant - 1) },
+  {
+    keys: ["."],
+    names: ["."],
+    text: "Forward by one event",
+    act: (s) => s.setInstant(s.instant + 1),
+  },
   {
     keys: ["p"],
-    text: "p: highest point in view",
+    names: ["p"],
+    text: "Go to the highest point in view",
     act: (s) => s.setInstant(s.lane.curve.peak(s.range.from, s.range.to).event),
   },
 ];

@@ -6,7 +6,7 @@ import type { GroupRows } from "../model/groups.ts";
 import type { MarkRange } from "../model/marks.ts";
 import type { State } from "../state.ts";
 import { theme, type Theme } from "./colors.ts";
-import { fontFamily } from "./parts.ts";
+import { fitText, fontFamily } from "./parts.ts";
 
 /** The pixels of a plot: its box, and where a value is in it. */
 interface Canvas {
@@ -97,6 +97,8 @@ function drawParts(
 }
 
 const STRIP = 9;
+const STRIP_NAMED = 15;
+const NAME_FROM = 70;
 const MAX_DEPTH = 3;
 const RANGE_COLORS = 11;
 
@@ -116,9 +118,22 @@ export function drawMarks(u: uPlot, state: State): void {
   const visible = (marks: { us: number }[]): number[] =>
     marks.map((m) => timeToX(m.us)).filter(isVisible);
   drawSteps(c, t, visible(steps));
-  for (const range of ranges) drawRange(c, t, range, timeToX(range.from), timeToX(range.to));
-  drawPoints(c, t, visible(points));
-  for (const oom of lane.meta.oom_events) drawFailure(c, t, toX(axis.x(oom.event)), oom.bytes);
+  const shown = ranges
+    .filter((range) => range.depth < MAX_DEPTH)
+    .map((range) => placeRange(c, range, timeToX(range.from), timeToX(range.to)))
+    .filter((range) => range !== null);
+  // Strips are as high as a line of text once a name fits into one of them.
+  const strip = shown.some((range) => range.to - range.from > NAME_FROM * c.r)
+    ? STRIP_NAMED
+    : STRIP;
+  for (const range of shown) drawRange(c, t, range, strip);
+  // What every few samples say is in the words below the plot.
+  if (!lane.meta.is_sampled || !areMany(c, visible(points))) drawPoints(c, t, visible(points));
+  drawFailures(
+    c,
+    t,
+    lane.meta.oom_events.map((oom) => ({ x: toX(axis.x(oom.event)), bytes: oom.bytes })),
+  );
   drawVertical(c, toX(axis.x(Math.max(0, state.instant))), t.accent, [4, 3]);
   c.ctx.restore();
 }
@@ -158,26 +173,45 @@ function drawUpright(c: Canvas, xs: number[], color: string, alpha: number, leng
   ctx.globalAlpha = 1;
 }
 
-/** A strip at the bottom; ranges inside others lie above them. */
-function drawRange(c: Canvas, t: Theme, range: MarkRange, from: number, to: number): void {
+/** A range as far as it is in view; null where it is not. */
+function placeRange(c: Canvas, range: MarkRange, from: number, to: number): MarkRange | null {
   const a = Math.max(from, c.left);
   const b = Math.min(to, c.right);
-  if (range.depth >= MAX_DEPTH || b <= a) return;
-  const { ctx, r } = c;
-  const y = c.bottom - (range.depth + 1) * STRIP * r;
-  ctx.globalAlpha = 0.55;
-  ctx.fillStyle = t.series[hash(range.name) % RANGE_COLORS]!;
-  ctx.fillRect(a, y, Math.max(b - a, 1), (STRIP - 2) * r);
-  ctx.globalAlpha = 1;
-  if (b - a > 70 * r) drawLabel(c, range.name, a + 4 * r, y - 3 * r, t.ink, b - a);
+  return b > a ? { ...range, from: a, to: b } : null;
 }
 
-function drawFailure(c: Canvas, t: Theme, x: number, bytes: number): void {
-  if (x < c.left || x > c.right) return;
-  drawVertical(c, x, t.bad, []);
-  const at = Math.min(x + 5 * c.r, c.right - 190 * c.r);
-  drawLabel(c, `out of memory: ${fmt.bytes(bytes)}`, at, c.top + 14 * c.r, t.bad, 400 * c.r);
+/** A strip at the bottom with its name in it; ranges inside others lie above them. */
+function drawRange(c: Canvas, t: Theme, { name, from, to, depth }: MarkRange, strip: number): void {
+  const { ctx, r } = c;
+  const y = c.bottom - (depth + 1) * strip * r;
+  ctx.globalAlpha = 0.45;
+  ctx.fillStyle = t.series[hash(name) % RANGE_COLORS]!;
+  ctx.fillRect(from, y, Math.max(to - from, 1), (strip - 2) * r);
+  ctx.globalAlpha = 1;
+  if (to - from > NAME_FROM * r)
+    drawLabel(c, name, from + 4 * r, y + (strip - 5) * r, t.ink, to - from);
 }
+
+/** Failed requests as lines; the last ones are named, as far as their names do not touch. */
+function drawFailures(c: Canvas, t: Theme, all: { x: number; bytes: number }[]): void {
+  let taken = Infinity;
+  for (const { x, bytes } of all.slice().reverse()) {
+    if (x < c.left || x > c.right) continue;
+    drawVertical(c, x, t.bad, []);
+    const text = `out of memory: ${fmt.bytes(bytes)}`;
+    const width = labelWidth(c, text);
+    // To the left of its line where there is no room to the right.
+    const at = x + 5 * c.r + width > c.right ? x - 5 * c.r - width : x + 5 * c.r;
+    if (at < c.left || at + width + LABEL_GAP * c.r > taken) continue;
+    // On a veil: the limit and the curve are often just there.
+    c.ctx.fillStyle = `${t.paper}d9`;
+    c.ctx.fillRect(at - 3 * c.r, c.top + 3 * c.r, width + 6 * c.r, 15 * c.r);
+    drawLabel(c, text, at, c.top + 14 * c.r, t.bad, Infinity);
+    taken = at;
+  }
+}
+
+const LABEL_GAP = 10;
 
 function hash(text: string): number {
   let n = 0;
@@ -197,6 +231,11 @@ function drawVertical(c: Canvas, x: number, color: string, dash: number[]): void
   ctx.setLineDash([]);
 }
 
+function labelWidth({ ctx, r }: Canvas, text: string): number {
+  ctx.font = `${11 * r}px ${fontFamily()}`;
+  return ctx.measureText(text).width;
+}
+
 function drawLabel(
   c: Canvas,
   text: string,
@@ -210,8 +249,5 @@ function drawLabel(
   ctx.fillStyle = color;
   ctx.textAlign = "left";
   ctx.textBaseline = "alphabetic";
-  let shown = text;
-  while (shown.length > 3 && ctx.measureText(shown).width > room - 8 * r)
-    shown = `${shown.slice(0, -2)}…`;
-  ctx.fillText(shown, x, y);
+  ctx.fillText(fitText(ctx, text, room - 8 * r), x, y);
 }

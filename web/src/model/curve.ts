@@ -48,6 +48,11 @@ export class Curve {
     return this.cols.time.length;
   }
 
+  /** Where the bins begin on an axis. */
+  positions(axis: Axis): Float64Array {
+    return axis.kind === "event" ? this.eventStart : this.cols.time.map((us) => us / 1e6);
+  }
+
   /** Live bytes after the last event of the bin before `bin`. */
   private entry(bin: number): number {
     return bin > 0 ? this.cols.last[bin - 1]! : this.base;
@@ -75,7 +80,9 @@ export class Curve {
       const right = (x0 + ((x1 - x0) * (i + 1)) / n) * scale;
       while (low < starts.length && starts[low]! < left) low++;
       let high = low;
-      while (high < starts.length && starts[high]! < right) high++;
+      // The end of the run belongs to the last column.
+      const isEnd = i === n - 1 && x1 >= axis.max;
+      while (high < starts.length && (starts[high]! < right || isEnd)) high++;
       out.x[i] = left / scale;
       if (high === 0 && starts.length > 0) leaveEmpty(out, i);
       else this.foldColumn(out, i, low, high);

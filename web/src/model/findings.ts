@@ -1,11 +1,31 @@
 // Findings that say the same of several ranks are one card: a page of 512 ranks must not begin with
 // 512 cards.
-import type { FindingMeta } from "./meta.ts";
+import type { FindingMeta, PageMeta } from "./meta.ts";
 
 export interface FindingGroup {
   /** the one with the most bytes */
   lead: FindingMeta;
   others: FindingMeta[];
+}
+
+const SEVERITIES: FindingMeta["severity"][] = ["critical", "warning", "info"];
+
+/** The finding that the verdict is about; null where nothing is wrong. */
+export function leadFinding({
+  verdict,
+  findings,
+}: Pick<PageMeta, "verdict" | "findings">): FindingMeta | null {
+  const own = findings.filter((f) => f.kind === verdict);
+  return SEVERITIES.flatMap((s) => own.filter((f) => f.severity === s))[0] ?? null;
+}
+
+/** The finding whose advice helps: of a request that failed because of a leak, that of the leak. */
+export function findingToFix(
+  page: Pick<PageMeta, "verdict" | "findings" | "oom">,
+): FindingMeta | null {
+  const lead = leadFinding(page);
+  if (page.verdict !== "oom" || page.oom?.cause !== "leak") return lead;
+  return leadFinding({ verdict: "leak", findings: page.findings }) ?? lead;
 }
 
 /** Same kind, same line, another lane. In the order of the first of each. */

@@ -6,6 +6,6 @@ export function laneName(meta: PageMeta, index: number): string {
   const lane = meta.lanes[index]!;
   const place = lane.device < 0 ? "host" : `device ${lane.device}`;
   const device = lane.rank === null ? place : `rank ${lane.rank}, ${place}`;
-  const { path } = meta.inputs[lane.input]!;
-  return meta.inputs.length > 1 ? `${fmt.shortPath(path)}, ${device}` : device;
+  const { name, path } = meta.inputs[lane.input]!;
+  return meta.inputs.length > 1 ? `${name ?? fmt.shortPath(path)}, ${device}` : device;
 }

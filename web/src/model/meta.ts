@@ -9,6 +9,8 @@ export interface SectionMeta {
 
 export interface InputMeta {
   path: string;
+  /** "rank 1", "DataLoader worker 4711": what a process of a run is; null for any other input */
+  name: string | null;
   kind: string;
   /** what ran, where and when; null where the input does not say */
   identity: string | null;
@@ -69,6 +71,8 @@ export interface LaneMeta {
   oom_events: { event: number; time_us: number; bytes: number }[];
   /** null where the card was never read */
   ledger: LedgerMeta | null;
+  /** null where no other allocator settings were tried, or nothing could be proven */
+  whatif: WhatifMeta | null;
   /** of this device and of the host */
   alerts: AlertMeta[];
   /** view -> why it cannot be shown for this input */
@@ -81,6 +85,35 @@ export interface LedgerMeta {
   total_bytes: number | null;
   /** from the bottom of the stack up */
   rows: { kind: string; name: string; meaning: string }[];
+}
+
+export interface WhatifMeta {
+  /** sentences; "" where there is nothing to say */
+  says: Record<
+    "proof" | "limit" | "best" | "paste" | "floor" | "caveat" | "failure" | "remedy",
+    string
+  >;
+  best_row: number | null;
+  floor_bytes: number;
+  limit_bytes: number | null;
+  /** as recorded, the best one, then from the lowest peak up; row: the first with this curve */
+  curves: { row: number; also: number; peak_bytes: number }[];
+  rows: WhatifRowMeta[];
+}
+
+export interface WhatifRowMeta {
+  name: string;
+  /** shows what is possible at another price; not for setting */
+  is_bound: boolean;
+  fits: boolean;
+  peak_bytes: number;
+  waste_bytes: number;
+  retries: number;
+  driver_calls: number;
+  curve: number | null;
+  /** words, or "" */
+  range: string;
+  failure: string;
 }
 
 export interface AlertMeta {
@@ -96,6 +129,8 @@ export interface GroupMeta {
   label: string;
   /** frame of the user's line, or null */
   frame: number | null;
+  /** everything that has no group of its own */
+  is_rest: boolean;
 }
 
 export interface FindingMeta {
@@ -119,6 +154,8 @@ export interface FindingMeta {
   title: string;
   explanation: string;
   advice: string | null;
+  /** what other allocator settings would do about it; null where nobody asked */
+  whatif: { result: string; settings: string | null } | null;
   evidence: {
     name: string;
     value: number | null;

@@ -98,6 +98,13 @@ export class Names {
     return f.file === "" ? f.function : `${f.function} (${baseName(f.file)})`;
   }
 
+  /** "/home/a/dir/train.py:12" */
+  wholePlace(frame: number): string {
+    const f = this.frame(frame);
+    if (!f) return "";
+    return f.line > 0 ? `${f.file}:${f.line}` : f.file;
+  }
+
   /** "dir/train.py:12" */
   place(frame: number): string {
     const f = this.frame(frame);

@@ -217,7 +217,9 @@ class BlocksView {
     const frames = line.map((g) => g.frame).filter((f) => f !== null);
     const { names } = this.state;
     const items = frames.slice(0, LEGEND_MAX).map((f) => legendItem(color(f), names.label(f)));
-    replace(this.legend, ...items);
+    const left = frames.length - items.length;
+    const more = left > 0 ? h("li", {}, `and ${fmt.plural(left, "more line")}`) : null;
+    replace(this.legend, ...items, more);
   }
 
   private setLayout(layout: Layout): void {
@@ -251,7 +253,9 @@ class BlocksView {
   }
 }
 
-/** Colours by user line, one block a shade off the next so that neighbours stay apart. */
+const SHADES = [0, 0.14, -0.1];
+
+/** Colours by user line; a block is a shade off those of its line that were allocated around it. */
 function blockColors(
   blocks: Blocks,
   state: State,
@@ -261,15 +265,39 @@ function blockColors(
   const t = theme();
   const dim = packed(t.free);
   const lineColor = lineColors(state.lane.meta.groups.line, t);
-  const pairs = Array.from({ length: state.names.stackCnt }, (_, stack): [number, number] => {
-    const base = lineColor(state.names.siteOf(stack));
-    return [packed(base), packed(shade(base, 0.12))];
+  const { names } = state;
+  const shades = Array.from({ length: names.stackCnt }, (_, stack) => {
+    const base = lineColor(names.siteOf(stack));
+    return SHADES.map((share) => packed(shade(base, share)));
   });
+  const nthOfLine = new Map<number, number>();
   const out = new Uint32Array(blocks.cnt);
-  for (let b = 0; b < blocks.cnt; b++)
-    out[b] = found && found[b] === 0 ? dim : pairs[blocks.stack[b]!]![b & 1]!;
+  for (let b = 0; b < blocks.cnt; b++) {
+    const stack = blocks.stack[b]!;
+    const line = names.siteOf(stack);
+    const nth = nthOfLine.get(line) ?? 0;
+    nthOfLine.set(line, nth + 1);
+    out[b] = found && found[b] === 0 ? dim : shades[stack]![nth % SHADES.length]!;
+  }
   if (pinned >= 0) out[pinned] = packed(t.ink);
   return out;
+}
+
+/** Where a block is at least this high, a line parts it from the one below. */
+const EDGE_FROM = 4;
+
+/** The lowest row of every block that is high enough, in the colour of the ground. */
+function drawEdges({ width, height, cells }: Picture, pixels: Uint32Array, edge: number): void {
+  for (let x = 0; x < width; x++) {
+    let run = 0;
+    for (let y = 0; y < height; y++) {
+      const at = y * width + x;
+      run = y > 0 && cells[at] === cells[at - width] ? run + 1 : 1;
+      const isLast = y + 1 < height && cells[at + width] !== cells[at];
+      if (isLast && cells[at]! >= 0 && cells[at + width]! >= 0 && run >= EDGE_FROM)
+        pixels[at] = edge;
+    }
+  }
 }
 
 function putPicture(u: uPlot, picture: Picture, colors: Uint32Array): void {
@@ -282,6 +310,7 @@ function putPicture(u: uPlot, picture: Picture, colors: Uint32Array): void {
     if (cell >= 0) pixels[i] = colors[cell]!;
     else if (cell === CELL_REST) pixels[i] = rest;
   }
+  drawEdges(picture, pixels, packed(theme().paper));
   const canvas = scratch(picture.width, picture.height);
   canvas.getContext("2d")!.putImageData(image, 0, 0);
   const { left, top, width, height } = u.bbox;

@@ -6,6 +6,7 @@ import { legendItem, numberCell, rowName, scrolled, tableHead } from "../draw/pa
 import { makePlot, type Plot } from "../draw/plot.ts";
 import * as fmt from "../model/format.ts";
 import { readingsOf, type Readings } from "../model/readings.ts";
+import { sampleLine, samplesIn } from "../model/sample_line.ts";
 import type { State } from "../state.ts";
 
 interface Series {
@@ -23,9 +24,10 @@ function colorOf(index: number): string {
 export async function countersView(state: State): Promise<HTMLElement[]> {
   const cols = await state.lane.counters();
   if (!cols || cols.value.length === 0) return [];
-  const series = state.lane.meta.counters
+  const read = state.lane.meta.counters
     .map((name, i) => ({ name, readings: readingsOf(cols, i) }))
     .filter((s) => s.readings.time.length > 0);
+  const series = read.filter((s) => s.readings.value.some((v) => v > 0));
   const readout = h("p", { class: "readout" });
   const plot = counterPlot(state, series, readout);
   state.follow(plot.root, ["range", "axis"], plot.redraw);
@@ -35,7 +37,7 @@ export async function countersView(state: State): Promise<HTMLElement[]> {
     h("ul", { class: "legend" }, ...series.map((s, i) => legendItem(colorOf(i), s.name, true))),
     plot.root,
     readout,
-    scrolled("The counters in figures", counterTable(series)),
+    scrolled("The counters in figures", counterTable(read)),
   ];
 }
 
@@ -44,9 +46,12 @@ function counterPlot(state: State, series: Series[], readout: HTMLElement): Plot
   const fold = (width: number, from: number, to: number): uPlot.AlignedData => {
     const edge = (i: number): number => from + ((to - from) * i) / width;
     const x = Float64Array.from({ length: width }, (_, i) => edge(i));
-    const rows = series.map(({ readings }) =>
-      x.map((_, i) => readings.highest(edge(i) * 1e6, edge(i + 1) * 1e6)),
-    );
+    const rows = series.map(({ readings }) => {
+      const at = readings.time.map((us) => us / 1e6);
+      return state.lane.meta.is_sampled && samplesIn(at, from, to) < width
+        ? sampleLine(at, readings.value, from, to, width)
+        : x.map((_, i) => readings.highest(edge(i) * 1e6, edge(i + 1) * 1e6));
+    });
     top = Math.max(1, ...rows.map((row) => row.reduce((m, v) => (v > m ? v : m), 0))) * 1.06;
     return [x, ...rows];
   };

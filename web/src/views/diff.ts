@@ -1,12 +1,14 @@
 // Before and after, line by line.
 import { absent, h, replace, search } from "../draw/dom.ts";
 import { figure, figures, numberCell, rowName, scrolled, tableHead } from "../draw/parts.ts";
-import { diffRows, type DiffRow } from "../model/diff.ts";
+import { diffRows, type DiffLead, type DiffRow } from "../model/diff.ts";
 import * as fmt from "../model/format.ts";
 import { laneName } from "../model/lane_name.ts";
 import type { LaneMeta } from "../model/meta.ts";
+import type { Names } from "../model/names.ts";
 import type { SiteRow } from "../model/sites.ts";
 import { Lane, type State } from "../state.ts";
+import { sitePlace } from "./sites.ts";
 
 const SHOWN = 200;
 
@@ -21,20 +23,46 @@ export function diffLanes(state: State): [number, number] | null {
   return pair[0] < 0 || pair[1] < 0 ? null : pair;
 }
 
-export async function diffView(state: State): Promise<HTMLElement[]> {
+export interface Comparison {
+  before: Lane;
+  after: Lane;
+  rows: DiffRow[];
+}
+
+/** Null where the inputs have nothing in common. */
+export async function compare(state: State): Promise<Comparison | null> {
   const pair = diffLanes(state);
-  if (!pair)
+  if (!pair) return null;
+  const load = (lane: number): Promise<Lane> => Lane.load(state.data, lane, state.names);
+  const [before, after] = [await load(pair[0]), await load(pair[1])];
+  return { before, after, rows: diffRows(await before.sites(), await after.sites()) };
+}
+
+export async function diffView(state: State): Promise<HTMLElement[]> {
+  const both = await compare(state);
+  if (!both)
     return [absent("The two inputs have no device in common, so there is nothing to compare.")];
   const { meta } = state.data;
-  const sites = (lane: number): Promise<SiteRow[]> =>
-    Lane.load(state.data, lane, state.names).then((l) => l.sites());
-  const rows = diffRows(await sites(pair[0]), await sites(pair[1]));
-  const [from, to] = pair.map((lane) => laneName(meta, lane));
+  const [from, to] = [both.before, both.after].map((lane) => laneName(meta, lane.index));
   return [
     h("p", { class: "sub" }, `From ${from} to ${to}.`),
-    totals(meta.lanes[pair[0]]!, meta.lanes[pair[1]]!),
-    ...changes(rows),
+    totals(both.before.meta, both.after.meta),
+    ...changes(state.names, both.rows),
   ];
+}
+
+/** "+400 MiB peak at s2_retention.py:5": what a comparison begins with. */
+export function leadSentence(names: Names, lead: DiffLead): string {
+  if (lead.peak === null) return "What changed, line by line, is below.";
+  if (lead.peak === 0) return "The peak is the same.";
+  const total = `${fmt.delta(lead.peak)} peak`;
+  if (!lead.line) return total;
+  const frame = names.frame(lead.line.frame);
+  const hasLine = frame !== null && frame.line > 0;
+  const place = hasLine ? `${fmt.baseName(frame.file)}:${frame.line}` : lead.line.label;
+  return lead.isWhole
+    ? `${total} at ${place}`
+    : `${total}, most at ${place} (${fmt.delta(lead.line.atPeak)})`;
 }
 
 function totals(a: LaneMeta, b: LaneMeta): HTMLElement {
@@ -53,14 +81,14 @@ function totals(a: LaneMeta, b: LaneMeta): HTMLElement {
   return list;
 }
 
-function changes(rows: DiffRow[]): HTMLElement[] {
+function changes(names: Names, rows: DiffRow[]): HTMLElement[] {
   const body = h("tbody", {});
   const caption = h("caption", {});
   const render = (query: string): void => {
     const isHit = (r: DiffRow): boolean =>
       `${r.place} ${r.label}`.toLowerCase().includes(query.toLowerCase());
     const list = rows.filter(isHit);
-    replace(body, ...list.slice(0, SHOWN).map(rowElement));
+    replace(body, ...list.slice(0, SHOWN).map((row) => rowElement(names, row)));
     const left = list.length > SHOWN ? `; the first ${SHOWN} are shown` : "";
     caption.textContent = `${fmt.plural(list.length, "line")}, largest change first${left}`;
   };
@@ -73,14 +101,14 @@ function changes(rows: DiffRow[]): HTMLElement[] {
   ];
 }
 
-function rowElement(r: DiffRow): HTMLElement {
+function rowElement(names: Names, r: DiffRow): HTMLElement {
   const live = (side: SiteRow | null): HTMLElement =>
     side ? numberCell(fmt.bytes(side.live), side.live) : numberCell("not there");
   const sign = r.allocs > 0 ? "+" : r.allocs < 0 ? "-" : "";
   return h(
     "tr",
     {},
-    rowName(r.label, r.place === "" ? null : h("span", { class: "at" }, r.place)),
+    rowName(r.label, sitePlace(names, r)),
     live(r.before),
     live(r.after),
     numberCell(fmt.delta(r.live), r.live),

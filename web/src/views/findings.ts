@@ -1,6 +1,7 @@
 // What was found, a card each; those that say the same of several ranks share one.
 import { button, h, type Child } from "../draw/dom.ts";
 import { figure, figures } from "../draw/parts.ts";
+import { placeLink } from "../draw/place.ts";
 import { groupFindings, type FindingGroup } from "../model/findings.ts";
 import * as fmt from "../model/format.ts";
 import { laneName } from "../model/lane_name.ts";
@@ -51,7 +52,13 @@ function card(state: State, group: FindingGroup, nav: Navigation): HTMLElement {
   const isOneOfMany = f.lane !== null && meta.lanes.length > 1;
   return h(
     "article",
-    { class: `card ${f.severity}`, "data-kind": f.kind, "data-count": 1 + group.others.length },
+    {
+      class: `card ${f.severity}`,
+      "data-kind": f.kind,
+      "data-count": 1 + group.others.length,
+      "data-finding": meta.findings.indexOf(f),
+      tabindex: "-1",
+    },
     h("p", { class: "kind" }, kind, h("span", { class: "severity" }, f.severity)),
     h("h3", {}, fmt.capital(f.title)),
     isOneOfMany ? h("p", { class: "sub" }, laneName(meta, f.lane!)) : null,
@@ -71,7 +78,8 @@ function place(state: State, f: FindingMeta): HTMLElement | null {
   if (frame.file === "") return h("p", { class: "sub" }, frame.function);
   const line = frame.line > 0 ? `:${frame.line}` : "";
   const inside = frame.function === "" ? null : ` in ${frame.function}`;
-  return h("p", { class: "place" }, h("code", {}, `${frame.file}${line}`), inside);
+  const text = h("code", {}, `${frame.file}${line}`);
+  return h("p", {}, placeLink(frame.file, frame.line, text), inside);
 }
 
 function numbers(f: FindingMeta): HTMLElement[] {

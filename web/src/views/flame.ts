@@ -1,7 +1,7 @@
 // The tree of calls that holds the bytes, as an icicle: width is bytes.
 import { inkOn, lineColors, onTheme, shade, theme } from "../draw/colors.ts";
 import { button, choice, h, replace, search, type Choice } from "../draw/dom.ts";
-import { fontFamily, sizeCanvas } from "../draw/parts.ts";
+import { fitText, fontFamily, sizeCanvas } from "../draw/parts.ts";
 import { drawToWidth } from "../draw/size.ts";
 import * as fmt from "../model/format.ts";
 import type { LiveSets, StackSums } from "../model/live.ts";
@@ -324,11 +324,6 @@ function drawBox(
     ctx.strokeRect(box.x + 1, y + 1, box.width - 3, ROW - 3);
   }
   if (box.width < TEXT_MIN) return;
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(box.x, y, box.width - 4, ROW);
-  ctx.clip();
   ctx.fillStyle = inkOn(fill);
-  ctx.fillText(text, box.x + 5, y + ROW / 2);
-  ctx.restore();
+  ctx.fillText(fitText(ctx, text, box.width - 9), box.x + 5, y + ROW / 2);
 }

@@ -1,9 +1,11 @@
 // The table of user lines.
 import { button, h, replace, search, select } from "../draw/dom.ts";
 import { scrolled } from "../draw/parts.ts";
+import { placeLink } from "../draw/place.ts";
 import { perFrame } from "../draw/size.ts";
 import * as fmt from "../model/format.ts";
 import type { LiveSets } from "../model/live.ts";
+import type { Names } from "../model/names.ts";
 import {
   asMarkdown,
   filterRows,
@@ -149,7 +151,7 @@ class SitesView {
     const tr = h("tr", { "data-frame": row.frame });
     const toggle = (): void => toggleStacks(this.state, tr, row, this.columns.length);
     const name = button(row.label, toggle, { class: "link", "aria-expanded": "false" });
-    const place = row.place === "" ? null : h("span", { class: "at" }, row.place);
+    const place = sitePlace(this.state.names, row);
     const cell = (c: SiteColumn): HTMLElement => {
       const tags = c.key === "tag" && row.tags.length > 1 ? row.tags.join(", ") : null;
       const attrs = { class: cellClass(c), "data-value": row[c.key], title: tags };
@@ -170,6 +172,13 @@ class SitesView {
     const attrs = { rows: "12", readonly: true, "aria-label": "The table as Markdown" };
     replace(this.more, h("textarea", attrs, text));
   }
+}
+
+/** "dir/train.py:12" below the name of a line; null where it has no file. */
+export function sitePlace(names: Names, row: { frame: number; place: string }): HTMLElement | null {
+  const frame = names.frame(row.frame);
+  if (row.place === "" || !frame) return null;
+  return h("span", { class: "at" }, placeLink(frame.file, frame.line, row.place));
 }
 
 function cellClass(column: SiteColumn): string {

@@ -1,5 +1,6 @@
 // A stack as text, innermost first, the user's own frames set apart.
 import { h } from "../draw/dom.ts";
+import { placeLink } from "../draw/place.ts";
 import type { Names } from "../model/names.ts";
 
 export function stackList(names: Names, stack: number): HTMLElement {
@@ -17,7 +18,7 @@ export function stackList(names: Names, stack: number): HTMLElement {
         { class: kind },
         h("span", { class: "fn" }, f.function || "(no name)"),
         " ",
-        h("span", { class: "at" }, f.line > 0 ? `${f.file}:${f.line}` : f.file),
+        h("span", { class: "at" }, placeLink(f.file, f.line, names.wholePlace(id))),
       );
     }),
   );

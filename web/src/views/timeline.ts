@@ -3,7 +3,7 @@ import type uPlot from "uplot";
 import { alertMarks, type AlertMarks } from "../draw/alert_marks.ts";
 import { onTheme, theme } from "../draw/colors.ts";
 import { absent, button, choice, h, replace, select, type Choice } from "../draw/dom.ts";
-import { KEYS, makePlot, type Plot } from "../draw/plot.ts";
+import { makePlot, type Plot } from "../draw/plot.ts";
 import { showFirst } from "../draw/size.ts";
 import { drawColumns, drawMarks } from "../draw/timeline_marks.ts";
 import type { AxisKind } from "../model/axis.ts";
@@ -20,9 +20,10 @@ import {
   type GroupRows,
 } from "../model/groups.ts";
 import { USED_ON_DEVICE, readingsOf, type Readings } from "../model/readings.ts";
-import type { Lane, State } from "../state.ts";
+import { sampleLine, samplesIn } from "../model/sample_line.ts";
+import { Lane, type Stacking, type State } from "../state.ts";
+import { diffLanes } from "./diff.ts";
 import * as words from "./timeline_words.ts";
-import type { Stacking } from "./timeline_words.ts";
 
 /** Of a stacked column, in the readout: more would not be read. */
 const PARTS_SHOWN = 5;
@@ -64,8 +65,12 @@ class TimelineView {
   private readonly alerts: AlertMarks;
   private readonly plot: Plot;
 
-  private stacking: Stacking = "none";
   private folded: Folded | null = null;
+  /** the live bytes of samples that are fewer than pixels; empty otherwise */
+  private sampled: Float64Array = new Float64Array(0);
+  /** the same device of the other input of a comparison, and its curve for each pixel column */
+  private other: Lane | null = null;
+  private otherHigh: Float64Array = new Float64Array(0);
   private rows: GroupRows = [];
   /** what the device itself reported, for each pixel column */
   private used: Float64Array = new Float64Array(0);
@@ -79,6 +84,8 @@ class TimelineView {
   private readonly readout = h("p", { class: "readout", id: "timeline-readout" });
   private readonly range = h("span", { class: "range" });
   private readonly legend = h("ul", { class: "legend" });
+  /** the ways to stack */
+  private shown: HTMLElement = h("div", {});
 
   constructor(state: State) {
     this.state = state;
@@ -94,23 +101,36 @@ class TimelineView {
     this.showLegend();
     this.showWords();
     void this.readCounters();
+    void this.readOther();
+    void this.readGroups();
+  }
+
+  /** What the reader chose, where this lane can be split so. */
+  private get stacking(): Stacking {
+    const { stacking } = this.state;
+    return stacking !== "none" && this.lane.meta.groups[stacking].length > 0 ? stacking : "none";
   }
 
   elements(): (HTMLElement | null)[] {
-    const keys = KEYS.filter((k) => k.text !== "").map((k) => k.text);
-    const help =
-      "Drag to select a range for all views below. Shift-drag pans, Ctrl-wheel zooms, " +
-      `a click chooses the moment. Keys: ${keys.join(" · ")}.`;
     return [
       words.sub(words.contradiction(this.lane), "remark"),
       this.tools(),
       this.legend,
       this.plot.root,
       this.readout,
-      h("p", { class: "sub" }, this.range, ` ${words.detailSentence(this.lane)}`),
+      h(
+        "p",
+        { class: "sub" },
+        this.range,
+        ` ${words.detailSentence(this.lane)} `,
+        h(
+          "span",
+          { class: "hint" },
+          "Drag to select a range for the views below; ? lists the keys.",
+        ),
+      ),
       words.sub(words.marksSentence(this.lane)),
       words.sub(words.missingSplits(this.lane)),
-      words.sub(help, "hint"),
     ];
   }
 
@@ -119,14 +139,13 @@ class TimelineView {
     const { groups } = lane.meta;
     const split = STACKINGS.filter((s) => groups[s.value].length >= s.least);
     const stackings: Choice<Stacking>[] = [{ value: "none", label: "Total" }, ...split];
+    this.shown = choice("Show", stackings, this.stacking, (v) => state.setStacking(v));
     const step = (label: string, name: string, act: () => void): HTMLElement =>
       button(label, act, { "aria-label": name });
     return h(
       "div",
       { class: "tools" },
-      split.length === 0
-        ? null
-        : choice("Show", stackings, this.stacking, (v) => void this.setStacking(v)),
+      split.length === 0 ? null : this.shown,
       lane.hasTime ? select("Axis", AXES, state.axisKind, (v) => state.setAxis(v)) : null,
       h(
         "div",
@@ -144,12 +163,14 @@ class TimelineView {
     const { lane, state } = this;
     return makePlot(state, {
       label: LABEL,
-      height: 300,
+      height: 270,
       series: lineSeries,
       data: (width, from, to) => this.fold(width, from, to),
-      top: () => yTop(this.folded, this.used, lane.meta.capacity_bytes),
-      under: (u) =>
-        drawColumns(u, this.folded!, this.rows, words.groupColors(state, this.stacking)),
+      top: () => yTop(this.folded, this.used, this.otherHigh, lane.meta.capacity_bytes),
+      under: (u) => {
+        if (this.sampled.length > 0) return; // then it is a line
+        drawColumns(u, this.folded!, this.rows, words.groupColors(state, this.stacking));
+      },
       over: (u) => {
         drawMarks(u, state);
         this.alerts.place(u, (us) => state.axis.xOfTime(us));
@@ -166,6 +187,7 @@ class TimelineView {
       plot.redraw();
     };
     state.follow(plot.root, ["range", "instant"], update);
+    state.follow(plot.root, ["stacking"], () => void this.setStacking());
     state.follow(plot.root, ["axis"], () => {
       plot.rebuild();
       update();
@@ -184,19 +206,36 @@ class TimelineView {
     this.plot.rebuild();
   }
 
-  private async setStacking(kind: Stacking): Promise<void> {
-    this.stacking = kind;
-    if (kind !== "none") {
-      this.columns = await this.lane.groups();
-      this.blocks = await this.lane.blocks();
-      this.ends = await this.lane.ends();
-    }
+  /** The curve of the other input of a comparison. */
+  private async readOther(): Promise<void> {
+    const { data, lane, names } = this.state;
+    const pair = data.meta.mode === "diff" ? diffLanes(this.state) : null;
+    const index = pair?.find((i) => i !== lane.index);
+    if (index === undefined || !pair!.includes(lane.index)) return;
+    this.other = await Lane.load(data, index, names);
     this.showLegend();
     this.plot.rebuild();
   }
 
+  /** What stacking is computed from. */
+  private async readGroups(): Promise<void> {
+    if (this.stacking === "none") return;
+    this.columns = await this.lane.groups();
+    this.blocks = await this.lane.blocks();
+    this.ends = await this.lane.ends();
+    this.plot.rebuild();
+  }
+
+  private async setStacking(): Promise<void> {
+    await this.readGroups();
+    this.showLegend();
+    const chosen = this.shown.querySelector<HTMLInputElement>(`[value="${this.stacking}"]`);
+    if (chosen) chosen.checked = true;
+    this.plot.rebuild();
+  }
+
   private showLegend(): void {
-    replace(this.legend, ...words.legendItems(this.state, this.stacking));
+    replace(this.legend, ...words.legendItems(this.state, this.stacking, this.other));
   }
 
   private showWords(): void {
@@ -216,19 +255,42 @@ class TimelineView {
 
   private fold(width: number, from: number, to: number): uPlot.AlignedData {
     const { axis } = this.state;
-    const folded = this.lane.curve.fold(axis, from, to, width);
+    const { curve, meta } = this.lane;
+    const folded = curve.fold(axis, from, to, width);
     this.folded = folded;
+    const at = curve.positions(axis);
+    const isLine = meta.is_sampled && samplesIn(at, from, to) < width;
+    const line = (value: Float64Array, x = at): Float64Array =>
+      sampleLine(x, value, from, to, width);
+    this.sampled = isLine ? line(curve.cols.max) : new Float64Array(0);
+    this.otherHigh = this.foldOther(from, to, width);
     this.rows = this.stacking === "none" ? [] : this.groupRows(folded.at, this.stacking);
     const { x } = folded;
     const none = x.map(() => NaN);
     const column = (to - from) / width;
     const readings = this.usedReadings;
-    this.used = readings
-      ? x.map((v) => readings.highest(axis.timeOfX(v), axis.timeOfX(v + column)))
-      : none;
-    const capacity = this.lane.meta.capacity_bytes ?? NaN;
+    const used = (r: Readings): Float64Array =>
+      isLine
+        ? line(
+            r.value,
+            r.time.map((us) => axis.xOfTime(us)),
+          )
+        : x.map((v) => r.highest(axis.timeOfX(v), axis.timeOfX(v + column)));
+    this.used = readings ? used(readings) : none;
+    const reserved = isLine ? line(curve.cols.reserved_max) : folded.reserved;
+    const capacity = x.map(() => meta.capacity_bytes ?? NaN);
     const middles = x.map((v) => v + column / 2);
-    return [middles, folded.reserved ?? none, this.used, x.map(() => capacity)];
+    const live = isLine ? this.sampled : none;
+    return [middles, live, reserved ?? none, this.used, capacity, this.otherHigh];
+  }
+
+  /** The other input from its own beginning, in the same units. */
+  private foldOther(from: number, to: number, width: number): Float64Array {
+    const { other, state } = this;
+    if (!other) return new Float64Array(width).fill(NaN);
+    const axis = other.axis(other.hasTime ? state.axisKind : "event");
+    const { x, max } = other.curve.fold(axis, from, to, width);
+    return max.map((v, i) => (x[i]! > axis.max ? NaN : v));
   }
 
   /** From the blocks where all of them are kept, else from the columns that C computed. */
@@ -264,15 +326,23 @@ class TimelineView {
   }
 }
 
-/** Reserved, in use on the device, and the limit; the live bytes are bars. */
+/**
+ * Live bytes where they are samples, reserved, in use on the device, the limit, the other input of
+ * a comparison; the live bytes of events are bars.
+ */
 function lineSeries(): uPlot.Series[] {
   const t = theme();
   const line = (stroke: string): uPlot.Series => ({ stroke, width: 1.25, points: { show: false } });
-  return [line(t.reserved), line(t.used), { ...line(t.limit), dash: [6, 4] }];
+  return [
+    { ...line(t.live), width: 2, fill: `${t.live}26` },
+    line(t.reserved),
+    line(t.used),
+    { ...line(t.limit), dash: [6, 4] },
+    { ...line(t.other), width: 1.75 },
+  ];
 }
 
 const USED_REACH = 4;
-const CAPACITY_REACH = 3;
 
 function highest(values: Float64Array | null): number {
   return values?.reduce((m, v) => (v > m ? v : m), 0) ?? 0;
@@ -282,11 +352,16 @@ function highest(values: Float64Array | null): number {
  * The card's own figures are shown once memory comes within reach of them; far above, they would
  * flatten everything.
  */
-function yTop(folded: Folded | null, used: Float64Array, capacity: number | null): number {
+function yTop(
+  folded: Folded | null,
+  used: Float64Array,
+  other: Float64Array,
+  capacity: number | null,
+): number {
   if (!folded) return 1;
-  let top = Math.max(highest(folded.max), highest(folded.reserved));
+  let top = Math.max(highest(folded.max), highest(folded.reserved), highest(other));
   const mostUsed = highest(used);
   if (mostUsed < top * USED_REACH) top = Math.max(top, mostUsed);
-  if (capacity !== null && top > capacity / CAPACITY_REACH) top = Math.max(top, capacity);
+  if (capacity !== null && top > capacity / words.CAPACITY_REACH) top = Math.max(top, capacity);
   return top * 1.06;
 }

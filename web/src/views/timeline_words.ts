@@ -1,14 +1,16 @@
 // The timeline in words: the readout, the legend, and what the input cannot tell.
-import { theme } from "../draw/colors.ts";
+import { groupColor, theme } from "../draw/colors.ts";
 import { h } from "../draw/dom.ts";
 import { legendItem } from "../draw/parts.ts";
 import * as fmt from "../model/format.ts";
-import type { GroupKind } from "../model/groups.ts";
-import type { GroupMeta } from "../model/meta.ts";
+import type { GroupMeta, LaneMeta } from "../model/meta.ts";
 import { USED_ON_DEVICE, type Readings } from "../model/readings.ts";
-import type { Lane, State } from "../state.ts";
+import type { Lane, Stacking, State } from "../state.ts";
 
-export type Stacking = "none" | GroupKind;
+const NAMES_SHOWN = 5;
+
+/** The limit is in sight once memory reaches this part of it. */
+export const CAPACITY_REACH = 3;
 
 /** An event, or a sample where the input holds readings. */
 function eventWord(lane: Lane): string {
@@ -80,14 +82,22 @@ export function detailSentence(lane: Lane): string {
   return `Each point of this curve is ${many}, with their true lowest and highest value.`;
 }
 
+/** "94 warning, 1 start": each name with how often it is there. */
+function pointNames(points: { name: string }[]): string {
+  const cnt = new Map<string, number>();
+  for (const { name } of points) cnt.set(name, (cnt.get(name) ?? 0) + 1);
+  const names = [...cnt].sort((a, b) => b[1] - a[1]).slice(0, NAMES_SHOWN);
+  return names.map(([name, n]) => (n > 1 ? `${fmt.count(n)} × ${name}` : name)).join(", ");
+}
+
 /** The marks in words, for those who cannot see the strip. */
 export function marksSentence(lane: Lane): string | null {
   const { steps, ranges, points } = lane.marks;
-  const names = [...new Set(ranges.map((r) => r.name))].slice(0, 5).join(", ");
+  const names = [...new Set(ranges.map((r) => r.name))].slice(0, NAMES_SHOWN).join(", ");
   const parts = [
     steps.length > 0 ? fmt.plural(steps.length, "step") : "",
     ranges.length > 0 ? `${fmt.plural(ranges.length, "named range")} (${names})` : "",
-    points.length > 0 ? fmt.plural(points.length, "named point") : "",
+    points.length > 0 ? `${fmt.plural(points.length, "named point")} (${pointNames(points)})` : "",
   ].filter((p) => p !== "");
   return parts.length === 0 ? null : `Marked in the input: ${parts.join("; ")}.`;
 }
@@ -119,26 +129,52 @@ export function groupColors(state: State, stacking: Stacking): string[] {
   if (stacking === "none") return [];
   const t = theme();
   const { tag_names } = state.data.meta;
-  // "unknown", the first tag, has no colour
-  const rank = (label: string, i: number): number =>
-    stacking === "tag" ? tag_names.indexOf(label) - 1 : i;
-  return state.lane.meta.groups[stacking].map((g, i) => t.series[rank(g.label, i)] ?? t.rest);
+  return state.lane.meta.groups[stacking].map((g, i) => {
+    // "unknown", the first tag, has no colour
+    if (stacking === "tag") return t.series[tag_names.indexOf(g.label) - 1] ?? t.rest;
+    return g.is_rest ? t.rest : groupColor(i, t);
+  });
 }
 
-export function legendItems(state: State, stacking: Stacking): HTMLElement[] {
+function liveText(lane: Lane): string {
+  return lane.meta.is_sampled
+    ? "live, from sample to sample"
+    : "live (highest and lowest in each pixel)";
+}
+
+/** A limit that memory never came near is above the plot. */
+function limitText(meta: LaneMeta): string {
+  const highest = Math.max(meta.peak_bytes ?? 0, meta.live_bytes, meta.peak_reserved_bytes ?? 0);
+  const isFar = highest <= meta.capacity_bytes! / CAPACITY_REACH;
+  return `limit ${fmt.bytes(meta.capacity_bytes)}${isFar ? ", above the plot" : ""}`;
+}
+
+/** "before: s4_fixed.pickle.gz", and how far it goes where that is out of sight. */
+function otherText(state: State, other: Lane): string {
+  const { meta } = state.data;
+  const word = other.meta.input < state.lane.meta.input ? "before" : "after";
+  const axis = other.axis(other.hasTime ? state.axisKind : "event");
+  const isLonger = axis.max > state.axis.max;
+  const end = axis.kind === "time" ? fmt.duration(axis.max * 1e6) : fmt.plural(axis.max, "event");
+  const name = fmt.baseName(meta.inputs[other.meta.input]!.path);
+  return `${word}: ${name}${isLonger ? ` (goes on to ${end})` : ""}`;
+}
+
+export function legendItems(state: State, stacking: Stacking, other: Lane | null): HTMLElement[] {
   const t = theme();
   const { curve, meta } = state.lane;
   const { alerts, capacity_bytes: capacity } = meta;
   const colors = groupColors(state, stacking);
   const live =
     stacking === "none"
-      ? [legendItem(t.live, "live (highest and lowest in each pixel)")]
+      ? [legendItem(t.live, liveText(state.lane), meta.is_sampled)]
       : meta.groups[stacking].map((g, i) => legendItem(colors[i]!, groupLabel(state, g)));
   const lines: [boolean, string, string][] = [
     [curve.hasReserved, t.reserved, "reserved by the allocator"],
     [meta.counters.includes(USED_ON_DEVICE), t.used, USED_ON_DEVICE],
-    [capacity !== null, t.limit, `limit ${fmt.bytes(capacity)}`],
+    [capacity !== null, t.limit, limitText(meta)],
     [meta.oom_events.length > 0, t.bad, "out of memory"],
+    [other !== null, t.other, other ? otherText(state, other) : ""],
   ];
   return [
     ...live,

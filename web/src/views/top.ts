@@ -1,13 +1,19 @@
 // The answer before the question: the run's identity, the verdict, its key figures, the request
 // that failed.
-import { theme } from "../draw/colors.ts";
-import { h, select } from "../draw/dom.ts";
+import { setTheme, theme, type ThemeChoice } from "../draw/colors.ts";
+import { button, h, select, type Choice } from "../draw/dom.ts";
 import { chip, figure, figures } from "../draw/parts.ts";
+import { placeLink } from "../draw/place.ts";
+import { diffLead } from "../model/diff.ts";
+import { findingToFix, groupFindings, leadFinding, type FindingGroup } from "../model/findings.ts";
 import * as fmt from "../model/format.ts";
 import { laneName } from "../model/lane_name.ts";
-import type { FailureMeta, InputMeta, LaneMeta, PageMeta } from "../model/meta.ts";
+import type { FailureMeta, FindingMeta, InputMeta, LaneMeta, PageMeta } from "../model/meta.ts";
+import { prefer, preferences } from "../preferences.ts";
 import { FINDING_TITLES } from "../schema.ts";
 import type { Lane, State } from "../state.ts";
+import { compare, diffLanes, leadSentence, type Comparison } from "./diff.ts";
+import { helpButton } from "./help.ts";
 
 const TONES: Record<PageMeta["verdict"], string> = {
   oom: "critical",
@@ -33,14 +39,34 @@ export function headerView(state: State): HTMLElement {
   const identity = h("p", { class: "identity" });
   const identify = (): void => {
     const input = meta.inputs[state.lane.meta.input]!;
-    const parts = [kindText(input), input.identity].filter((t) => t);
-    identity.textContent = fmt.capital(parts.join(": "));
+    identity.textContent = fmt.capital(`${kindText(input)}: ${input.identity ?? input.path}`);
+    identity.title = input.path;
   };
   identify();
   state.on(["lane"], identify);
-  const header = h("header", { class: "top" }, brandView(), h("h1", {}, meta.title), identity);
-  if (meta.lanes.length > 1) header.append(laneField(state));
-  return header;
+  return h(
+    "header",
+    { class: "top" },
+    brandView(),
+    h("h1", { title: meta.title }, meta.title),
+    meta.lanes.length > 1 ? laneField(state) : null,
+    themeField(),
+    helpButton(),
+    identity,
+  );
+}
+
+const THEMES: Choice<ThemeChoice>[] = [
+  { value: "system", label: "as the system" },
+  { value: "light", label: "light" },
+  { value: "dark", label: "dark" },
+];
+
+function themeField(): HTMLElement {
+  return select("Theme", THEMES, preferences().theme, (theme) => {
+    prefer({ theme });
+    setTheme(theme);
+  });
 }
 
 function laneField(state: State): HTMLElement {
@@ -76,9 +102,22 @@ function brandView(): HTMLElement {
   return h("div", { class: "brand" }, mark, "stormlog");
 }
 
-export function verdictView(state: State): HTMLElement {
-  const { word, tone, text } = splitVerdict(state.data.meta);
-  return verdictBox(tone, word, fmt.capital(text));
+/** The answer and what to do about it; a comparison begins with what changed. */
+export async function verdictView(state: State): Promise<HTMLElement> {
+  const { meta } = state.data;
+  const verdict = splitVerdict(meta);
+  const both = meta.mode === "diff" ? await compare(state) : null;
+  const box = both
+    ? changeBox(state, both, verdict)
+    : verdictBox(verdict.tone, verdict.word, fmt.capital(verdict.text));
+  const lead = leadFinding(meta);
+  // Of several inputs the verdict only says how many there are of each.
+  if (lead && meta.mode !== "one") box.append(h("p", { class: "sub" }, fmt.capital(lead.title)));
+  const advice = findingToFix(meta)?.advice;
+  if (advice) box.append(h("p", { class: "fix" }, h("strong", {}, "Fix: "), advice));
+  const also = groupFindings(meta.findings).filter((g) => !isAbout(g, lead));
+  if (also.length > 0) box.append(alsoList(meta, also));
+  return box;
 }
 
 function verdictBox(tone: string, word: string, text: string): HTMLElement {
@@ -86,8 +125,64 @@ function verdictBox(tone: string, word: string, text: string): HTMLElement {
     "section",
     { class: `verdict ${tone}`, "aria-labelledby": "verdict-word" },
     h("h2", { id: "verdict-word" }, word),
-    h("p", {}, text),
+    h("p", { class: "lead" }, text),
   );
+}
+
+interface Verdict {
+  word: string;
+  tone: string;
+  text: string;
+}
+
+function changeBox({ names }: State, both: Comparison, verdict: Verdict): HTMLElement {
+  const [a, b] = [both.before.meta, both.after.meta];
+  const lead = diffLead(both.rows, a.peak_bytes, b.peak_bytes);
+  const grown = verdict.tone === "good" ? "warning" : verdict.tone;
+  const tone = (lead.peak ?? 0) > 0 ? grown : "good";
+  const box = verdictBox(tone, "What changed", leadSentence(names, lead));
+  const live = b.live_bytes - a.live_bytes;
+  const totals = [
+    `Peak ${fmt.bytes(a.peak_bytes)} before, ${fmt.bytes(b.peak_bytes)} after.`,
+    `Live at the end ${live === 0 ? "the same" : fmt.delta(live)}.`,
+    `${fmt.capital(verdict.text)}.`,
+  ];
+  box.append(h("p", { class: "sub" }, totals.join(" ")));
+  return box;
+}
+
+function isAbout(group: FindingGroup, finding: FindingMeta | null): boolean {
+  return finding !== null && [group.lead, ...group.others].includes(finding);
+}
+
+const ALSO_SHOWN = 3;
+
+/** The other findings, a line each: their cards are further down. */
+function alsoList(meta: PageMeta, groups: FindingGroup[]): HTMLElement {
+  const item = ({ lead: f }: FindingGroup): HTMLElement =>
+    h(
+      "li",
+      { class: f.severity },
+      button(fmt.capital(f.title), () => showCard(meta.findings.indexOf(f)), { class: "link" }),
+    );
+  const left = groups.length - ALSO_SHOWN;
+  return h(
+    "div",
+    { class: "also" },
+    h("span", { class: "sub" }, "Also found"),
+    h(
+      "ul",
+      {},
+      ...groups.slice(0, ALSO_SHOWN).map(item),
+      left > 0 ? h("li", { class: "sub" }, `and ${fmt.count(left)} more, below`) : null,
+    ),
+  );
+}
+
+function showCard(finding: number): void {
+  const card = document.querySelector<HTMLElement>(`[data-finding="${finding}"]`);
+  card?.scrollIntoView({ block: "center" });
+  card?.focus({ preventScroll: true });
 }
 
 const VERDICT_WORDS = [
@@ -102,7 +197,7 @@ const VERDICT_PARTS = new RegExp(`^(${VERDICT_WORDS}): (.*)$`, "s");
  * The sentence begins with its own word, "Leak: ..."; that of an input without history or
  * steps is neither good nor bad.
  */
-function splitVerdict(meta: PageMeta): { word: string; tone: string; text: string } {
+function splitVerdict(meta: PageMeta): Verdict {
   const word = FINDING_TITLES[meta.verdict] ?? "Healthy";
   const tone = TONES[meta.verdict];
   const parts = VERDICT_PARTS.exec(meta.verdict_text);
@@ -112,7 +207,13 @@ function splitVerdict(meta: PageMeta): { word: string; tone: string; text: strin
 
 export function tilesView(state: State): HTMLElement {
   const list = h("dl", { class: "tiles" });
-  const fill = (): void => list.replaceChildren(...tiles(state.lane).map(tileElement));
+  const fill = (): void => {
+    const pair = state.data.meta.mode === "diff" ? diffLanes(state) : null;
+    const before = pair?.[1] === state.lane.index ? state.data.meta.lanes[pair[0]]! : null;
+    const all = tiles(state.lane);
+    const shown = before ? all.map((tile) => comparedTile(tile, before)) : all;
+    list.replaceChildren(...shown.map(tileElement));
+  };
   fill();
   state.on(["lane"], fill);
   return h("section", { "aria-label": "Key figures" }, list);
@@ -147,10 +248,7 @@ function tiles(lane: Lane): Tile[] {
     note,
   });
   const rounded = m.live_rounded_bytes;
-  const inBlocks =
-    rounded === null
-      ? "as the last sample says"
-      : `${fmt.bytes(rounded)} in the allocator's blocks`;
+  const inBlocks = rounded === null ? "by the last sample" : `${fmt.bytes(rounded)} as rounded up`;
   const most = m.peak_reserved_bytes;
   const atMost = most === null ? "the input does not say" : `at most ${fmt.bytes(most)}`;
   const first = m.is_sampled ? "First sample" : "Before the trace";
@@ -158,10 +256,23 @@ function tiles(lane: Lane): Tile[] {
     bytes("peak", "Peak", m.peak_bytes, peakNote(lane)),
     bytes("live", "Live at the end", m.live_bytes, inBlocks),
     bytes("reserved", "Reserved", m.reserved_bytes, atMost),
-    bytes("base", first, m.base_bytes, "already live when it began"),
+    bytes("base", first, m.base_bytes, "live when it began"),
     eventsTile(m),
     ...(lane.hasTime && m.events > 0 ? [timeTile(m)] : []),
   ];
+}
+
+const COMPARED: Record<string, (lane: LaneMeta) => number | null> = {
+  peak: (lane) => lane.peak_bytes,
+  live: (lane) => lane.live_bytes,
+  reserved: (lane) => lane.reserved_bytes,
+};
+
+/** The same tile with what it was before. */
+function comparedTile(tile: Tile, before: LaneMeta): Tile {
+  const was = COMPARED[tile.id]?.(before) ?? null;
+  if (was === null || tile.value === null) return tile;
+  return { ...tile, note: `${fmt.delta(tile.value - was)}, was ${fmt.bytes(was)}` };
 }
 
 function peakNote({ hasTime, meta }: Lane): string {
@@ -175,8 +286,8 @@ function peakNote({ hasTime, meta }: Lane): string {
 
 function eventsTile(m: LaneMeta): Tile {
   const note = m.is_sampled
-    ? "nothing is known in between"
-    : `${fmt.plural(m.allocs, "allocation")}, ${fmt.plural(m.frees, "free")}`;
+    ? "nothing known between"
+    : `${fmt.plural(m.allocs, "alloc")}, ${fmt.plural(m.frees, "free")}`;
   const name = m.is_sampled ? "Samples" : "Events";
   return { id: "events", name, value: m.events, text: fmt.count(m.events), note };
 }
@@ -209,7 +320,9 @@ export function oomView(state: State): HTMLElement | null {
     h(
       "p",
       {},
-      site && site.file !== "" ? h("code", {}, `${site.file}:${site.line}`) : null,
+      site && site.file !== ""
+        ? placeLink(site.file, site.line, h("code", {}, `${site.file}:${site.line}`))
+        : null,
       ` Cause: ${oom.cause.replace("-", " ")}.${last}`,
     ),
     figures(...rows.map(([name, value]) => figure(name, fmt.bytes(value), value))),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "whatif/whatif_curve.h"
+#include "whatif/facts/whatif_curve.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "whatif/whatif_fact.h"
+#include "whatif/facts/whatif_fact.h"
 
 #include <inttypes.h>
 #include <stdio.h>
