@@ -132,9 +132,20 @@ enum sl_domain {
 enum sl_closing { SL_CLOSING_RUNNING = 1, SL_CLOSING_CLOSED = 2 };
 
 enum sl_record_flag {
-    SL_RECORD_IMPLICIT = 1, /* a free that nobody reported, found by an alloc of its address */
-    SL_RECORD_UNTRACKED = 2 /* not in sites and live table: no room, or a free of nothing */
+    SL_RECORD_IMPLICIT = 1,  /* a free that nobody reported, found by an alloc of its address */
+    SL_RECORD_UNTRACKED = 2, /* not in sites and live table: no room, or a free of nothing */
+    SL_RECORD_DELAYED = 4 /* a free whose memory waits for another stream; a "reusable" follows */
 };
+
+/* The low byte of the number of a mark "tracking"; the device is above it. */
+enum sl_tracking {
+    SL_TRACKING_OFF = 0,  /* the name says why */
+    SL_TRACKING_LATE = 1, /* segments from before the recording are missing */
+    SL_TRACKING_WHOLE = 2 /* every segment is among the events */
+};
+
+/* The number of a mark "settings". */
+enum sl_settings_from { SL_SETTINGS_ENVIRONMENT = 0, SL_SETTINGS_PROGRAM = 1 };
 
 typedef struct sl_fmt_section {
     uint32_t kind; /* sl_section_kind */

@@ -34,7 +34,7 @@ typedef struct sl_an {
 typedef bool sl_analysis_fn(sl_an *an);
 
 sl_analysis_fn sl_find_history, sl_find_leak, sl_find_fragmentation, sl_find_spike, sl_find_oom,
-    sl_find_pending, sl_find_inefficient, sl_find_retry, sl_find_build_up;
+    sl_find_pending, sl_find_inefficient, sl_find_retry, sl_find_build_up, sl_find_settings;
 
 /* Notes in the device's report what filled the card at the end of the window and when it was
  * fullest: a fact, not a finding; the gap and out-of-memory analyses judge it. False when memory

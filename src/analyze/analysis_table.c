@@ -25,6 +25,7 @@ static const analysis_row analysis_rows[] = {
     {{"pending-free", "freed blocks that wait for another stream"}, sl_find_pending},
     {{"inefficient", "the previous step's blocks that are still live at the peak"},
      sl_find_inefficient},
+    {{"settings", "allocator settings that are set but not in effect"}, sl_find_settings},
     {{"oom", "a failed request: what holds the memory, and why it failed"}, sl_find_oom},
 };
 

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "analyze/free_space.h"
-#include "analyze/settings/setting_advice.h"
+#include "analyze/allocator/setting_advice.h"
 #include "analyze/thresholds.h"
 #include "base/core/order.h"
 #include "base/text/human.h"

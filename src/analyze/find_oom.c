@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyze/free_space.h"
-#include "analyze/settings/setting_advice.h"
+#include "analyze/allocator/setting_advice.h"
 #include "analyze/step_peaks.h"
 #include "analyze/thresholds.h"
 #include "report/device_words.h"

@@ -229,6 +229,8 @@ static sl_status take_from_trace(making *m, uint64_t number, place *found, sl_er
 static sl_status analyze(making *m, sl_error *err) {
     const sl_trace *traces[] = {m->trace};
     SL_TRY(sl_run_new(traces, 1, &m->run, err));
+    /* Written while the program goes on and wants its cores; whoever reads the bundle can replay it. */
+    m->run->effort.no_whatif = true;
     SL_TRY(sl_analyze(m->run, &(sl_analysis_options){.top = HOLDERS_MAX}, &m->report, err));
     return m->report->oom.present
                ? SL_OK

@@ -48,7 +48,17 @@
     X(19, ALERT, "alert", NONE, NONE, 0, 0, OTHER,                                              \
       "a threshold was crossed; addr = alert id, size = value")                                 \
     X(20, WORK_END, "work_end", NONE, NONE, 0, 0, OTHER,                                        \
-      "the work ended, teardown begins; size = allocated bytes")
+      "the work ended, teardown begins; size = allocated bytes")                                \
+    X(21, SETTINGS, "settings", NONE, NONE, 0, 0, OTHER,                                        \
+      "the allocator's settings were set; addr = text id")                                      \
+    X(22, REQUEST, "request", NONE, NONE, 0, 0, ADDRESS,                                        \
+      "what the program asked for when it got this block; addr, bytes asked")                   \
+    X(23, REUSABLE, "reusable", NONE, NONE, 0, 0, ADDRESS,                                      \
+      "a block that was freed earlier became reusable; addr, size")                             \
+    X(24, EMPTY_CACHE, "empty_cache", NONE, NONE, 1, 0, OTHER,                                  \
+      "the program had the allocator give its cache back")                                      \
+    X(25, TRACKING, "tracking", NONE, NONE, 0, 0, OTHER,                                        \
+      "whether the allocator hands its own trace over; addr = text id")
 
 typedef enum sl_event_kind {
     SL_EV_UNKNOWN = 0,

@@ -9,12 +9,13 @@
 
 /* What a training program is doing; bits. */
 enum sl_frame_mark {
-    SL_FRAME_OPTIMIZER = 1,  /* the step of a torch optimizer */
-    SL_FRAME_BACKWARD = 2,   /* torch's backward */
-    SL_FRAME_MODULE = 4,     /* the call of a torch module */
-    SL_FRAME_BUILD = 8,      /* builds, fills, moves or loads a module */
-    SL_FRAME_GRAD_MODE = 16, /* turns gradients off or on, or wraps a function that does */
-    SL_FRAME_WORKER = 32,    /* the loop of a worker of torch's DataLoader */
+    SL_FRAME_OPTIMIZER = 1,    /* the step of a torch optimizer */
+    SL_FRAME_BACKWARD = 2,     /* torch's backward */
+    SL_FRAME_MODULE = 4,       /* the call of a torch module */
+    SL_FRAME_BUILD = 8,        /* builds, fills, moves or loads a module */
+    SL_FRAME_GRAD_MODE = 16,   /* turns gradients off or on, or wraps a function that does */
+    SL_FRAME_WORKER = 32,      /* the loop of a worker of torch's DataLoader */
+    SL_FRAME_EMPTY_CACHE = 64, /* torch.cuda.empty_cache() */
 };
 
 /* What a stack runs through; bits. */

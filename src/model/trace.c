@@ -47,6 +47,7 @@ void sl_trace_free(sl_trace *trace) {
     sl_vec_free(&trace->counters);
     sl_vec_free(&trace->alerts);
     sl_vec_free(&trace->notes);
+    sl_vec_free(&trace->settings_changes);
     sl_telemetry_free(trace->telemetry);
     sl_stacks_fini(&trace->stacks);
     sl_strtab_fini(&trace->strings);
@@ -114,21 +115,27 @@ void sl_trace_note(sl_trace *trace, const char *fmt, ...) {
 typedef struct column {
     size_t offset; /* of the pointer within sl_events */
     size_t elem_size;
+    bool is_optional; /* not there until it is asked for */
 } column;
 
 static const column columns[] = {
-    {offsetof(sl_events, time_us), sizeof(int64_t)},
-    {offsetof(sl_events, addr), sizeof(uint64_t)},
-    {offsetof(sl_events, size_bytes), sizeof(uint64_t)},
-    {offsetof(sl_events, stack_id), sizeof(uint32_t)},
-    {offsetof(sl_events, stream_idx), sizeof(uint16_t)},
-    {offsetof(sl_events, pool_idx), sizeof(uint16_t)},
-    {offsetof(sl_events, kind), sizeof(uint8_t)},
-    {offsetof(sl_events, tag), sizeof(uint8_t)},
+    {offsetof(sl_events, time_us), sizeof(int64_t), false},
+    {offsetof(sl_events, addr), sizeof(uint64_t), false},
+    {offsetof(sl_events, size_bytes), sizeof(uint64_t), false},
+    {offsetof(sl_events, stack_id), sizeof(uint32_t), false},
+    {offsetof(sl_events, stream_idx), sizeof(uint16_t), false},
+    {offsetof(sl_events, pool_idx), sizeof(uint16_t), false},
+    {offsetof(sl_events, kind), sizeof(uint8_t), false},
+    {offsetof(sl_events, tag), sizeof(uint8_t), false},
+    {offsetof(sl_events, requested_bytes), sizeof(uint64_t), true},
 };
 
 static void **column_at(sl_events *events, size_t i) {
     return (void **)((char *)events + columns[i].offset);
+}
+
+static bool is_there(sl_events *events, size_t i) {
+    return !columns[i].is_optional || *column_at(events, i);
 }
 
 bool sl_events_reserve(sl_events *events, size_t more) {
@@ -139,6 +146,8 @@ bool sl_events_reserve(sl_events *events, size_t more) {
         return true;
     size_t cap = events->cap;
     for (size_t i = 0; i < SL_COUNT_OF(columns); i++) {
+        if (!is_there(events, i))
+            continue;
         cap = events->cap;
         if (!sl_vec_grow(column_at(events, i), &cap, events->cnt, more, columns[i].elem_size))
             return false;
@@ -159,7 +168,39 @@ bool sl_events_push(sl_events *events, const sl_event *event) {
     events->pool_idx[i] = event->pool_idx;
     events->kind[i] = (uint8_t)event->kind;
     events->tag[i] = (uint8_t)event->tag;
+    if (events->requested_bytes)
+        events->requested_bytes[i] = event->size_bytes;
     return true;
+}
+
+bool sl_events_set_requested(sl_events *events, uint64_t bytes) {
+    if (!events->requested_bytes) {
+        events->requested_bytes = malloc(events->cap * sizeof *events->requested_bytes);
+        if (!events->requested_bytes)
+            return false;
+        memcpy(events->requested_bytes, events->size_bytes,
+               events->cnt * sizeof *events->size_bytes);
+    }
+    events->requested_bytes[events->cnt - 1] = bytes;
+    return true;
+}
+
+size_t sl_events_filter(sl_events *events, bool (*keeps)(const sl_events *events, size_t i),
+                        size_t before) {
+    size_t kept = 0, kept_before = 0;
+    for (size_t i = 0; i < events->cnt; i++) {
+        if (!keeps(events, i))
+            continue;
+        for (size_t k = 0; k < SL_COUNT_OF(columns) && kept != i; k++)
+            if (is_there(events, k))
+                memcpy((char *)*column_at(events, k) + kept * columns[k].elem_size,
+                       (char *)*column_at(events, k) + i * columns[k].elem_size,
+                       columns[k].elem_size);
+        kept++;
+        kept_before += i < before;
+    }
+    events->cnt = kept;
+    return kept_before;
 }
 
 sl_event sl_events_get(const sl_events *events, size_t i) {
@@ -227,7 +268,8 @@ int64_t sl_events_sort(sl_events *events) {
     qsort(keys, events->cnt, sizeof *keys, compare_keys);
     bool ok = true;
     for (size_t i = 0; i < SL_COUNT_OF(columns) && ok; i++)
-        ok = permute(*column_at(events, i), columns[i].elem_size, keys, events->cnt);
+        ok = !is_there(events, i) ||
+             permute(*column_at(events, i), columns[i].elem_size, keys, events->cnt);
     free(keys);
     return ok ? disorder : -1;
 }
@@ -245,6 +287,8 @@ void sl_events_drop_first(sl_events *events, size_t cnt) {
         return;
     events->cnt -= cnt;
     for (size_t i = 0; i < SL_COUNT_OF(columns); i++) {
+        if (!is_there(events, i))
+            continue;
         char *column_data = *column_at(events, i);
         memmove(column_data, column_data + cnt * columns[i].elem_size,
                 events->cnt * columns[i].elem_size);

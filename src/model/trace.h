@@ -43,6 +43,8 @@ typedef struct sl_events {
     uint16_t *pool_idx;   /* into sl_trace.pools; SL_POOL_UNKNOWN before torch 2.12 */
     uint8_t *kind;        /* sl_event_kind */
     uint8_t *tag;         /* sl_tag of the block an ALLOC hands out; SL_TAG_UNKNOWN elsewhere */
+    /* What an ALLOC was asked for, where size_bytes is the block's: sl_events_set_requested. NULL = not known. */
+    uint64_t *requested_bytes;
 } sl_events;
 
 #define SL_POOL_UNKNOWN UINT16_MAX
@@ -168,6 +170,14 @@ typedef struct sl_allocator_settings {
     bool is_expandable;
 } sl_allocator_settings;
 
+/* One change of the allocator's settings, as a text of PYTORCH_CUDA_ALLOC_CONF; the first is what the
+ * environment says. */
+typedef struct sl_settings_change {
+    int64_t time_us;
+    uint32_t text;   /* string id; 0 = no setting is named */
+    bool is_program; /* the program made it while it ran */
+} sl_settings_change;
+
 /* (T5). Without a mark the process was killed, left by _exit, or is still running; or the input is
  * not a recording, or an old one. */
 typedef struct sl_work_end {
@@ -209,6 +219,7 @@ typedef struct sl_trace {
     sl_work_end end;
     SL_VEC(sl_note) notes;
     sl_allocator_settings settings;
+    SL_VEC(sl_settings_change) settings_changes; /* of a recording, ascending time */
     struct sl_telemetry *telemetry; /* owned; the samples of a telemetry input, NULL otherwise */
     const char *path;               /* in the arena; as the user named it */
     sl_source_kind source;
@@ -245,6 +256,14 @@ void sl_trace_note(sl_trace *trace, const char *fmt, ...) SL_PRINTF(2, 3);
 
 /* Appends one event; false when memory ran out (nothing changed). */
 bool sl_events_push(sl_events *events, const sl_event *event);
+
+/* What the newest event was asked for. Makes the column, with the sizes of the events so far; every later event
+ * begins with its own size. False when memory ran out. */
+bool sl_events_set_requested(sl_events *events, uint64_t bytes);
+
+/* Keeps the events for which `keeps` is true, in their order. Returns how many of the first `before` it kept. */
+size_t sl_events_filter(sl_events *events, bool (*keeps)(const sl_events *events, size_t i),
+                        size_t before);
 
 /* Room for `more` further events in every column. */
 bool sl_events_reserve(sl_events *events, size_t more);

@@ -29,7 +29,8 @@
     X(INEFFICIENT, "inefficient", 0, "Inefficient", "memory held long before or after its use") \
     X(RETRY, "retry", 0, "Retry", "the allocator had to flush its cache to serve a request")    \
     X(HISTORY, "history", 0, "Missing history", "the input is incomplete")                      \
-    X(BUILD_UP, "build-up", 0, "Build-up", "blocks allocated in a row, all still live")
+    X(BUILD_UP, "build-up", 0, "Build-up", "blocks allocated in a row, all still live")         \
+    X(SETTINGS, "settings", 0, "Settings", "an allocator setting that is not in effect")
 
 typedef enum sl_finding_kind {
 #define SL_FINDING_ENUM(name, ...) SL_FINDING_##name,

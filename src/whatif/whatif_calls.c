@@ -19,6 +19,7 @@ typedef struct builder {
     uint64_t reserved;       /* of the trace, before the event */
     uint64_t reserved_max;
     uint64_t flush_limit; /* less than this could be reserved: SL_ALLOC_NO_LIMIT */
+    bool is_emptying;     /* the trace says that the program asked for the returns that follow */
 } builder;
 
 /* ---- groups and slots ---- */
@@ -108,7 +109,9 @@ static bool on_alloc(builder *b, uint32_t i) {
     if (life_idx == SL_IDX_NONE)
         return true;
     const sl_life *life = &b->calls->replay->lives.at[life_idx];
-    sl_call call = {.kind = SL_CALL_REQUEST, .bytes = life->requested_bytes, .event = i};
+    const uint64_t *asked = b->events->requested_bytes;
+    sl_call call = {
+        .kind = SL_CALL_REQUEST, .bytes = asked ? asked[i] : life->requested_bytes, .event = i};
     if (!group_for(b, pool_of(b, i, life), life->stream_idx, &call.group))
         return false;
     call.slot = b->slot_of_life[life_idx] = take_slot(b);
@@ -184,26 +187,40 @@ static bool note_unused(builder *b, uint32_t i) {
            add_call(b, (sl_call){.kind = SL_CALL_UNUSED, .event = i, .group = pool});
 }
 
+/* A recording has what the driver was asked for, too: between the allocator's own events. */
+static bool is_of_driver(unsigned kind) {
+    return kind == SL_EV_DRIVER_ALLOC || kind == SL_EV_DRIVER_FREE;
+}
+
+static bool add_return(builder *b, uint32_t i) {
+    uint64_t bytes = b->events->size_bytes[i];
+    b->reserved -= sl_min_u64(bytes, b->reserved);
+    return note_unused(b, i) &&
+           add_call(b, (sl_call){.kind = SL_CALL_RELEASE, .event = i, .bytes = bytes});
+}
+
 /* All that is given back in a row; *at is then the last of them. */
 static bool on_returns(builder *b, uint32_t *at) {
     uint64_t before = b->reserved;
-    uint32_t i = *at, end = b->calls->replay->event_cnt;
-    for (; i < end && is_return(b->events->kind[i]); i++) {
-        uint64_t bytes = b->events->size_bytes[i];
-        b->reserved -= sl_min_u64(bytes, b->reserved);
-        if (!note_unused(b, i) ||
-            !add_call(b, (sl_call){.kind = SL_CALL_RELEASE, .event = i, .bytes = bytes}))
+    uint32_t i = *at, last = i, end = b->calls->replay->event_cnt;
+    for (; i < end && (is_return(b->events->kind[i]) || is_of_driver(b->events->kind[i])); i++) {
+        if (is_of_driver(b->events->kind[i]))
+            continue;
+        last = i;
+        if (!add_return(b, i))
             return false;
     }
-    *at = i - 1;
-    if (is_inside_request(b, i - 1, i, before)) {
+    *at = last;
+    bool is_asked = b->is_emptying;
+    b->is_emptying = false;
+    if (!is_asked && is_inside_request(b, last, i, before)) {
         if (is_growth(b->events->kind[i]) && before < SL_ALLOC_BYTES_MAX)
             b->flush_limit = sl_min_u64(
                 b->flush_limit, before + sl_min_u64(b->events->size_bytes[i], SL_ALLOC_BYTES_MAX));
         return true;
     }
     b->calls->empty_cnt++;
-    return add_call(b, (sl_call){.kind = SL_CALL_EMPTY, .event = i - 1});
+    return add_call(b, (sl_call){.kind = SL_CALL_EMPTY, .event = last});
 }
 
 static bool on_growth(builder *b, uint32_t i) {
@@ -242,6 +259,7 @@ static bool add_event(builder *b, uint32_t *i) {
     case SL_EV_SEGMENT_FREE:
     case SL_EV_SEGMENT_UNMAP: return on_returns(b, i);
     case SL_EV_OOM: return on_oom(b, *i);
+    case SL_EV_EMPTY_CACHE: b->is_emptying = true; return true;
     case SL_EV_RESERVED:
         b->reserved = b->events->size_bytes[*i];
         b->reserved_max = sl_max_u64(b->reserved_max, b->reserved);

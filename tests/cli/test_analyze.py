@@ -176,7 +176,7 @@ def _(folder):
         tap.contains(done.stderr, part)
 
 
-@tap.test("history that was never enabled is said, with the remedy")
+@tap.test("history that was never enabled is reported, with the fix")
 def _(folder):
     data = pickle.loads(gzip.decompress(HEALTHY.read_bytes()))
     data["device_traces"] = [data["device_traces"][0][-1:]]
@@ -189,7 +189,7 @@ def _(folder):
     tap.equal(device["live_requested_bytes"], report_of(HEALTHY)["devices"][0]["live_requested_bytes"], "live bytes")
 
 
-@tap.test("history that overflowed is said, with what is therefore unknown")
+@tap.test("history that overflowed is reported, with what is therefore unknown")
 def _(folder):
     data = pickle.loads(gzip.decompress(HEALTHY.read_bytes()))
     data["device_traces"] = [data["device_traces"][0][-8000:]]
@@ -219,7 +219,7 @@ def _(folder):
     tap.equal(report_of(path)["findings"][0]["site"]["file"], evil, "JSON keeps the name")
 
 
-@tap.test("JSON that holds nothing of ours is refused, not healthy")
+@tap.test("JSON of another program is refused, not called healthy")
 def _(folder):
     path = os.path.join(folder, "in.json")
     for content in ('{"a": 1}', "{}", '[{"a": 1}, {"b": 2}]', "[1, 2]", "[[]]", '"text"'):

@@ -182,7 +182,7 @@ def _(folder):
         tap.equal(file.read(), "old", "the old file")
 
 
-@tap.test("options without meaning for a format are told")
+@tap.test("options without meaning for a format are refused")
 def _():
     for arguments in (("--to", "snapshot", "--at", "peak"), ("--to", "folded", "--since", "1s"), ("--device", "5"),
                       ("--to", "events-json", "--since", "2s", "--until", "1s")):

@@ -51,7 +51,7 @@ def _():
         check(done, arguments)
 
 
-@tap.test("a page and a picture hold no hostile name")
+@tap.test("pages and pictures contain no hostile name")
 def _():
     with tempfile.TemporaryDirectory() as folder:
         for name in INPUTS[:4]:

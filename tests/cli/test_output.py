@@ -98,7 +98,7 @@ def _():
     tap.contains(on_terminal(["export", H200[0]], {}), "is binary; write it to a file with -o")
 
 
-@tap.test("output to a folder or a missing place is told")
+@tap.test("output to a folder or a missing place is an error")
 def _(folder):
     done = stormlog("analyze", H200[0], "-o", folder)
     tap.equal(done.returncode, 2, done.stderr)

@@ -216,7 +216,7 @@ def _(folder):
     refuse(3, "samples of counters", events, "-k", "flame", "-o", f"{folder}/x.png")
 
 
-@tap.test("what an input lacks is said in one line with exit 3")
+@tap.test("what an input lacks is reported in one line, with exit code 3")
 def _(folder):
     out = f"{folder}/x.png"
     refuse(3, "no readings of the device's own counters", DATA / "h200/s5_oom.pickle.gz", "-k", "ledger", "-o", out)

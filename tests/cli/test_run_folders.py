@@ -138,7 +138,7 @@ def curve_starts(svg):
     return sorted(float(re.search(r' d="M ([-0-9.]+) ', line)[1]) for line in lines)
 
 
-@tap.test("plot: the processes of one run are on one clock, unrelated inputs begin each at the left")
+@tap.test("plot: processes of one run, and inputs of the same time, are on one clock; others begin at the left")
 def _(folder):
     run = make_ranks(folder, "a", 0)
     probe = tap.run([STORMLOG, "plot", run, "-o", f"{folder}/run.svg"], env=ENV)
@@ -153,7 +153,11 @@ def _(folder):
     shutil.move(f"{run}/rank0-python3-110.slog", child)
     stormlog("plot", f"{run}/rank0-python3-10.slog", child, "-o", f"{folder}/two.svg")
     starts = curve_starts(f"{folder}/two.svg")
-    tap.equal(starts[0], starts[1], "inputs of two folders")
+    tap.true(starts[1] - starts[0] > 100, f"inputs of two folders that ran at the same time: {starts}")
+    set_process(child, 110, 10, 0, 1_000_000)
+    stormlog("plot", f"{run}/rank0-python3-10.slog", child, "-o", f"{folder}/later.svg")
+    starts = curve_starts(f"{folder}/later.svg")
+    tap.equal(starts[0], starts[1], "inputs of two folders, of which one ran days later")
 
 
 @tap.test("top: each process of a run with its role, as analyze has it")
@@ -239,7 +243,7 @@ def _(folder):
     stormlog("diff", c, make_ranks(folder, "d", 8))
 
 
-@tap.test("diff: a rank that was started again counts as it was last; two runs of a script are not told apart")
+@tap.test("diff: of a rank that was started again the last recording counts; two runs of a script are ambiguous")
 def _(folder):
     a, b = make_ranks(folder, "a", 0, 1), make_ranks(folder, "b", 0, 1)
     shutil.copy(os.path.join(V1, "closed.slog"), f"{a}/again.slog")
@@ -358,7 +362,7 @@ def _(folder):
     tap.equal(len(done.stderr.splitlines()), 1, done.stderr)
 
 
-@tap.test("a series of readings that is none is refused by name and place")
+@tap.test("a bad series of readings is refused with its name and position")
 def _(folder):
     path = os.path.join(folder, "x.json")
     for text, reason in [('{"timestamps": [1, 2], "allocated": [1]}', "'allocated' has 1 values but 'timestamps' has 2"),

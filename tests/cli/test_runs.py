@@ -79,7 +79,7 @@ def _(folder):
     tap.equal(len(rows("/", "--dir", other)), 3, "another folder")
 
 
-@tap.test("broken, empty and half-written folders are rows, and what is no run is none")
+@tap.test("broken, empty and half-written runs are listed; other folders are not")
 def _(folder):
     make_run(folder, 1, "good")
     with open(os.path.join(make_run(folder, 2, "cut"), "python3-1.slog"), "r+b") as file:

@@ -231,7 +231,7 @@ def _(folder):
     tap.contains(place.run("runs", "prune", "--dry-run", code=0).stdout, "would remove 1 of 2 runs")
 
 
-@tap.test("a file that others may write is left out, with a line")
+@tap.test("a file that others may write to is ignored, with a message")
 def _(folder):
     place = Place(folder)
     place.projects.write_text('[analyze]\nformat = "json"\n')

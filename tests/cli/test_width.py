@@ -45,7 +45,7 @@ def check_width(text, columns, what, excused=lambda lines, i: False):
     return max(map(len, lines), default=0)
 
 
-@tap.test("analyze: no line is wider, but for a path of a finding; a wide terminal is used")
+@tap.test("analyze: no line is wider than the terminal, except a path of a finding; a wide terminal is used")
 def _():
     for columns in WIDTHS:
         widest = 0

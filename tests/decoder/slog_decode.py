@@ -20,7 +20,8 @@ NAMES = {1: "strings", 2: "frames", 3: "stacks", 4: "sites", 5: "labels", 6: "th
          10: "alerts", 11: "ooms", 12: "ring", 13: "live"}
 KINDS = {1: "alloc", 2: "free", 3: "free_requested", 4: "free_completed", 5: "segment_alloc", 6: "segment_free",
          7: "segment_map", 8: "segment_unmap", 9: "driver_alloc", 10: "driver_free", 11: "snapshot", 12: "oom", 13: "annotate",
-         14: "reserved", 15: "sample", 16: "step", 17: "mark_begin", 18: "mark_end", 19: "alert", 20: "work_end"}
+         14: "reserved", 15: "sample", 16: "step", 17: "mark_begin", 18: "mark_end", 19: "alert", 20: "work_end", 21: "settings",
+         22: "request", 23: "reusable", 24: "empty_cache", 25: "tracking"}
 # kind: (+1 or -1, domain)
 EFFECTS = {1: (1, 1), 2: (-1, 1), 4: (-1, 1), 5: (1, 2), 6: (-1, 2), 9: (1, 3), 10: (-1, 3)}
 
@@ -249,7 +250,8 @@ class Log:
     def summary(self):
         events = self.events()
         sites, blocks, intents = self.tables()
-        return {"ending": self.ending(), "events": len(events), "overwritten": max(0, sum(self.published.values()) - self.present), "damaged": self.damaged,
+        overwritten = max(0, sum(self.published.values()) - self.present)
+        return {"ending": self.ending(), "events": len(events), "overwritten": overwritten, "damaged": self.damaged,
                 "in_flight": len(intents), "sites": len(sites), "live_blocks": len(blocks),
                 "live_bytes": sum(size for size, _ in blocks.values()), "marks": self.list_records("marks"),
                 "alerts": self.list_records("alerts"), "ooms": self.list_records("ooms"), "threads": self.threads.used}

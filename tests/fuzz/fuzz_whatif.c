@@ -204,6 +204,74 @@ static void ask(const sl_run_device *device, uint8_t bits) {
     sl_whatif_free(answer);
 }
 
+/* ---- two of them, as recordings of two sizes ---- */
+
+static void check_batch(const sl_batch *batch) {
+    for (size_t i = 0; i < batch->rows.cnt; i++) {
+        const sl_batch_row *row = &batch->rows.at[i];
+        must(row->low <= row->peak && row->peak <= row->high);
+        must(row->verdict != SL_BATCH_FITS || row->high <= batch->card_bytes.value);
+    }
+    for (size_t i = 0; i < batch->largest.cnt; i++)
+        must(batch->largest.at[i].high <= batch->card_bytes.value);
+    must(batch->aligned_cnt <= batch->request_cnt);
+}
+
+static void ask_batch(const sl_run_device *a, const sl_run_device *b) {
+    static const uint64_t sizes[] = {2, 4, 9};
+    sl_batch_input inputs[] = {{a, 3}, {b, 5}};
+    sl_batch_options options = {.inputs = inputs,
+                                .input_cnt = 2,
+                                .sizes = sizes,
+                                .size_cnt = SL_COUNT_OF(sizes),
+                                .card_bytes = {(uint64_t)64 << 20, true},
+                                .placement_cnt = 1};
+    sl_error err = SL_ERROR_INIT;
+    sl_batch *batch = NULL;
+    sl_status status = sl_batch_new(&options, &batch, &err);
+    must(status >= 0 || err.text[0]);
+    if (status < 0)
+        return;
+    check_batch(batch);
+    char *text = NULL;
+    size_t len;
+    FILE *to = open_memstream(&text, &len);
+    must(to && sl_batch_write_text(batch, false, to, NULL) == SL_OK);
+    must(fclose(to) == 0 && len > 0);
+    free(text);
+    sl_batch_free(batch);
+}
+
+static void finish(program *p, sl_run *run) {
+    sl_run_free(run);
+    sl_alloc_model_free(p->model);
+    sl_trace_free(p->trace);
+}
+
+/* The same operations but for some in the middle, and sizes that are different by one code. */
+static void make_other(program *p, const uint8_t *data, size_t size, sl_run **run) {
+    *p = (program){.now_us = 1};
+    begin(p, data[1]);
+    for (size_t i = 2, ops = 0; i + 3 <= size && ops < OPS_MAX; i += 3, ops++) {
+        uint8_t op[3] = {data[i], data[i + 1], data[i + 2]};
+        if (op[2] % 2 && op[2] < 200)
+            op[2] = (uint8_t)(op[2] + 8);
+        if (ops % 64 < 40 || ops % 64 >= 40u + data[0] % 8u)
+            operate(p, op, data[1]);
+    }
+    if (p->device->events.cnt && sl_trace_check_bounds(p->trace, NULL) == SL_OK)
+        must(sl_run_new((const sl_trace *const *)&p->trace, 1, run, NULL) == SL_OK);
+}
+
+static void compare(const sl_run_device *device, const uint8_t *data, size_t size) {
+    program other;
+    sl_run *run = NULL;
+    make_other(&other, data, size, &run);
+    if (run)
+        ask_batch(device, &run->inputs[0].devices[0]);
+    finish(&other, run);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     program p = {.now_us = 1};
     sl_run *run = NULL;
@@ -214,11 +282,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         operate(&p, data + i, data[1]);
     if (sl_trace_check_bounds(p.trace, NULL) == SL_OK) {
         must(sl_run_new((const sl_trace *const *)&p.trace, 1, &run, NULL) == SL_OK);
-        if (p.device->events.cnt)
+        if (p.device->events.cnt) {
             ask(&run->inputs[0].devices[0], data[0]);
-        sl_run_free(run);
+            compare(&run->inputs[0].devices[0], data, size);
+        }
     }
-    sl_alloc_model_free(p.model);
-    sl_trace_free(p.trace);
+    finish(&p, run);
     return 0;
 }

@@ -14,8 +14,8 @@ import variants  # noqa: E402
 HOSTILE = {"global": b"\x80\x04cos\nsystem\n.", "stack_global": b"\x80\x04\x8c\x02os\x8c\x06system\x93.",
            "reduce": b"\x80\x04)R.", "deep": b"\x80\x04" + b"]" * 300 + b"a" * 299 + b".", "put": b"\x80\x04Nr\xff\xff\xff\xff.",
            "laughs": b"\x80\x04]\x94" + b"".join(b"]\x94(" + b"h" + bytes((i,)) + b"h" + bytes((i,)) + b"e" for i in range(30)) + b"."}
-JSON = {"values": b'{"a":[1,-2.5e3,true,false,null,"\\u00e9\\ud83d\\ude00\\n"],"b":{}}', "deep": b"[" * 70, "number": b"[18446744073709551615]",
-        "surrogate": b'["\\ud800"]', "cut": b'{"a":'}
+JSON = {"values": b'{"a":[1,-2.5e3,true,false,null,"\\u00e9\\ud83d\\ude00\\n"],"b":{}}', "deep": b"[" * 70,
+        "number": b"[18446744073709551615]", "surrogate": b'["\\ud800"]', "cut": b'{"a":'}
 
 
 def all_keys(value):

@@ -230,7 +230,7 @@ def _(folder):
     compare("streams", facts, totals)
 
 
-@tap.test("out of memory is recorded although the program goes on")
+@tap.test("out of memory is recorded although the program continues")
 def _(folder):
     facts, totals, _ = record(folder, "oom")
     tap.equal(facts["caught"], 2, "caught by the program")
@@ -243,7 +243,7 @@ def _(folder):
     rows.append(("oom", "recorded", facts["ooms"], len(totals.ooms)))
 
 
-@tap.test("SIGKILL: nothing that was told before is lost")
+@tap.test("SIGKILL: nothing that was published before is lost")
 def _(folder):
     need_device()
     out = os.path.join(folder, "run")

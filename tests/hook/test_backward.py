@@ -30,7 +30,7 @@ def by_size(totals, depth=3):
     return {site.alloc_bytes: [frame[0] for frame in site.stack][:depth] for site in totals.sites if site.alloc_bytes >= 2048}
 
 
-@tap.test("by the node's number, or the nearest earlier one, which is said")
+@tap.test("by the node's number, or the nearest earlier one, which the frame names")
 def _(folder):
     totals = record(folder, "numbers")
     found = {site.alloc_bytes: [frame[0] for frame in site.stack][:3] for site in totals.sites}

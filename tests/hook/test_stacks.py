@@ -65,7 +65,8 @@ if len(sys.argv) > 3:  # the recorder's thread is stopped, so nothing grows any 
     walk(0, 1, 1)
     helper = 0
     while not helper:  # until the thread has its name
-        helper = next((int(tid) for tid in os.listdir("/proc/self/task") if open(f"/proc/self/task/{tid}/comm").read().strip() == "stormlog"), 0)
+        names = {int(tid): open(f"/proc/self/task/{tid}/comm").read().strip() for tid in os.listdir("/proc/self/task")}
+        helper = next((tid for tid, name in names.items() if name == "stormlog"), 0)
     print(helper, file=tracer.stdin, flush=True)
     print(tracer.stdout.readline().strip(), flush=True)
 for _ in range(2):

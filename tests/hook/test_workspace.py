@@ -42,7 +42,7 @@ def _(folder):
     tap.equal(rows["workspace"], (sum(found) * MIB, len(found)), f"a row of its own: {rows}")
 
 
-@tap.test("a line that took workspaces only is trusted, but not for long: its tensors of that size are soon told apart")
+@tap.test("a line that allocated only workspaces is trusted, but not for long: tensors of that size are soon recognised")
 def _(folder):
     tags = [event["tag"] for event in record(folder, "mixed")[1] if event["size"] == 7 * MIB]
     tap.equal(tags[:40], ["workspace"] * 40, "workspaces only")

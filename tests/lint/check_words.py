@@ -32,6 +32,11 @@ ALWAYS_SEVERAL = [
     "more than %",
     "at most %",
     "a world of %d ranks",
+    "%zu processes, name",  # several, from two on
+    "Passed: all %zu gates",  # one has its own sentence
+    "of %s allocations",  # of thousands
+    "allocates % times",  # in training runs
+    "and % times with",
     "expected %llu records",  # of a damaged file
     "over %zu calls",  # at least min_calls_for_analysis
     "% events of this run",  # at a limit of millions

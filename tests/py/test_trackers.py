@@ -165,7 +165,7 @@ def _():
     tracker.stop_tracking()
 
 
-@tap.test("alerts have hysteresis: a standing condition is told once, again after it went away or after a minute")
+@tap.test("alerts have hysteresis: a lasting condition is reported once, again after it has ended or after a minute")
 def _():
     tracker = fresh()
     tracker.set_threshold("memory_leak_threshold", 1e18)

@@ -143,7 +143,7 @@ DAMAGE = {
                                "E_FORMAT: the key 'device_traces' of the snapshot that ends at byte ## holds a dict, expected a list"),
     "a trace that is an int": (lambda s: s["device_traces"].append(3),
                                "E_FORMAT: the list of device traces holds an int at byte ##, expected a list of events"),
-    "an event that stands twice": (lambda s: s["device_traces"][0].append(s["device_traces"][0][1]),
+    "an event that occurs twice": (lambda s: s["device_traces"][0].append(s["device_traces"][0][1]),
                                    "E_FORMAT: the trace of a device holds a reference to an object from elsewhere at byte "
                                    "##, expected a dict"),
 }

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import oracle
 import snapshots
 import tap
 import variants
@@ -50,6 +51,17 @@ def _(folder):
     tap.equal((dump["unknown_keys"], dump["unknown_actions"]), (3, 1), "unknown keys, actions")
 
 
+@tap.test("what the program says about a block is a point with that name")
+def _(folder):
+    snapshot = variants.sample()
+    (event,) = [event for event in snapshot["device_traces"][0] if event["action"] == "annotate"]
+    event["user_metadata"], event["internal_metadata"] = "kv cache", ""
+    dump = snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4))
+    points = [mark for mark in oracle.resolve(dump)[1] if mark[0] == "point"]
+    tap.equal(points, [("point", "kv cache", 0, event["time_us"])])
+    tap.equal(dump["unknown_keys"], 0, "unknown keys")
+
+
 @tap.test("gzip, in one member and in several")
 def _(folder):
     snapshot = variants.sample()
@@ -87,7 +99,7 @@ def _(folder):
     tap.equal(dump["notes"], [], "notes")
 
 
-@tap.test("time that goes backwards is put right, and said")
+@tap.test("time that goes backwards is sorted, with a note")
 def _(folder):
     snapshot = variants.sample()
     trace = snapshot["device_traces"][0]
@@ -97,7 +109,7 @@ def _(folder):
     tap.contains(dump["notes"][0], "device 0: time went backwards")
 
 
-@tap.test("events without time are numbered, and a mixture is said")
+@tap.test("events without time are numbered; a mixture gets a note")
 def _(folder):
     snapshot = variants.sample()
     del snapshot["device_traces"][0][3]["time_us"]
@@ -116,7 +128,7 @@ def _(folder):
                           "torch.cuda.memory._record_memory_history(max_entries=1000000) before the part of interest"], "notes")
 
 
-@tap.test("blocks that do not add up are said")
+@tap.test("blocks that do not add up get a note")
 def _(folder):
     snapshot = variants.sample()
     snapshot["segments"][0]["total_size"] += 512

@@ -236,7 +236,7 @@ def _(folder):
 # --- only the true reason -----------------------------------------------------------------------------------------
 
 
-@tap.test("a folder that is removed during the run: the command runs on, and that is what is said")
+@tap.test("a folder that is removed during the run is the reported reason; the command continues")
 def _(folder):
     out = f"{folder}/run"
     result = run("-o", out, "--", "sh", "-c", f"rm -r '{out}'; echo ran")
@@ -267,7 +267,7 @@ def _(folder):
     tap.equal(result.stderr.splitlines()[-1], "stormlog: nothing was recorded", "the last line")
 
 
-@tap.test("the number of bundles that is told is the number that is there")
+@tap.test("the reported number of bundles is the number of bundles")
 def _(folder):
     for count, words in ((1, None), (2, "evidence was saved for both"), (5, "evidence was saved for all of them"),
                          (3000, "evidence was saved for 8 of them")):
@@ -283,7 +283,7 @@ def _(folder):
             tap.true("request failed" not in result.stderr and "requests failed" not in result.stderr, result.stderr)
 
 
-@tap.test("a full disk for bundles: what is told is what is there, and nothing half is left")
+@tap.test("a full disk for bundles: the message counts complete bundles, and no incomplete one is left")
 def _(folder):
     tap.skip_if_sanitized(stormlog)
     place, program = f"{folder}/small", torch_program(folder, OOMS.format(count=3))

@@ -82,7 +82,7 @@ def export(path, *options):
     return tap.run([stormlog, "export", path, "--to", "oom-bundle", *options])
 
 
-@tap.test("a failure that the program catches: the bundle is there while it goes on, and tells what the log tells")
+@tap.test("a failure that the program catches: the bundle appears while it runs, and agrees with the log")
 def _(folder):
     out, result = run(folder, """
 for i in range(20): hold(i)
@@ -193,7 +193,7 @@ def _(folder):
     tap.equal((result.returncode, result.stderr, len(bundles(out))), (0, "", 1))
 
 
-@tap.test("no room for a bundle: one line, nothing half written, and the program runs on")
+@tap.test("no space for a bundle: one line, no incomplete bundle, and the program continues")
 def _(folder):
     need_torch(stormlog)
     place = os.path.join(folder, "small")

@@ -171,7 +171,7 @@ def _(folder):
         tap.equal(row["notes"], [note] if ended == "killed" else [], how)
 
 
-@tap.test("a program that goes on as another one is not killed")
+@tap.test("a program that is replaced by exec does not count as killed")
 def _(folder):
     report = record(folder, ENDING, "exec")
     tap.equal(sorted((row["process"]["role"], row["process"]["ended"]) for row in report["inputs"]),

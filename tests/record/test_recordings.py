@@ -234,7 +234,7 @@ def _(folder):
     tap.true(small.startswith(b"\x89PNG"), "a small one too")
 
 
-@tap.test("telemetry made of a recording says what the card said")
+@tap.test("telemetry of a recording has the card's readings")
 def _(folder):
     path, out = unpack("nccl"), os.path.join(folder, "nccl.json")
     tap.equal(tap.run([stormlog, "export", "--to", "telemetry-json", path, "-o", out]).returncode, 0)

@@ -304,7 +304,7 @@ def _(folder):
     tap.equal([(site.alloc_cnt, site.stack) for site in one(totals).sites], [(1, [])])
 
 
-@tap.test("a folder that cannot be written: one line, and the program runs on")
+@tap.test("a folder that cannot be written to: one line, and the program continues")
 def _(folder):
     need_torch(stormlog)
     result = tap.run(python(folder, "import torch; print(torch.ones(1), torch.ones(2))"),
@@ -315,7 +315,7 @@ def _(folder):
     tap.contains(result.stderr, "/proc/nowhere/run")
 
 
-@tap.test("no permission for the folder of -o: one line, and the program runs on unrecorded")
+@tap.test("no permission for the folder of -o: one line, and the program runs unrecorded")
 def _(folder):
     need_preload()
     closed = os.path.join(folder, "closed")
@@ -329,7 +329,7 @@ def _(folder):
         tap.contains(result.stderr, "it runs unrecorded")
 
 
-@tap.test("a disk that is full: before the file is one line, later the loss is counted; the program runs on")
+@tap.test("a full disk is one line at the start, and a counted loss later; the program continues")
 def _(folder):
     need_torch(stormlog)
     place, source = os.path.join(folder, "small"), python(folder, """
@@ -357,7 +357,7 @@ print("done")
     tap.contains(result.stdout, "no damage found")
 
 
-@tap.test("no room for the file: one line, nothing left, and the program runs on")
+@tap.test("no space for the file: one line, nothing left, and the program continues")
 def _(folder):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
@@ -385,7 +385,7 @@ def _(folder):
     tap.equal(os.path.exists(out), False, "an empty folder was left")
 
 
-@tap.test("programs no library can be loaded into run all the same, and that is said")
+@tap.test("programs that cannot load a library run unrecorded, with a message")
 def _(folder):
     source, static = os.path.join(folder, "s.c"), os.path.join(folder, "static")
     with open(source, "w") as file:
@@ -398,7 +398,7 @@ def _(folder):
     tap.equal(sorted(os.listdir(folder)), ["s.c", "static"], "files left")
 
 
-@tap.test("a program for 32 bits runs all the same, and that is said")
+@tap.test("a 32-bit program runs unrecorded, with a message")
 def _(folder):
     path = os.path.join(folder, "program32")
     code = bytes([0xb8, 1, 0, 0, 0, 0xbb, 5, 0, 0, 0, 0xcd, 0x80])      # exit(5), by the i386 system call
@@ -418,7 +418,7 @@ def _(folder):
     tap.equal(os.listdir(folder), ["program32"], "files left")
 
 
-@tap.test("a setuid program runs all the same, and that is said")
+@tap.test("a setuid program runs unrecorded, with a message")
 def _(folder):
     path = os.path.join(folder, "id")
     shutil.copy("/usr/bin/id", path)

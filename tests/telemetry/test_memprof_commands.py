@@ -73,7 +73,7 @@ def _():
             tap.contains(result.stdout, label)
 
 
-@tap.test("info asks the interpreter that is run, also behind a script, and the one that called it")
+@tap.test("info asks the interpreter that is run, also through a script, and the one that called it")
 def _(folder):
     version = ".".join(map(str, sys.version_info[:3]))
     shim = os.path.join(folder, "python3")
@@ -121,7 +121,7 @@ def growing(count=60, **more):
              "device_total_bytes": 16 << 30, "context": None, "metadata": {}, **more} for i in range(count)]
 
 
-@tap.test("analyze: the score agrees with the verdict, and what holds no records has none")
+@tap.test("analyze: the score agrees with the verdict; an input without records has no score")
 def _(folder):
     path, out = os.path.join(folder, "in.json"), os.path.join(folder, "out.json")
     json.dump(growing(), open(path, "w"))
@@ -152,7 +152,7 @@ def _(folder):
     tap.true("fragmentation" not in printed, printed)
 
 
-@tap.test("analyze: what runs out of memory on the host is not told about a card")
+@tap.test("analyze: advice about the host's memory does not mention a card")
 def _(folder):
     path, out = os.path.join(folder, "in.json"), os.path.join(folder, "out.json")
     records = growing(12, device_id=-1, allocator_allocated_bytes=1 << 30, device_used_bytes=1 << 30)
@@ -217,7 +217,7 @@ def _():
     tap.contains(result.stdout, "Error: Input file '/no/such/file' not found")
 
 
-@tap.test("analyze --skip-bad goes on and counts")
+@tap.test("analyze --skip-bad continues and counts")
 def _(folder):
     records = json.load(open(LEAKY))
     records[5]["host"] = ""

@@ -87,7 +87,7 @@ def _():
     tap.equal(last["device_free_bytes"], 147157090304, "free")
 
 
-@tap.test("a bundle without a manifest is refused: its writer was stopped halfway")
+@tap.test("a bundle without a manifest is refused: it is incomplete")
 def _(folder):
     for name in ("events.json", "metadata.json"):
         with open(os.path.join(folder, name), "w") as out:

@@ -13,7 +13,8 @@ stormlog = sys.argv.pop(1)
 PIB = 1 << 50
 TOP = 1 << 64
 ACTIONS = ["alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom"]
-OPTIONS = [[], ["--card", "1MiB"], ["--card", "1000TiB", "--set", "expandable_segments=True"], ["--one-stream", "--free", "."], ["--early"]]
+BATCH = ["--batch", "1=$PATH", "--batch", "3=$PATH", "--at", "2,7", "--card", "1GiB"]
+OPTIONS = [[], BATCH, ["--card", "1MiB"], ["--card", "1000TiB", "--set", "expandable_segments=True"], ["--one-stream", "--free", "."], ["--early"]]
 
 
 def event(action, addr, size, time, line=5):
@@ -60,7 +61,8 @@ def _():
             path = Path(folder, "trace.pickle")
             path.write_bytes(pickle.dumps({"segments": [], "device_traces": [list(events())]}, protocol=4))
             for options in OPTIONS:
-                result = tap.run([stormlog, "whatif", str(path), *options])
+                given = [option.replace("$PATH", str(path)) for option in options] if options is BATCH else [str(path), *options]
+                result = tap.run([stormlog, "whatif", *given])
                 tap.equal(result.returncode in (0, 2, 3), True, f"exit code {result.returncode} of '{name}' {options}: {result.stderr}")
                 tap.equal(len(result.stderr.splitlines()) <= 1, True, f"one line of error for '{name}' {options}: {result.stderr}")
                 tap.equal(bool(result.stdout) or bool(result.stderr), True, f"something is said about '{name}' {options}")

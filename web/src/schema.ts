@@ -213,4 +213,5 @@ export const FINDING_TITLES: Record<string, string> = {
   retry: "Retry",
   history: "Missing history",
   "build-up": "Build-up",
+  settings: "Settings",
 };

@@ -490,7 +490,8 @@ void sl_whatif_say_caveat(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
                         "The trace begins in the middle of a run, with %s in use; with segments of "
                         "another kind these blocks are placed anew",
                         sl_human_bytes(bytes, whatif->calls->start_bytes));
-    if (!whatif->calls->replay->trace->has_requested_sizes)
+    if (!whatif->calls->replay->trace->has_requested_sizes &&
+        !whatif->calls->replay->device->events.requested_bytes)
         sl_words_append(
             buf, "%sThe input has rounded sizes only: roundup_power2_divisions is approximate",
             *buf ? ". " : "");

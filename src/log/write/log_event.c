@@ -35,8 +35,10 @@ static void drop_site(sl_log *log, uint32_t id) {
 static SL_HOT uint32_t find_site(sl_log *log, const sl_log_event *event, uint8_t domain,
                                  uint64_t time_ns) {
     static const sl_intern_ops ops = {is_same_site, make_site, drop_site};
-    site_key key = {event->stack | (uint64_t)event->label << 32 |
-                        (uint64_t)(uint8_t)event->device << 48 | (uint64_t)domain << 56,
+    /* A line of code is one site, whatever streams it allocates on. */
+    uint16_t label = domain == SL_DOMAIN_DRIVER ? event->label : 0;
+    site_key key = {event->stack | (uint64_t)label << 32 | (uint64_t)(uint8_t)event->device << 48 |
+                        (uint64_t)domain << 56,
                     time_ns};
     uint32_t remembered = event->site_memo ? sl_get32_acquire(event->site_memo) : 0;
     if (SL_LIKELY(remembered && is_same_site(log, remembered, &key)))
@@ -107,7 +109,7 @@ static SL_HOT bool prepare(change *c, sl_log *log, const sl_log_event *event, ui
     c->time_ns = time_ns;
     c->size = event->size;
     sl__ring_place(log, c->thread, time_ns, &c->place);
-    c->record.w0 = sl_record_w0(event->kind, event->device, 0, event->stack);
+    c->record.w0 = sl_record_w0(event->kind, event->device, event->flags, event->stack);
     c->record.w1 = event->addr;
     c->record.w2 = sl_pack48(event->size, event->label);
     c->record.w3 = sl_pack48(c->place.time_word, event->tag);

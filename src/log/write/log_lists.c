@@ -68,6 +68,13 @@ void sl_log_mark(sl_log *log, sl_event_kind kind, uint32_t name) {
         sl__health(log, SL_HEALTH_BAD_EVENT);
 }
 
+void sl_log_mark_number(sl_log *log, sl_event_kind kind, uint64_t number, uint32_t name) {
+    if (kind == SL_EV_SETTINGS || kind == SL_EV_TRACKING)
+        add_mark(log, kind, number, name);
+    else
+        sl__health(log, SL_HEALTH_BAD_EVENT);
+}
+
 void sl_log_alert_add(sl_log *log, const sl_log_alert *alert) {
     uint64_t time_ns = sl__now(log);
     sl_fmt_alert record = {0,

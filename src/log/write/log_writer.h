@@ -137,10 +137,13 @@ uint16_t sl_log_label(sl_log *log, const char *bytes, size_t len);
  * Zero-initialise, then set total_allocated and total_reserved to SL_LOG_UNKNOWN where the
  * allocator does not tell them; unknown totals leave the curves alone. */
 typedef struct sl_log_event {
-    uint8_t kind;   /* sl_event_kind */
-    int8_t device;  /* -1 = host */
-    uint16_t label; /* sl_log_label: calling library of a driver event, else 0 */
-    uint16_t tag;   /* sl_log_label: phase at birth, later the tag (sl_log_annotate); 0 = none */
+    uint8_t kind;  /* sl_event_kind */
+    int8_t device; /* -1 = host */
+    uint16_t
+        label;     /* sl_log_label: calling library of a driver event; stream and pool of a block or
+                       segment; 0 = not known */
+    uint16_t tag;  /* sl_log_label: phase at birth, later the tag (sl_log_annotate); 0 = none */
+    uint8_t flags; /* SL_RECORD_DELAYED or 0 */
     uint32_t stack; /* sl_log_stack_child, 0 = not recorded */
     uint64_t addr;
     uint64_t size;    /* bytes, below 2^48; a free may say 0 when it does not know */
@@ -171,6 +174,9 @@ void sl_log_step(sl_log *log, uint64_t number, uint32_t name);
 /* A named range began or ended, or a point was passed: SL_EV_MARK_BEGIN, SL_EV_MARK_END, or
  * SL_EV_ANNOTATE for a point. SL_EV_WORK_END, without a name: what comes after is teardown. */
 void sl_log_mark(sl_log *log, sl_event_kind kind, uint32_t name);
+
+/* SL_EV_SETTINGS (sl_settings_from) and SL_EV_TRACKING (sl_tracking), with their text. */
+void sl_log_mark_number(sl_log *log, sl_event_kind kind, uint64_t number, uint32_t name);
 
 typedef struct sl_log_alert {
     uint32_t rule; /* string ids */

@@ -11,6 +11,7 @@
 #include "log/read/log_reader.h"
 #include "read/core/source.h"
 #include "read/slog/slog_counters.h"
+#include "read/slog/slog_entries.h"
 #include "read/slog/slog_facts.h"
 #include "read/slog/slog_process.h"
 #include "read/slog/slog_reserved.h"
@@ -21,7 +22,8 @@ typedef struct slog_load {
     sl_log_reader *log;
     sl_trace *trace;
     sl_log_tables tables;
-    sl_slog_tags *tags; /* owned */
+    sl_slog_tags *tags;       /* owned */
+    sl_slog_entries *entries; /* owned */
     sl_slog_libraries libraries;
     uint32_t *stack_ids; /* owned; by id of the log, SL_STACK_NONE = not mapped yet */
     uint32_t stack_cnt;
@@ -97,22 +99,24 @@ static void mark_end(slog_load *l, const sl_log_record *r) {
 static sl_status add_event(slog_load *l, const sl_log_record *r, sl_error *err) {
     if (!sl_slog_libraries_add(&l->libraries, l->log, l->trace, r))
         return sl_fail_no_memory(err, "a trace");
-    if (!sl_event_row_of(r->kind)->is_in_trace) {
+    sl_event event = {.time_us = sl_slog_time_us(l->log, r->time_ns),
+                      .addr = r->addr,
+                      .size_bytes = r->size,
+                      .pool_idx = SL_POOL_UNKNOWN,
+                      .kind = (sl_event_kind)r->kind};
+    if (!sl_slog_entries_fill(l->entries, r, &event))
+        return sl_fail_no_memory(err, "a trace");
+    if (!sl_event_row_of(event.kind)->is_in_trace) {
         l->trace->unknown_actions += r->kind >= SL_EV_LIMIT;
         if (r->kind == SL_EV_WORK_END)
             mark_end(l, r);
         return sl_slog_tags_add(l->tags, r, NULL) ? SL_OK : sl_fail_no_memory(err, "a trace");
     }
     sl_device_trace *device = sl_trace_device(l->trace, r->device);
-    sl_event event = {.time_us = sl_slog_time_us(l->log, r->time_ns),
-                      .addr = r->addr,
-                      .size_bytes = r->size,
-                      .stack_id = take_stack(l, r->stack),
-                      .pool_idx = SL_POOL_UNKNOWN,
-                      .kind = (sl_event_kind)r->kind};
+    event.stack_id = take_stack(l, r->stack);
     l->trace->has_event_stacks |= event.stack_id != SL_STACK_EMPTY;
     if (!device || event.stack_id == SL_STACK_NONE || !sl_events_push(&device->events, &event) ||
-        !sl_slog_tags_add(l->tags, r, device))
+        !sl_slog_entries_pushed(l->entries, r, device) || !sl_slog_tags_add(l->tags, r, device))
         return sl_fail_no_memory(err, "a trace");
     return SL_OK;
 }
@@ -153,6 +157,7 @@ static sl_status sort_events(slog_load *l, sl_error *err) {
 static sl_status load_events(slog_load *l, sl_error *err) {
     sl_log_cursor *cursor;
     SL_TRY(sl_slog_tags_new(l->trace, l->log, &l->tags, err));
+    SL_TRY(sl_slog_entries_new(l->log, l->trace, &l->entries, err));
     SL_TRY(sl_log_cursor_new(l->log, &cursor, err));
     sl_status status = add_events(l, cursor, err);
     sl_log_cursor_free(cursor);
@@ -294,6 +299,8 @@ static sl_status load_marks(slog_load *l, sl_error *err) {
     SL_TRY(sl_log_load_marks(l->log, &marks, err));
     for (size_t i = 0; i < marks.cnt && has_room; i++) {
         const sl_log_mark_info *m = &marks.at[i];
+        if (m->kind == SL_EV_SETTINGS || m->kind == SL_EV_TRACKING)
+            continue;
         if (m->kind == SL_EV_WORK_END) {
             if (!l->trace->end.is_marked)
                 mark_end_by_list(l, m);
@@ -404,6 +411,8 @@ static sl_status load_all(slog_load *l, sl_error *err) {
     l->trace->is_live = sl_log_get_ending(l->log) == SL_LOG_LIVE;
     SL_TRY(load_events(l, err));
     SL_TRY(load_end_state(l, err));
+    if (!sl_slog_entries_finish(l->entries, &l->tables, l->lost))
+        return sl_fail_no_memory(err, "a trace");
     SL_TRY(sort_events(l, err)); /* tags are found by the events' positions until here */
     promote_driver_events(l);
     SL_TRY(find_capacities(l, err));
@@ -433,6 +442,7 @@ static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *e
     if (status >= 0)
         status = load_all(&l, err);
     sl_slog_tags_free(l.tags);
+    sl_slog_entries_free(l.entries);
     sl_log_tables_fini(&l.tables);
     sl_slog_libraries_fini(&l.libraries);
     free(l.stack_ids);

@@ -224,8 +224,8 @@ static inline bool take_value(attempt *a, uint32_t word) {
     case SL_WORD_ACTION: {
         uint32_t entry = take_reference(a);
         a->action = sl_memo_payload(entry);
-        a->seen |= SEEN_ACTION;
-        return sl_memo_tag_of(entry) == SL_MEMO_STR;
+        a->seen |= SEEN_ACTION; /* a rare one is left to the machine, which keeps its text */
+        return sl_memo_tag_of(entry) == SL_MEMO_STR && a->action != SL_WORD_ANNOTATE;
     }
     case SL_WORD_ADDR: a->seen |= SEEN_ADDR; return take_any(a, &a->addr);
     case SL_WORD_DEVICE_FREE: a->seen |= SEEN_FREE; return take_bytes(a, &a->device_free);

@@ -163,6 +163,17 @@ static sl_status fail_event(const sl_torch_build *build, const char *missing, sl
                       (unsigned long long)build->at_byte, missing);
 }
 
+/* What the program said about a block becomes a point in time with that name. */
+static sl_status put_annotation(sl_torch_build *build, sl_error *err) {
+    sl_mark mark = {.time_us = build->draft.event.time_us,
+                    .name = build->draft.event.metadata,
+                    .device = build->trace_device,
+                    .kind = SL_MARK_POINT};
+    if (mark.name == SL_WORD_EMPTY || sl_vec_push(&build->trace->marks, mark))
+        return SL_OK;
+    return sl_fail_no_memory(err, "the snapshot");
+}
+
 static sl_status end_event(sl_torch_build *build, sl_error *err) {
     const sl_torch_role r = SL_ROLE_EVENT;
     uint32_t action = build->draft.event.action;
@@ -192,6 +203,8 @@ static sl_status end_event(sl_torch_build *build, sl_error *err) {
         .pool_idx = (uint16_t)build->draft.event.pool_idx,
         .kind = kind,
     };
+    if (kind == SL_EV_ANNOTATE)
+        SL_TRY(put_annotation(build, err));
     return sl_torch_put_event(build, &event, err);
 }
 

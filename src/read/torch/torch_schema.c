@@ -80,7 +80,8 @@ const sl_torch_field sl_torch_fields[] = {
     POOL(EVENT, POOL_ID, event.pool_idx),
     STACK(EVENT, FRAMES, event.stack_id),
     NOTHING(EVENT, COMPILE_CONTEXT),
-    NOTHING(EVENT, USER_METADATA),
+    VALUE(EVENT, USER_METADATA, STR, event.metadata),
+    NOTHING(EVENT, INTERNAL_METADATA),
     NOTHING(EVENT, FORWARD_FRAMES),
     NOTHING(EVENT, CATEGORY),
 

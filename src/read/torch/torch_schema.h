@@ -39,6 +39,7 @@
     X(TIME_US, "time_us")                                 \
     X(COMPILE_CONTEXT, "compile_context")                 \
     X(USER_METADATA, "user_metadata")                     \
+    X(INTERNAL_METADATA, "internal_metadata")             \
     X(POOL_ID, "pool_id")                                 \
     X(FORWARD_FRAMES, "forward_frames")                   \
     X(CATEGORY, "category")                               \
@@ -151,7 +152,7 @@ typedef struct sl_torch_drafts {
     struct {
         uint64_t addr, device_free, size, stream;
         int64_t time_us;
-        uint32_t action, stack_id, pool_idx;
+        uint32_t action, stack_id, pool_idx, metadata;
     } event;
     struct {
         int64_t device;

@@ -86,6 +86,12 @@ typedef struct sl_setting {
       OPT(.name = "modules", .type = SL_OPT_FLAG,                                                  \
           .help = "put the path of the running module (encoder.layers.3.attn) into the stacks of " \
                   "PyTorch programs"))                                                             \
+    X(REPLAY, has_replay, SWITCH, "STORMLOG_REPLAY", 0, 0, 1, NULL, NO_API, NULL, RESET,           \
+      "1: take over PyTorch's own trace of its allocator",                                         \
+      OPT(.name = "replay", .type = SL_OPT_FLAG,                                                   \
+          .help = "also record the size, stream and pool that each CUDA block was asked for, and " \
+                  "every segment, so that `stormlog whatif` is exact; an event then costs 1.5 "    \
+                  "times as much"))                                                                \
     X(INTERVAL, interval_ms, MS, "STORMLOG_INTERVAL_MS", SL_SETTING_INTERVAL_MS, 10, 60000, NULL,  \
       API, "interval_ms", RESET, "milliseconds between two readings of the counters",              \
       OPT(.name = "interval", .type = SL_OPT_DURATION,                                             \

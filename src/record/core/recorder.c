@@ -29,6 +29,8 @@
 #include "record/stacks/native_stack.h"
 #include "record/stacks/pystack.h"
 #include "record/stacks/stack_cache.h"
+#include "record/torch/alloc_conf.h"
+#include "record/torch/trace_tracker.h"
 #include "record/training/backward_map.h"
 #include "record/training/phase_watch.h"
 #include "record/training/tag_scan.h"
@@ -184,6 +186,11 @@ static void run_device_sampler(void) {
         sl_sampler_run_devices(log);
 }
 
+static void run_wanted_sampler(void) {
+    if (atomic_exchange(&sl_sampler_is_wanted, false))
+        run_device_sampler();
+}
+
 /* Preloaded, the few libraries that bind past us are met in dlsym: there this thread need not hold
  * libraries open, which could make it the one that unloads them. */
 static void run_patch(void) {
@@ -196,6 +203,7 @@ static void start_helper(void) {
         {run_maintain, 20, false},
         {run_patch, 10, false},
         {run_device_sampler, rec.settings.interval_ms, false},
+        {run_wanted_sampler, 10, false},
         {run_host_sampler, rec.settings.interval_ms, true},
     };
     if (sl_helper_start(tasks, SL_COUNT_OF(tasks)))
@@ -313,6 +321,8 @@ static sl_log *open_log(void) {
     sl_backward_start();
     sl_tag_scan_start(rec.log);
     sl_workspace_start(rec.log);
+    sl_alloc_conf_start(rec.log);
+    sl_tracker_start(rec.log);
     sl_module_paths_start(rec.settings.has_modules && rec.settings.stacks != SL_RECORD_STACKS_NONE);
     start_helper();
     atomic_store(&rec.state, STATE_OPEN);

@@ -10,6 +10,7 @@
 #include "record/training/tag_scan.h"
 
 _Atomic(uint64_t) sl_sampler_devices;
+atomic_bool sl_sampler_is_wanted;
 
 #define DEVICE_MAX 64
 

@@ -17,6 +17,13 @@ static inline void sl_sampler_note_device(int index) {
         atomic_fetch_or(&sl_sampler_devices, bit);
 }
 
+/* Event path: the allocator has asked the driver for memory or given some back; the card is read soon. */
+extern atomic_bool sl_sampler_is_wanted;
+
+static inline void sl_sampler_want(void) {
+    atomic_store_explicit(&sl_sampler_is_wanted, true, memory_order_relaxed);
+}
+
 /* One reading of the host, and one of the devices that are in use; each in one thread at a time. */
 void sl_sampler_run_host(sl_log *log);
 void sl_sampler_run_devices(sl_log *log);

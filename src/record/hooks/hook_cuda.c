@@ -3,6 +3,7 @@
 
 #include "record/hooks/cuda_calls.h"
 #include "record/hooks/driver_record.h"
+#include "record/torch/trace_tracker.h"
 
 cu_result SL_CU(cuMemAlloc_v2)(cu_ptr *out, size_t size) {
     SL_DRIVER_ORIGINAL(cuMemAlloc_v2);
@@ -80,6 +81,7 @@ cu_result SL_CU(cuMemFreeAsync_ptsz)(cu_ptr ptr, cu_stream *stream) {
 cu_result SL_CU(cuMemCreate)(cu_handle *out, size_t size, const cu_prop *prop,
                              unsigned long long flags) {
     SL_DRIVER_ORIGINAL(cuMemCreate);
+    sl_tracker_try_driver(SL_CALLER);
     cu_result result = SL_DRIVER_CALL(out, size, prop, flags);
     sl_driver_create(result, out, size, prop, SL_CALLER);
     return result;

@@ -5,6 +5,7 @@
 #include "record/hooks/cuda_calls.h"
 #include "record/hooks/hook_cuda.h"
 #include "record/hooks/hook_table.h"
+#include "record/torch/trace_tracker.h"
 
 /* cudaErrorSymbolNotFound; a caller that got here was linked to a runtime, so there is one. */
 #define RT_NOT_FOUND 500
@@ -22,6 +23,7 @@
     } while (0)
 
 cu_result SL_CU(cudaMalloc)(void **out, size_t size) {
+    sl_tracker_try_driver(__builtin_return_address(0));
     RT_CALL(cudaMalloc, out, size);
 }
 

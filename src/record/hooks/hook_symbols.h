@@ -21,6 +21,16 @@
       "asked by the CPU allocator before it reports")                                              \
     X(TORCH_GRAD_MODE, "_ZN3c108GradMode11set_enabledEb", sl_hook_torch_grad_mode, "libc10",       \
       "gradients are turned off or on: where optimizers step")                                     \
+    X(TORCH_CONF_20, "_ZN3c104cuda20CUDACachingAllocator20setAllocatorSettingsERKSs",              \
+      sl_hook_torch_conf_20, "libc10_cuda", "torch 2.0 to 2.6: the allocator's settings change")   \
+    X(TORCH_CONF_26,                                                                               \
+      "_ZN3c104cuda20CUDACachingAllocator20setAllocatorSettingsE"                                  \
+      "RKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",                                    \
+      sl_hook_torch_conf_26, "libc10_cuda", "torch 2.6 to 2.9: the same")                          \
+    X(TORCH_CONF_29,                                                                               \
+      "_ZN3c1016CachingAllocator26AcceleratorAllocatorConfig9parseArgsE"                           \
+      "RKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",                                    \
+      sl_hook_torch_conf_29, "libc10", "since torch 2.9: the same, and those of the environment")  \
     X(cuMemAlloc_v2, "cuMemAlloc_v2", sl_hook_cuMemAlloc_v2, "libcuda.so",                         \
       "driver: plain allocation")                                                                  \
     X(cuMemAllocPitch_v2, "cuMemAllocPitch_v2", sl_hook_cuMemAllocPitch_v2, "libcuda.so",          \

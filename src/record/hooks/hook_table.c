@@ -9,6 +9,7 @@
 #include "record/hooks/hook_cuda.h"
 #include "record/hooks/hook_exit.h"
 #include "record/hooks/hook_torch.h"
+#include "record/torch/alloc_conf.h"
 
 sl_hook sl_hooks[SL_HOOK_CNT] = {
 #define SL_HOOK_ROW(id, symbol, replacement, library, meaning) \

@@ -11,13 +11,16 @@
 #include "record/stacks/native_stack.h"
 #include "record/stacks/pystack.h"
 #include "record/stacks/stack_cache.h"
+#include "record/torch/alloc_conf.h"
+#include "record/torch/trace_tracker.h"
 #include "record/training/backward_map.h"
 #include "record/training/phase_watch.h"
 #include "record/training/tag_scan.h"
 #include "record/training/workspace_watch.h"
 
 /* c10::DeviceType of plain host memory; every other type is a device with an index. */
-#define DEVICE_TYPE_CPU 0
+#define DEVICE_TYPE_CPU  0
+#define DEVICE_TYPE_CUDA 1
 
 typedef struct torch_device {
     uint8_t type;
@@ -187,6 +190,8 @@ static SL_HOT void record(const torch_report *report) {
     sl_capture capture;
     if (is_host)
         leave_table();
+    if (device.type == DEVICE_TYPE_CUDA)
+        sl_tracker_try();
     if ((is_host && !sl_recorder_wants_cpu()) || !sl_capture_begin(&capture))
         return;
     bool is_alloc = report->size >= 0;
@@ -202,6 +207,10 @@ static SL_HOT void record(const torch_report *report) {
         sl_sampler_note_device(device.index);
     if (is_alloc)
         add_origin(&event, &capture);
+    if (device.type == DEVICE_TYPE_CUDA) {
+        sl_alloc_conf_note_device(capture.log);
+        sl_tracker_complete(capture.log, &event);
+    }
     sl_log_write(capture.log, &event);
     sl_capture_end(&capture);
 }
@@ -274,7 +283,7 @@ static void record_oom(int64_t size, uint64_t allocated, uint64_t reserved, uint
         .requested = (uint64_t)size,
         .allocated = allocated,
         .reserved = reserved,
-        .device_free = SL_LOG_UNKNOWN,
+        .device_free = sl_tracker_take_free_bytes(),
         .device_total = SL_LOG_UNKNOWN,
     };
     sl_log_oom_add(capture.log, &oom);

@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/stacks/native_names.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/core/clock.h"
-#include "base/files/own_fd.h"
 #include "record/hooks/elf_view.h"
+#include "record/torch/file_symbols.h"
 
 #define OBJECT_MAX      1024
 #define INDEX_BYTES_MAX ((size_t)64 << 20)
 #define BUCKET_SHIFT    12
 #define SYMBOL_MAX      (1u << 24)
-
-/* Symbols and the text of their names, in memory or mapped from the file. */
-typedef struct symbol_table {
-    const Elf64_Sym *symbols;
-    size_t cnt;
-    const char *strings;
-    size_t string_bytes;
-} symbol_table;
 
 typedef enum object_state { OBJECT_FREE, OBJECT_IN_WORK, OBJECT_READY } object_state;
 
@@ -33,7 +23,7 @@ typedef struct named_object {
     _Atomic(uint64_t) identity;
     atomic_int state;
     uintptr_t base, low, high;
-    symbol_table table;
+    sl_symbols table;
     /* Symbols by the page their code begins in: ends[page] is where the page's numbers end, those of
      * page 0 begin at 0. NULL when there was no room: no names then. */
     uint32_t *ends;
@@ -42,68 +32,6 @@ typedef struct named_object {
 
 static named_object objects[OBJECT_MAX];
 static atomic_size_t index_bytes;
-
-/* --- The file's own symbol table -------------------------------------------------------------- */
-
-/* A part of the file, mapped; NULL when the file does not have it. */
-static const void *map_part(int fd, size_t file_bytes, const Elf64_Shdr *section) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t skip = section->sh_offset & (page - 1);
-    if (!section->sh_size || section->sh_offset > file_bytes ||
-        section->sh_size > file_bytes - section->sh_offset)
-        return NULL;
-    void *at = mmap(NULL, section->sh_size + skip, PROT_READ, MAP_PRIVATE, fd,
-                    (off_t)(section->sh_offset - skip));
-    return at == MAP_FAILED ? NULL : (const char *)at + skip;
-}
-
-/* The file may have been replaced since it was loaded. Its first bytes hold the header, which says where
- * everything is, and in practice the build id. */
-static bool is_same_file(int fd, uintptr_t low, size_t file_bytes) {
-    char head[1024];
-    size_t len = sizeof head;
-    return file_bytes >= len && pread(fd, head, len, 0) == (ssize_t)len &&
-           memcmp(head, ELFMAG, SELFMAG) == 0 && memcmp(head, (const void *)low, len) == 0;
-}
-
-static bool read_section(int fd, const Elf64_Ehdr *header, unsigned i, Elf64_Shdr *section) {
-    off_t at = (off_t)(header->e_shoff + (uint64_t)i * sizeof *section);
-    return pread(fd, section, sizeof *section, at) == (ssize_t)sizeof *section;
-}
-
-static bool map_symbols(int fd, const Elf64_Ehdr *header, size_t file_bytes, symbol_table *table) {
-    Elf64_Shdr symbols, strings;
-    if (header->e_shentsize != sizeof symbols)
-        return false;
-    for (unsigned i = 0; i < header->e_shnum; i++) {
-        if (!read_section(fd, header, i, &symbols))
-            return false;
-        if (symbols.sh_type != SHT_SYMTAB)
-            continue;
-        if (symbols.sh_entsize != sizeof(Elf64_Sym) || symbols.sh_link >= header->e_shnum ||
-            !read_section(fd, header, symbols.sh_link, &strings))
-            return false;
-        table->symbols = map_part(fd, file_bytes, &symbols);
-        table->strings = map_part(fd, file_bytes, &strings);
-        table->cnt = symbols.sh_size / sizeof(Elf64_Sym);
-        table->string_bytes = strings.sh_size;
-        return table->symbols && table->strings;
-    }
-    return false;
-}
-
-static bool take_file_symbols(const char *path, uintptr_t low, symbol_table *table) {
-    struct stat info;
-    bool is_taken = false;
-    sl_own_fd own;
-    if (!sl_own_fd_open(&own, path, O_RDONLY, 0))
-        return false;
-    if (fstat(own.fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
-        is_same_file(own.fd, low, (size_t)info.st_size))
-        is_taken = map_symbols(own.fd, (const Elf64_Ehdr *)low, (size_t)info.st_size, table);
-    sl_own_fd_close(&own);
-    return is_taken;
-}
 
 /* --- The index -------------------------------------------------------------------------------- */
 
@@ -120,7 +48,7 @@ static size_t page_of(const named_object *object, uintptr_t at) {
 
 /* Counting sort: counts, places, numbers. */
 static void build_index(named_object *object) {
-    const symbol_table *table = &object->table;
+    const sl_symbols *table = &object->table;
     size_t page_cnt = page_of(object, object->high - 1) + 1;
     size_t bytes = (page_cnt + table->cnt) * sizeof(uint32_t);
     if (table->cnt > SYMBOL_MAX || atomic_fetch_add(&index_bytes, bytes) + bytes > INDEX_BYTES_MAX)
@@ -187,9 +115,9 @@ static void fill_object(named_object *object, const sl_native_code *code) {
     object->base = view->base;
     object->low = view->low;
     object->high = view->high;
-    if (!take_file_symbols(path_of(code->map), view->low, &object->table))
-        object->table = (symbol_table){view->symbols, sl_elf_symbol_cnt(view), view->strings,
-                                       view->string_bytes};
+    if (!sl_file_symbols_map(path_of(code->map), view->low, &object->table))
+        object->table =
+            (sl_symbols){view->symbols, sl_elf_symbol_cnt(view), view->strings, view->string_bytes};
     if (object->table.cnt)
         build_index(object);
 }

@@ -101,7 +101,7 @@ static __attribute__((noinline)) sl_stack_ref intern_stack(sl_log *log, const sl
             continue;
         if ((frame.flags & ~flags) & SL_FRAME_OPTIMIZER && !grown.is_lost)
             flags |= sl_phase_site(grown.id) << SL_STACK_SITE_SHIFT;
-        flags |= frame.flags & SL_STACK_FLAGS;
+        flags |= frame.flags & (SL_STACK_FLAGS | SL_STACK_OTHER_FLAGS);
         push(log, &grown, frame.id);
         if (module_frame && i == stack->module_pos)
             push(log, &grown, module_frame);

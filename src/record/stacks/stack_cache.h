@@ -16,6 +16,9 @@
 /* What a stack's frames say about the moment: the marks that make a phase. */
 #define SL_STACK_FLAGS (SL_FRAME_OPTIMIZER | SL_FRAME_BACKWARD | SL_FRAME_MODULE)
 
+/* Likewise, but of no phase. */
+#define SL_STACK_OTHER_FLAGS SL_FRAME_EMPTY_CACHE
+
 /* Beside the flags: which line of the program called the optimizer's step (phase_watch.h). */
 #define SL_STACK_SITE_SHIFT 8
 

@@ -21,9 +21,14 @@ static uint64_t to_bytes(double bytes) {
     return bytes <= 0 ? 0 : bytes >= BYTES_MAX ? (uint64_t)BYTES_MAX : (uint64_t)(bytes + 0.5);
 }
 
-/* bytes = c * size^power through the largest point. */
+/* Nearly all powers are whole ones, and pow() is what a long recording would wait for. */
+static double raised(double base, double power) {
+    return power == 0 ? 1 : power == 1 ? base : power == 2 ? base * base : pow(base, power);
+}
+
+/* bytes = c * size^power through the point. */
 static double by_power(const sl_batch_point *point, double power, double size) {
-    return (double)point->bytes * pow(size / (double)point->size, power);
+    return (double)point->bytes * raised(size / (double)point->size, power);
 }
 
 /* How far the points are off, as a share of what is allowed; up to 1 the law holds. */
@@ -69,13 +74,13 @@ typedef struct two_terms {
 static two_terms through(const sl_batch_point *p, const sl_batch_point *q, double low,
                          double high) {
     double ps = (double)p->size, qs = (double)q->size;
-    double pl = pow(ps, low), ph = pow(ps, high), ql = pow(qs, low), qh = pow(qs, high);
+    double pl = raised(ps, low), ph = raised(ps, high), ql = raised(qs, low), qh = raised(qs, high);
     double b = ((double)q->bytes * pl - (double)p->bytes * ql) / (qh * pl - ph * ql);
     return (two_terms){((double)p->bytes - b * ph) / pl, b, low, high};
 }
 
 static double terms_at(const two_terms *terms, double size) {
-    return terms->a * pow(size, terms->low) + terms->b * pow(size, terms->high);
+    return terms->a * raised(size, terms->low) + terms->b * raised(size, terms->high);
 }
 
 static const double term_powers[][2] = {{0, 1}, {0, 2}, {1, 2}};

@@ -62,7 +62,7 @@ test("telemetry: the curve of the samples, a ledger, no single blocks", async ()
   await page.click("#tab-about");
   assert.match(
     await page.locator("#panel-about").innerText(),
-    /samples of counters, not single allocations/,
+    /samples, not single allocations/,
   );
   await page.close();
 });

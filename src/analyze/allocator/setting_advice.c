@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyze/settings/setting_advice.h"
+#include "analyze/allocator/setting_advice.h"
 
 #include <inttypes.h>
 

@@ -4,7 +4,7 @@
  * an oom, in the same call. An explicit empty_cache() looks the same but for its stack. */
 #include <inttypes.h>
 
-#include "analyze/settings/setting_advice.h"
+#include "analyze/allocator/setting_advice.h"
 #include "analyze/thresholds.h"
 #include "base/text/human.h"
 #include "report/device_words.h"
@@ -21,6 +21,8 @@ static retry_count count_retries(const sl_an *an) {
     uint64_t released = 0;
     for (uint32_t i = an->from; i < an->to; i++) {
         uint8_t kind = events->kind[i];
+        if (kind == SL_EV_DRIVER_ALLOC || kind == SL_EV_DRIVER_FREE)
+            continue; /* a recording has the driver's side of it, too */
         if (kind == SL_EV_SEGMENT_FREE || kind == SL_EV_SEGMENT_UNMAP) {
             uint8_t roles = an->sites->classes[events->stack_id[i]].roles;
             released += roles & SL_ROLE_EMPTY_CACHE ? 0 : events->size_bytes[i];
