@@ -23,6 +23,7 @@ zlib1g-dev              gzip-input
 libzstd-dev             zstd-input
 liblzma-dev             xz-input
 libcairo2-dev           pictures
+libncurses-dev          full-screen
 fonts-dejavu-core       pictures
 protobuf-compiler       export-tests
 libcmocka-dev           unit-tests
@@ -40,6 +41,7 @@ libclang-rt-14-dev      fuzzing
 clang-format            lint
 cppcheck                lint
 binutils                symbol-tests
+tmux                    full-screen-tests
 chromium                page-tests
 zstd                    test-data
 xz-utils                test-data

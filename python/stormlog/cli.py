@@ -72,11 +72,11 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def replace(name: str) -> None:
-    """Becomes the program: signals and exit code need no forwarding."""
+def replace(name: str, *command: str) -> None:
+    """Becomes the program, with this command before the arguments: signals and exit code need no forwarding."""
     program = _command(name)
     sys.stdout.flush()
-    os.execve(program, [name, *sys.argv[1:]], _environment())
+    os.execve(program, [name, *command, *sys.argv[1:]], _environment())
 
 
 def run_or_exit(name: str, argv: Optional[List[str]]) -> int:

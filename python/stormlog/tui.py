@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`python -m stormlog.tui` is `stormlog`: the full-screen program."""
+"""`python -m stormlog.tui [PATH|PID]` is `stormlog tui`: the full-screen program."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from .cli import replace
 
 
 def run_app() -> None:
-    """Becomes the program `stormlog`, which needs the terminal for itself."""
-    replace("stormlog")
+    """Becomes the program `stormlog tui`, which needs the terminal for itself."""
+    replace("stormlog", "tui")
 
 
 if __name__ == "__main__":

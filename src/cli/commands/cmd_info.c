@@ -25,7 +25,7 @@ static const struct {
     {"zlib", HAVE_ZLIB, true, "reading .gz inputs"},
     {"zstd", HAVE_ZSTD, true, "reading .zst inputs and compressing recordings"},
     {"liblzma", HAVE_LZMA, true, "reading .xz inputs"},
-    {"ncursesw", HAVE_NCURSES, false, "the full-screen view"},
+    {"ncursesw", HAVE_NCURSES, true, "the full-screen program"},
     {"cairo", HAVE_CAIRO, true, "pictures as PNG and SVG"},
     {"libmicrohttpd", HAVE_MICROHTTPD, false, "serving metrics"},
     {"libcurl", HAVE_CURL, false, "pushing metrics"},

@@ -4,13 +4,16 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/core/nearest.h"
 #include "base/text/term.h"
+#include "cli/core/cmd_list.h"
 #include "cli/core/config.h"
 #include "cli/core/progress.h"
 #include "cli/manual/help.h"
 #include "memprof/compat_cli.h"
+#include "sl_config.h"
 #include "stormlog/version.h"
 
 static const sl_program *running = &sl_programs[0];
@@ -154,6 +157,8 @@ static int dispatch(int argc, char **argv) {
         sl_help_program(stdout, running);
         return 0;
     }
+    if (argc < 2 && HAVE_NCURSES && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+        return run_command(&sl_cmd_tui, 0, argv + argc);
     if (argc < 2) {
         sl_cli_complain("expected a command; '%s --help' lists them", running->name);
         return sl_status_exit_code(SL_E_USAGE);

@@ -35,6 +35,7 @@ extern const sl_cmd sl_cmd_tfmemprof_info;
 extern const sl_cmd sl_cmd_tfmemprof_monitor;
 extern const sl_cmd sl_cmd_tfmemprof_track;
 extern const sl_cmd sl_cmd_top;
+extern const sl_cmd sl_cmd_tui;
 extern const sl_cmd sl_cmd_whatif;
 
 #endif

@@ -11,6 +11,7 @@
 static const sl_cmd *const stormlog_cmds[] = {
     &sl_cmd_run,
     &sl_cmd_top,
+    &sl_cmd_tui,
     &sl_cmd_analyze,
     &sl_cmd_report,
     &sl_cmd_diff,

@@ -22,9 +22,9 @@ const sl_run_device *sl_top_end_device(const sl_top_end *end, int device) {
     return end->run ? sl_run_find_device(&end->run->inputs[0], device) : NULL;
 }
 
-bool sl_top_end_ledger(const sl_run_device *device, sl_top_ledger *ledger) {
+bool sl_top_end_ledger(const sl_run_device *device, sl_live_ledger *ledger) {
     const sl_ledger *recorded;
-    *ledger = (sl_top_ledger){0};
+    *ledger = (sl_live_ledger){0};
     if (sl_run_ledger(device, &recorded, NULL) < 0 || recorded->moment_cnt == 0)
         return false;
     size_t moment = recorded->moment_cnt - 1;

@@ -4,7 +4,7 @@
 #ifndef SL_TOP_END_H
 #define SL_TOP_END_H
 
-#include "cli/top/top_ledger.h"
+#include "api/live_ledger.h"
 #include "run/run.h"
 
 typedef struct sl_top_end {
@@ -21,7 +21,7 @@ void sl_top_end_close(sl_top_end *end);
 const sl_run_device *sl_top_end_device(const sl_top_end *end, int device);
 
 /* True when the card was read: then *ledger has the rows of that moment, whose names are borrowed from the
- * trace. sl_top_ledger_fini in either case. */
-bool sl_top_end_ledger(const sl_run_device *device, sl_top_ledger *ledger);
+ * trace. sl_live_ledger_fini in either case. */
+bool sl_top_end_ledger(const sl_run_device *device, sl_live_ledger *ledger);
 
 #endif

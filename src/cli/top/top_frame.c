@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/live_line.h"
 #include "base/text/human.h"
 #include "base/text/term.h"
 #include "cli/top/top_host.h"
 #include "export/report/report_words.h"
 #include "read/torch/native_name.h"
-#include "run/lines/user_line.h"
 
 #define LINE_CAP      512
 #define PLACE_COLUMNS (sl_term_columns() - 25)
@@ -40,36 +40,22 @@ typedef struct picture {
 
 static void put_frame(char text[LINE_CAP], const sl_log_reader *reader, const sl_fmt_frame *frame) {
     sl_str file = sl_log_get_string(reader, frame->file);
-    sl_str function = sl_log_get_string(reader, frame->function);
     const size_t shown = 44; /* the end of a path says more than its front */
     bool is_cut = file.len > shown;
     char line[16] = "", name[SL_NATIVE_NAME_CAP];
+    sl_str function = sl_live_line_function(reader, frame, name);
     if (frame->line)
         snprintf(line, sizeof line, ":%u", frame->line);
-    if (frame->kind == SL_FRAME_NATIVE)
-        function = sl_native_name(function, name);
     snprintf(text, LINE_CAP, "%s%.*s%s in %.*s", is_cut ? "..." : "",
              (int)(is_cut ? shown : file.len), file.ptr + (is_cut ? file.len - shown : 0), line,
              (int)(function.len < 100 ? function.len : 100), function.ptr);
 }
 
-/* The innermost of the frames that are most the user's. */
 static void find_line(char text[LINE_CAP], const sl_log_reader *reader, uint32_t stack) {
-    sl_fmt_frame frame, best = {0};
-    uint32_t at = stack, caller;
-    int best_owner = -1;
-    for (; best_owner < SL_OWNER_NAMELESS && sl_log_get_frame(reader, at, &frame, &caller);
-         at = caller) {
-        sl_str file = sl_log_get_string(reader, frame.file);
-        sl_str function = sl_log_get_string(reader, frame.function);
-        int owner = sl_frame_classify(NULL, file, function).owner;
-        if (owner <= best_owner)
-            continue;
-        best = frame;
-        best_owner = owner;
-    }
-    if (stack)
-        put_frame(text, reader, &best);
+    sl_fmt_frame line = {0};
+    bool is_found = sl_live_line_find(reader, stack, &line);
+    if (stack && is_found)
+        put_frame(text, reader, &line);
     else
         snprintf(text, LINE_CAP, "(no Python stack)");
 }
@@ -148,14 +134,14 @@ static bool is_empty(const sl_ledger_row *row) {
 }
 
 static void print_ledger(const picture *p, int device) {
-    sl_top_ledger ledger;
+    sl_live_ledger ledger;
     char used[SL_HUMAN_CAP], total[SL_HUMAN_CAP], label[SL_LEDGER_LABEL_CAP];
     const sl_run_device *finished = sl_top_end_device(&p->end, device);
     bool has_end = finished && sl_top_end_ledger(finished, &ledger);
     if (finished && !has_end)
-        sl_top_ledger_fini(&ledger);
+        sl_live_ledger_fini(&ledger);
     if (!has_end &&
-        !sl_top_ledger_fill(&ledger, device, &p->tables, &p->counters, p->reader, p->facts))
+        !sl_live_ledger_fill(&ledger, device, &p->tables, &p->counters, p->reader, p->facts))
         fputs("  out of memory for the ledger\n", p->to);
     const sl_ledger_figures *figures = &ledger.figures;
     if (figures->card_used.known && figures->card_total.known)
@@ -165,7 +151,7 @@ static void print_ledger(const picture *p, int device) {
     for (size_t i = 0; i < ledger.rows.cnt; i++)
         if (!is_empty(&ledger.rows.at[i]))
             print_row(p, sl_ledger_label(label, &ledger.rows.at[i]), ledger.rows.at[i].bytes);
-    sl_top_ledger_fini(&ledger);
+    sl_live_ledger_fini(&ledger);
 }
 
 static void print_host(const picture *p) {

@@ -46,7 +46,7 @@ static sl_maybe_u64 sum_of(const sl_ledger_rows *rows, sl_ledger_kind kind) {
 }
 
 /* The keys that every device has; those of the host are null for a card, and the other way round. */
-static void write_figures(sl_json_out *json, int device, const sl_top_ledger *ledger,
+static void write_figures(sl_json_out *json, int device, const sl_live_ledger *ledger,
                           const sl_top_host_row host[SL_TOP_HOST_LIMIT]) {
     static const struct {
         const char *key;
@@ -70,7 +70,7 @@ static void write_figures(sl_json_out *json, int device, const sl_top_ledger *le
     sl_json_key_maybe_u64(json, "host_available_bytes", host[SL_TOP_HOST_AVAILABLE].bytes);
 }
 
-static void write_card(sl_json_out *json, int device, const sl_top_ledger *ledger) {
+static void write_card(sl_json_out *json, int device, const sl_live_ledger *ledger) {
     const sl_top_host_row none[SL_TOP_HOST_LIMIT] = {{0}};
     sl_json_begin_object(json);
     write_figures(json, device, ledger, none);
@@ -80,14 +80,14 @@ static void write_card(sl_json_out *json, int device, const sl_top_ledger *ledge
 }
 
 /* The ledger of a device, which the caller frees; false when memory ran out. */
-static bool fill_ledger(sl_top_ledger *ledger, int device, const contents *c,
+static bool fill_ledger(sl_live_ledger *ledger, int device, const contents *c,
                         const sl_log_reader *reader) {
     const sl_run_device *finished = sl_top_end_device(&c->end, device);
     if (finished && sl_top_end_ledger(finished, ledger))
         return true;
     if (finished)
-        sl_top_ledger_fini(ledger);
-    return sl_top_ledger_fill(ledger, device, &c->tables, &c->counters, reader, c->facts);
+        sl_live_ledger_fini(ledger);
+    return sl_live_ledger_fill(ledger, device, &c->tables, &c->counters, reader, c->facts);
 }
 
 /* By tag at the end of the work; false when memory ran out. */
@@ -114,18 +114,18 @@ static bool write_end_tags(sl_json_out *json, const sl_run_device *host) {
 static bool write_host(sl_json_out *json, const contents *c, const sl_log_reader *reader) {
     const sl_run_device *finished = sl_top_end_device(&c->end, SL_DEVICE_HOST);
     sl_top_host_row host[SL_TOP_HOST_LIMIT];
-    sl_top_ledger ledger = {0};
+    sl_live_ledger ledger = {0};
     bool has_room = finished || fill_ledger(&ledger, SL_DEVICE_HOST, c, reader);
     sl_top_host_fill(host, &c->counters, &c->end);
     sl_json_begin_object(json);
-    write_figures(json, SL_DEVICE_HOST, &(sl_top_ledger){0}, host);
+    write_figures(json, SL_DEVICE_HOST, &(sl_live_ledger){0}, host);
     if (finished)
         has_room = write_end_tags(json, finished);
     else
         write_named(json, "tags", &ledger.rows, SL_LEDGER_TENSORS);
     write_named(json, "libraries", &(sl_ledger_rows){0}, SL_LEDGER_LIBRARY);
     sl_json_end_object(json);
-    sl_top_ledger_fini(&ledger);
+    sl_live_ledger_fini(&ledger);
     return has_room;
 }
 
@@ -142,10 +142,10 @@ static bool write_devices(sl_json_out *json, const contents *c, const sl_log_rea
     }
     for (int device = 0; device < (int)SL_COUNT_OF(is_seen); device++)
         if (is_seen[device]) {
-            sl_top_ledger ledger;
+            sl_live_ledger ledger;
             has_room &= fill_ledger(&ledger, device, c, reader);
             write_card(json, device, &ledger);
-            sl_top_ledger_fini(&ledger);
+            sl_live_ledger_fini(&ledger);
         }
     if (has_host)
         has_room &= write_host(json, c, reader);

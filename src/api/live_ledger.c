@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/top/top_ledger.h"
+#include "api/live_ledger.h"
 
 #include <string.h>
 
@@ -48,11 +48,11 @@ static void sum_tags(uint64_t bytes[SL_TAG_LIMIT], const sl_log_tables *tables,
     bytes[SL_TAG_UNKNOWN] = 0;
 }
 
-bool sl_top_ledger_fill(sl_top_ledger *ledger, int device, const sl_log_tables *tables,
-                        const sl_log_counters *counters, const sl_log_reader *reader,
-                        sl_slog_facts *facts) {
+bool sl_live_ledger_fill(sl_live_ledger *ledger, int device, const sl_log_tables *tables,
+                         const sl_log_counters *counters, const sl_log_reader *reader,
+                         sl_slog_facts *facts) {
     uint64_t tagged[SL_TAG_LIMIT] = {0};
-    *ledger = (sl_top_ledger){0};
+    *ledger = (sl_live_ledger){0};
     read_figures(&ledger->figures, counters, reader, device);
     sl_ledger_reconcile(&ledger->figures);
     if (!sl_ledger_make_rows(&ledger->rows, sl_slog_has_tags(facts)))
@@ -73,6 +73,6 @@ bool sl_top_ledger_fill(sl_top_ledger *ledger, int device, const sl_log_tables *
     return true;
 }
 
-void sl_top_ledger_fini(sl_top_ledger *ledger) {
+void sl_live_ledger_fini(sl_live_ledger *ledger) {
     sl_vec_free(&ledger->rows);
 }

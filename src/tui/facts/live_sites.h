@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The lines of a recording that is still written, from its totals by stack, as a tree: file, line, the frames of
+ * its largest stack. Growth is what came since the first look at the recording. */
+#ifndef SL_LIVE_SITES_H
+#define SL_LIVE_SITES_H
+
+#include "base/core/arena.h"
+#include "log/read/log_reader.h"
+#include "tui/widget/tree_rows.h"
+
+/* Live bytes of each site of the log at the first look; by site id. */
+typedef struct sl_live_base {
+    SL_VEC(uint64_t) bytes;
+    bool is_taken;
+} sl_live_base;
+
+void sl_live_base_free(sl_live_base *base);
+
+/* Texts go into the arena. False when memory ran out. */
+bool sl_live_sites_fill(sl_tree *tree, sl_arena *arena, const sl_log_reader *reader,
+                        const sl_log_tables *tables, int device, sl_live_base *base);
+
+#endif

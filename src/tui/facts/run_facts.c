@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+#include "tui/facts/run_facts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "api/recording_files.h"
+#include "base/core/str.h"
+#include "export/report/ledger_out.h"
+#include "export/report/report_words.h"
+#include "model/counter_series.h"
+#include "read/core/source.h"
+#include "telemetry/telemetry.h"
+
+/* ---- reading ---- */
+
+static sl_status load_one(sl_tui_inputs *inputs, const char *path,
+                          const sl_tui_read_options *options, sl_error *err) {
+    sl_trace *trace;
+    sl_load_options how = {.progress = options->progress, .progress_ctx = options->progress_ctx};
+    SL_TRY(sl_trace_load(path, &how, &trace, err));
+    trace->code = options->code;
+    if (sl_vec_push(&inputs->traces, trace))
+        return SL_OK;
+    sl_trace_free(trace);
+    return sl_fail_no_memory(err, "the inputs");
+}
+
+/* Of a folder what can be read; the rest is a note. */
+static sl_status load_path(sl_tui_inputs *inputs, sl_tui_source *source, const char *path,
+                           const sl_tui_read_options *options, sl_error *err) {
+    sl_recordings list = {0};
+    size_t before = inputs->traces.cnt;
+    sl_status status = sl_recordings_list(&list, path, SL_FIND_INPUTS, err);
+    for (size_t i = 0; status >= 0 && i < list.paths.cnt; i++) {
+        sl_status one = load_one(inputs, list.paths.at[i], options, err);
+        if (one < 0 && list.is_folder && one != SL_E_NOMEM)
+            sl_vec_push(&source->notes, sl_arena_printf(&source->arena, "%s; left out", err->text));
+        else
+            status = one;
+    }
+    if (status >= 0 && inputs->traces.cnt == before)
+        status =
+            err->code < 0 ? err->code : sl_fail(err, SL_E_OPEN, "nothing to read in '%s'", path);
+    sl_recordings_fini(&list);
+    return status;
+}
+
+void sl_tui_inputs_fini(sl_tui_inputs *inputs) {
+    sl_run_free(inputs->run);
+    inputs->run = NULL;
+    for (size_t i = 0; i < inputs->traces.cnt; i++)
+        sl_trace_free(inputs->traces.at[i]);
+    sl_vec_free(&inputs->traces);
+}
+
+/* ---- processes ---- */
+
+static const char *keep(sl_tui_source *source, const char *text) {
+    const char *copy = sl_arena_copy(&source->arena, text, strlen(text));
+    source->has_failed |= !copy;
+    return copy ? copy : "";
+}
+
+static void add_process(sl_tui_source *source, const sl_run_input *input, const sl_report *report) {
+    char text[SL_WORDS_CAP], label[SL_PROCESS_LABEL_CAP];
+    const sl_trace *trace = input->trace;
+    const sl_report_input *found = &report->inputs.at[input->number];
+    sl_span span = {0};
+    sl_run_span(input, NULL, &span);
+    sl_words_input_verdict(text, report, found);
+    sl_tui_process process = {
+        .path = keep(source, trace->path),
+        .label =
+            keep(source, trace->process.is_known ? sl_process_label(label, trace, &input->place)
+                                                 : sl_base_name(trace->path)),
+        .command = keep(source, trace->process.is_known ? trace->process.command : ""),
+        .host = keep(source, trace->process.is_known ? trace->process.host : ""),
+        .verdict = keep(source, text),
+        .verdict_rank = (int)found->verdict,
+        .ending = trace->process.is_known ? sl_process_end_words(input->place.end)
+                                          : sl_words_source(trace->source),
+        .is_live = trace->is_live,
+        .length_us = trace->has_time ? span.last_us - span.first_us : 0,
+        .events = found->events,
+        .oom_cnt = found->oom.present ? found->oom.count : 0,
+    };
+    if (trace->process.is_known)
+        process.pid = sl_known_u64(trace->process.pid);
+    if (trace->process.is_known && trace->process.rank.known)
+        process.rank = sl_known_u64((uint64_t)trace->process.rank.value);
+    for (size_t i = 0; i < report->devices.cnt; i++) {
+        const sl_device_report *device = &report->devices.at[i];
+        if (device->trace != trace || !device->steps.known || process.steps.known)
+            continue;
+        process.steps = device->steps;
+        if (device->step_us.known && device->step_us.value > 0)
+            process.steps_per_s = sl_known_f64(1e6 / device->step_us.value);
+    }
+    source->has_failed |= !sl_vec_push(&source->processes, process);
+}
+
+static void add_alerts(sl_tui_source *source, const sl_run_input *input) {
+    char text[SL_WORDS_CAP];
+    sl_span span = {0};
+    sl_run_span(input, NULL, &span);
+    for (size_t i = input->trace->alerts.cnt; i-- > 0;) {
+        const sl_alert *alert = &input->trace->alerts.at[i];
+        sl_alert_words(text, input->trace, alert);
+        sl_tui_alert row = {alert->time_us - span.first_us, keep(source, text), input->number};
+        source->has_failed |= !sl_vec_push(&source->alerts, row);
+    }
+}
+
+/* ---- curves ---- */
+
+static bool make_curves(sl_tui_source *source, sl_tui_device *to) {
+    for (size_t k = 0; k < SL_TUI_CURVE_CNT; k++) {
+        to->curves[k] = sl_arena_alloc(&source->arena, SL_TUI_POINTS * sizeof(double));
+        if (!to->curves[k])
+            return false;
+        for (size_t i = 0; i < SL_TUI_POINTS; i++)
+            to->curves[k][i] = NAN;
+    }
+    return to->has_curves = true;
+}
+
+static void fill_used(const sl_trace *trace, const sl_span *span, sl_tui_device *to) {
+    const sl_counter_series *series = sl_series_find(trace, to->number, SL_SERIES_DEVICE_USED);
+    double step = (double)(span->last_us - span->first_us + 1) / SL_TUI_POINTS;
+    for (size_t i = 0; series && i < SL_TUI_POINTS; i++) {
+        uint64_t low, high;
+        int64_t from = span->first_us + (int64_t)(step * (double)i);
+        if (sl_series_range(series, from, from + (int64_t)step, &low, &high))
+            to->curves[SL_TUI_USED][i] = (double)high;
+    }
+    to->now[SL_TUI_USED] = sl_series_last(series);
+}
+
+static void fill_events(const sl_run_device *device, const sl_replay *replay, const sl_span *span,
+                        sl_tui_device *to) {
+    sl_curve_bin *bins = calloc(SL_TUI_POINTS, sizeof *bins);
+    if (!bins)
+        return;
+    sl_replay_curve(replay, span->first_us, span->last_us, bins, SL_TUI_POINTS);
+    for (size_t i = 0; i < SL_TUI_POINTS; i++) {
+        to->curves[SL_TUI_ALLOCATED][i] = (double)bins[i].max_allocated;
+        if (replay->reserved_known)
+            to->curves[SL_TUI_RESERVED][i] = (double)bins[i].max_reserved;
+    }
+    free(bins);
+    to->now[SL_TUI_ALLOCATED] = sl_known_u64(replay->end.allocated_bytes);
+    to->peak[SL_TUI_ALLOCATED] = sl_known_u64(replay->peak_allocated.bytes);
+    if (replay->reserved_known) {
+        to->now[SL_TUI_RESERVED] = sl_known_u64(replay->end.reserved_bytes);
+        to->peak[SL_TUI_RESERVED] = sl_known_u64(replay->peak_reserved.bytes);
+    }
+    fill_used(device->input->trace, span, to);
+}
+
+static void raise(double *curve, size_t at, int64_t value) {
+    if (value >= 0 && (isnan(curve[at]) || (double)value > curve[at]))
+        curve[at] = (double)value;
+}
+
+static void fill_samples(const sl_run_device *device, const sl_span *span, sl_tui_device *to) {
+    const sl_telemetry *set = device->input->trace->telemetry;
+    double step = (double)(span->last_us - span->first_us + 1) / SL_TUI_POINTS;
+    for (size_t i = 0; set && i < set->records.cnt; i++) {
+        const sl_tm_record *record = &set->records.at[i];
+        if (!sl_run_has_sample(device, record))
+            continue;
+        double at = (double)(record->timestamp_ns / 1000 - span->first_us) / step;
+        size_t column = at < 0 ? 0 : at >= SL_TUI_POINTS ? SL_TUI_POINTS - 1 : (size_t)at;
+        raise(to->curves[SL_TUI_ALLOCATED], column, record->allocated_bytes);
+        raise(to->curves[SL_TUI_RESERVED], column, record->reserved_bytes);
+        raise(to->curves[SL_TUI_USED], column, record->used_bytes);
+        to->now[SL_TUI_ALLOCATED] = sl_known_u64((uint64_t)record->allocated_bytes);
+        to->now[SL_TUI_RESERVED] = sl_known_u64((uint64_t)record->reserved_bytes);
+        to->now[SL_TUI_USED] = sl_known_u64((uint64_t)record->used_bytes);
+    }
+    for (size_t k = 0; k < SL_TUI_CURVE_CNT; k++) /* between two samples the earlier one holds */
+        for (size_t i = 1; i < SL_TUI_POINTS; i++)
+            if (isnan(to->curves[k][i]))
+                to->curves[k][i] = to->curves[k][i - 1];
+}
+
+static void find_peaks(sl_tui_device *to) {
+    for (size_t k = 0; k < SL_TUI_CURVE_CNT; k++) {
+        double most = NAN;
+        for (size_t i = 0; i < SL_TUI_POINTS; i++)
+            most = fmax(most, to->curves[k][i]);
+        if (!to->peak[k].known && !isnan(most))
+            to->peak[k] = sl_known_u64((uint64_t)most);
+    }
+}
+
+/* ---- devices ---- */
+
+static const char *device_label(sl_tui_source *source, const sl_run_device *device) {
+    char text[SL_WORDS_CAP];
+    sl_maybe_u64 rank = {(uint64_t)device->rank, device->has_rank};
+    sl_words_ranked_device(text, device->events->device, rank);
+    if (source->processes.cnt > 1)
+        return sl_arena_printf(&source->arena, "%s, %s", text,
+                               source->processes.at[device->input->number].label);
+    return keep(source, text);
+}
+
+static const sl_device_report *find_report(const sl_report *report, const sl_run_device *device) {
+    for (size_t i = 0; i < report->devices.cnt; i++) {
+        const sl_device_report *at = &report->devices.at[i];
+        if (at->trace == device->input->trace && at->device == device->events->device &&
+            (!device->has_rank || (at->rank.known && (int)at->rank.value == device->rank)))
+            return at;
+    }
+    return NULL;
+}
+
+static void keep_ledger(sl_tui_source *source, const sl_run_device *device, sl_tui_device *to) {
+    const sl_ledger *ledger;
+    if (sl_run_ledger(device, &ledger, NULL) < 0 || ledger->moment_cnt == 0)
+        return;
+    bool is_kept =
+        sl_ledger_keep(ledger, ledger->moment_cnt - 1, &source->arena, &to->ledger) &&
+        sl_ledger_keep(ledger, sl_ledger_fullest(ledger), &source->arena, &to->ledger_fullest);
+    source->has_failed |= !is_kept;
+}
+
+static void add_device(sl_tui_source *source, const sl_run_device *device,
+                       const sl_report *report) {
+    sl_span span = {0};
+    const sl_replay *replay;
+    const sl_device_report *found = find_report(report, device);
+    sl_tui_device to = {.process = device->input->number,
+                        .number = device->events->device,
+                        .has_time = device->input->trace->has_time,
+                        .label = device_label(source, device)};
+    if (!to.label || !sl_run_span(device->input, device, &span) || !make_curves(source, &to))
+        return;
+    to.to_us = span.last_us - span.first_us;
+    if (found)
+        to.capacity = found->capacity_bytes;
+    if (found)
+        to.stackless_bytes = found->stackless_bytes;
+    if (sl_run_is_sampled(device->input)) {
+        fill_samples(device, &span, &to);
+    } else if (sl_run_replay(device, &replay, NULL) == SL_OK) {
+        fill_events(device, replay, &span, &to);
+        keep_ledger(source, device, &to);
+        sl__site_facts(device, source, &to);
+    }
+    if (!to.capacity.known && to.ledger.card_total.known)
+        to.capacity = to.ledger.card_total;
+    find_peaks(&to);
+    source->has_failed |= !sl_vec_push(&source->devices, to);
+}
+
+/* ---- findings ---- */
+
+static const char *const *keep_evidence(sl_tui_source *source, const sl_finding *finding) {
+    char text[SL_WORDS_CAP];
+    const char **rows = sl_arena_alloc(&source->arena, (finding->evidence_cnt + 1) * sizeof *rows);
+    for (size_t i = 0; rows && i < finding->evidence_cnt; i++) {
+        text[0] = '\0';
+        sl_words_evidence(text, &finding->evidence[i]);
+        rows[i] = keep(source, text);
+    }
+    source->has_failed |= !rows;
+    return rows;
+}
+
+static void add_finding(sl_tui_source *source, const sl_finding *finding) {
+    char place[SL_WORDS_CAP] = "", amount[SL_WORDS_CAP] = "", growth[SL_WORDS_CAP] = "",
+         device[SL_WORDS_CAP] = "";
+    if (finding->site.trace)
+        sl_words_site(place, finding->site, 0);
+    sl_words_amount(amount, finding);
+    sl_words_growth(growth, finding);
+    if (*growth)
+        sl_words_append(amount, "%s%s", *amount ? "; " : "", growth);
+    sl_words_ranked_device(device, finding->device, finding->rank);
+    sl_tui_finding row = {.title = keep(source, finding->title),
+                          .text = keep(source, finding->explanation ? finding->explanation : ""),
+                          .advice = keep(source, finding->advice ? finding->advice : ""),
+                          .place = keep(source, place),
+                          .amount = keep(source, amount),
+                          .device = keep(source, device),
+                          .severity = finding->severity,
+                          .rank = finding->rank,
+                          .evidence = keep_evidence(source, finding),
+                          .evidence_cnt = finding->evidence_cnt};
+    sl_words_certainty(device, finding);
+    row.certainty = keep(source, device);
+    if (!row.evidence)
+        row.evidence_cnt = 0;
+    source->has_failed |= !sl_vec_push(&source->findings, row);
+}
+
+static void fill_source(sl_tui_source *source, const sl_tui_inputs *inputs,
+                        const sl_report *report) {
+    char text[SL_WORDS_CAP];
+    for (size_t i = 0; i < inputs->run->input_cnt; i++)
+        add_process(source, &inputs->run->inputs[i], report);
+    for (size_t i = 0; i < inputs->run->input_cnt; i++) {
+        const sl_run_input *input = &inputs->run->inputs[i];
+        add_alerts(source, input);
+        for (size_t d = 0; d < input->device_cnt; d++)
+            add_device(source, &input->devices[d], report);
+        for (size_t n = 0; n < input->trace->notes.cnt; n++)
+            source->has_failed |=
+                !sl_vec_push(&source->notes, keep(source, input->trace->notes.at[n].text));
+    }
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        add_finding(source, &report->findings.at[i]);
+    sl_words_verdict(text, report);
+    source->verdict = keep(source, text);
+    source->verdict_rank = (int)report->verdict;
+    sl__rank_facts(inputs, source);
+    source->is_whole = true;
+}
+
+sl_status sl_run_facts_read(const char *const *paths, size_t cnt,
+                            const sl_tui_read_options *options, sl_tui_inputs *inputs,
+                            sl_tui_source **out, sl_error *err) {
+    sl_error local = SL_ERROR_INIT;
+    sl_report *report = NULL;
+    sl_status status = SL_OK;
+    sl_tui_source *source = calloc(1, sizeof *source);
+    *out = source;
+    *inputs = (sl_tui_inputs){0};
+    err = err ? err : &local;
+    if (!source)
+        return sl_fail_no_memory(err, "the facts");
+    source->name = cnt ? keep(source, paths[0]) : "";
+    for (size_t i = 0; status >= 0 && i < cnt; i++)
+        status = load_path(inputs, source, paths[i], options, err);
+    if (status >= 0)
+        status = sl_run_new((const sl_trace *const *)inputs->traces.at, inputs->traces.cnt,
+                            &inputs->run, err);
+    if (status >= 0)
+        status = sl_analyze(inputs->run, NULL, &report, err);
+    if (status >= 0)
+        fill_source(source, inputs, report);
+    sl_report_free(report);
+    if (status >= 0 && source->has_failed)
+        status = sl_fail_no_memory(err, "the facts");
+    return status < 0 ? status : SL_OK;
+}
+
+const sl_run_device *sl_run_facts_device(const sl_tui_inputs *inputs, const sl_tui_source *source,
+                                         size_t device) {
+    size_t at = 0;
+    sl_span span;
+    for (size_t i = 0; inputs->run && i < inputs->run->input_cnt; i++)
+        for (size_t d = 0; d < inputs->run->inputs[i].device_cnt; d++) {
+            const sl_run_device *found = &inputs->run->inputs[i].devices[d];
+            if (!sl_run_span(found->input, found, &span))
+                continue; /* not in the source either */
+            if (at++ == device && device < source->devices.cnt)
+                return found;
+        }
+    return NULL;
+}

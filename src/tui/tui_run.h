@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The full-screen program. The command line starts it through this one function and lends it what only the
+ * command line knows: how a process's recordings and the runs of a folder are found. */
+#ifndef SL_TUI_RUN_H
+#define SL_TUI_RUN_H
+
+#include "tui/facts/tui_model.h"
+
+typedef SL_VEC(char *) sl_tui_paths; /* owned texts */
+
+typedef struct sl_tui_services {
+    /* The recordings that a process writes. */
+    sl_status (*find_process)(const char *pid, sl_tui_paths *paths, sl_error *err);
+    /* The runs of this user here; a folder that is not there has none. */
+    sl_status (*list_runs)(sl_tui_jobs *jobs, sl_error *err);
+} sl_tui_services;
+
+typedef struct sl_tui_options {
+    const char *what; /* a path or a process number; NULL = a running recording, or the overview */
+    int64_t interval_us;         /* between two readings */
+    bool is_ascii;               /* also where the locale has more */
+    const sl_code_folders *code; /* borrowed */
+    const sl_tui_services *services;
+} sl_tui_options;
+
+/* 0 when the user quits. SL_E_UNSUPPORTED without a terminal and in a build without ncurses. Ends the program
+ * by the signal that asked it to end, after the terminal was given back. */
+int sl_tui_run(const sl_tui_options *options, sl_error *err);
+
+#endif

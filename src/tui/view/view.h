@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* The views: pure functions from the facts and from where the user is, to cells. One file and one row of
+ * the table in view_table.c each. They must fit any area, also one without a row. */
+#ifndef SL_VIEW_H
+#define SL_VIEW_H
+
+#include "tui/app/tui_keys.h"
+#include "tui/facts/tui_model.h"
+#include "tui/grid/cell_text.h"
+#include "tui/widget/grid_table.h"
+
+#define SL_PROMPT_CAP  512
+#define SL_STATUS_CAP  512
+#define SL_ACTIONS_MAX 16
+#define SL_OUTPUT_ROWS 200
+
+typedef enum sl_prompt {
+    SL_PROMPT_NONE,
+    SL_PROMPT_SEARCH,
+    SL_PROMPT_OPEN,
+    SL_PROMPT_RUN,
+    SL_PROMPT_FILTER,
+} sl_prompt;
+
+/* Where the user is, and what was asked last. */
+typedef struct sl_ui {
+    sl_tab tab;
+    sl_list_state lists[SL_TAB_CNT];
+    size_t device; /* of the source that is shown */
+    sl_tree_order order;
+    char search[SL_PROMPT_CAP], rank_filter[SL_PROMPT_CAP];
+    sl_tree_rows rows; /* owned; the lines that are shown, made by sl_screen_prepare */
+    unsigned warn_pct;
+    int64_t window_us; /* of the tab Live; 0 = the whole run */
+    sl_tui_split split;
+    int cursor; /* column of the timeline */
+    bool shows_fullest;
+    bool has_help;
+    sl_prompt prompt;
+    char prompt_text[SL_PROMPT_CAP];
+    char status[SL_STATUS_CAP];
+    bool is_error;            /* the status is one */
+    char progress[120];       /* "" = nothing is being read */
+    char source_line[400];    /* of the selected place; "" = not readable here */
+    char task[SL_PROMPT_CAP]; /* the command that was started here; "" = none */
+} sl_ui;
+
+/* Lines that a command printed, newest last. */
+typedef struct sl_output {
+    char rows[SL_OUTPUT_ROWS][200];
+    size_t cnt; /* ever; the newest SL_OUTPUT_ROWS are kept */
+} sl_output;
+
+/* What can be written out of a source: a row of the tab Files & Actions. */
+typedef struct sl_file_action {
+    const char *label, *command, *extension, *help;
+} sl_file_action;
+
+extern const sl_file_action sl_file_actions[];
+extern const size_t sl_file_action_cnt;
+
+/* Everything a view may look at. NULL = there is none. */
+typedef struct sl_screen {
+    const sl_tui_machine *machine;
+    const sl_tui_jobs *jobs;
+    sl_tui_source *live;  /* of a recording that is written now */
+    sl_tui_source *whole; /* of what was read whole */
+    const sl_tui_timeline *timeline;
+    const sl_tui_whatif *whatif;
+    const sl_output *output;
+    sl_ui *ui;
+} sl_screen;
+
+typedef struct sl_view {
+    void (*draw)(sl_grid *grid, sl_rect area, const sl_screen *screen);
+    size_t (*row_cnt)(const sl_screen *screen); /* of its list; NULL = it has none */
+} sl_view;
+
+extern const sl_view sl_views[SL_TAB_CNT];
+
+/* The source that is newest: of a recording that is written the live one. NULL = nothing is open. */
+sl_tui_source *sl_screen_source(const sl_screen *screen);
+/* The device that is looked at; NULL = there is none. */
+sl_tui_device *sl_screen_device(const sl_screen *screen);
+
+/* Keeps the user's place inside what there is, and makes the rows of the tree. False when memory ran out. */
+bool sl_screen_prepare(const sl_screen *screen);
+
+/* The whole screen: tabs, view, status, keys, and what lies on top. */
+void sl_screen_draw(sl_grid *grid, const sl_screen *screen);
+
+/* Which tab a click in row 0 at column x means; SL_TAB_CNT = none. */
+sl_tab sl_screen_tab_at(const sl_grid *grid, const sl_screen *screen, int x);
+
+/* ---- shared by the views ---- */
+
+/* "1.25 GiB", "unknown". Returns buf. */
+const char *sl_view_bytes(char buf[SL_TABLE_TEXT_CAP], sl_maybe_u64 bytes);
+/* What a view says that has nothing to show: nothing is open, or it is being read. */
+void sl_view_nothing(sl_grid *grid, sl_rect area, const sl_screen *screen, const char *what);
+/* The first row of a view of a device: which one, of how many. */
+void sl_view_device_row(sl_grid *grid, sl_rect area, const sl_screen *screen);
+/* A ledger as one bar. */
+void sl_view_ledger_bar(sl_grid *grid, sl_rect area, const sl_ledger_state *ledger);
+sl_ink sl_view_verdict_ink(int verdict_rank);
+
+void sl_view_overview(sl_grid *grid, sl_rect area, const sl_screen *screen);
+void sl_view_live(sl_grid *grid, sl_rect area, const sl_screen *screen);
+void sl_view_sites(sl_grid *grid, sl_rect area, const sl_screen *screen);
+void sl_view_timeline(sl_grid *grid, sl_rect area, const sl_screen *screen);
+void sl_view_ledger(sl_grid *grid, sl_rect area, const sl_screen *screen);
+void sl_view_ranks(sl_grid *grid, sl_rect area, const sl_screen *screen);
+void sl_view_whatif(sl_grid *grid, sl_rect area, const sl_screen *screen);
+void sl_view_diagnostics(sl_grid *grid, sl_rect area, const sl_screen *screen);
+void sl_view_files(sl_grid *grid, sl_rect area, const sl_screen *screen);
+
+size_t sl_overview_rows(const sl_screen *screen);
+size_t sl_sites_rows(const sl_screen *screen);
+size_t sl_ledger_view_rows(const sl_screen *screen);
+size_t sl_ranks_rows(const sl_screen *screen);
+size_t sl_whatif_view_rows(const sl_screen *screen);
+size_t sl_diagnostics_rows(const sl_screen *screen);
+size_t sl_files_rows(const sl_screen *screen);
+
+/* Whether a rank is among "0,2-5"; "" and "all" have all. */
+bool sl_rank_filter_has(const char *filter, sl_maybe_u64 rank);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Live: what is allocated, reserved and in use, as curves; the ledger as a bar; steps and alerts. */
+#include <stdio.h>
+
+#include "base/text/human.h"
+#include "tui/view/view.h"
+#include "tui/widget/curve_chart.h"
+
+static void put_process(sl_grid *grid, sl_rect row, const sl_tui_process *process) {
+    char text[SL_HUMAN_CAP];
+    sl_put_part(grid, &row, process->is_live ? SL_INK_GOOD : SL_INK_WARN, "%s", process->ending);
+    sl_put_part(grid, &row, SL_INK_TEXT, "  %s", sl_human_duration_us(text, process->length_us));
+    if (process->steps.known)
+        sl_put_part(grid, &row, SL_INK_TEXT, "  %s step%s",
+                    sl_human_count(text, process->steps.value), sl_plural(process->steps.value));
+    if (process->steps_per_s.known)
+        sl_put_part(grid, &row, SL_INK_TEXT, "  %.3g steps/s", process->steps_per_s.value);
+    sl_put_part(grid, &row, SL_INK_DIM, "  %s event%s", sl_human_count(text, process->events),
+                sl_plural(process->events));
+    if (process->oom_cnt)
+        sl_put_part(grid, &row, SL_INK_BAD, "  %s out of memory",
+                    sl_human_count(text, process->oom_cnt));
+}
+
+static const char *curve_name(const sl_tui_device *device, sl_tui_curve_kind kind) {
+    if (kind == SL_TUI_USED)
+        return device->number == SL_DEVICE_HOST ? "resident" : "in use on the card";
+    return kind == SL_TUI_ALLOCATED ? "allocated" : "reserved";
+}
+
+static void put_figures(sl_grid *grid, sl_rect row, const sl_tui_device *device) {
+    char now[SL_TABLE_TEXT_CAP], peak[SL_TABLE_TEXT_CAP];
+    for (size_t k = 0; k < SL_TUI_CURVE_CNT; k++) {
+        if (!device->now[k].known && !device->peak[k].known)
+            continue;
+        sl_put_part(grid, &row, sl_ink_series(k), "%s ", curve_name(device, (sl_tui_curve_kind)k));
+        sl_put_part(grid, &row, SL_INK_TEXT, "%s", sl_view_bytes(now, device->now[k]));
+        sl_put_part(grid, &row, SL_INK_DIM, " (peak %s)  ", sl_view_bytes(peak, device->peak[k]));
+    }
+}
+
+/* The process's whole memory would make a flat line of the tensors in it. */
+static bool is_left_out(const sl_tui_device *device, sl_tui_curve_kind kind) {
+    return device->number == SL_DEVICE_HOST && kind == SL_TUI_USED &&
+           device->peak[SL_TUI_ALLOCATED].known;
+}
+
+static void put_chart(sl_grid *grid, sl_rect area, const sl_screen *screen,
+                      const sl_tui_device *device) {
+    double capacity = (double)sl_u64_or_0(device->capacity);
+    sl_chart_level levels[] = {{capacity * screen->ui->warn_pct / 100, SL_INK_WARN},
+                               {capacity, SL_INK_BAD}};
+    sl_curve curves[SL_TUI_CURVE_CNT];
+    size_t cnt = 0;
+    double top = 0;
+    for (size_t k = 0; k < SL_TUI_CURVE_CNT; k++) {
+        if (!device->peak[k].known || is_left_out(device, (sl_tui_curve_kind)k))
+            continue;
+        curves[cnt++] = (sl_curve){curve_name(device, (sl_tui_curve_kind)k), device->curves[k],
+                                   sl_ink_series(k)};
+        top = (double)device->peak[k].value > top ? (double)device->peak[k].value : top;
+    }
+    /* The whole card is shown once a good part of it is used: else its curve is a flat line. */
+    sl_chart_frame frame = {.from_us = device->from_us,
+                            .to_us = device->to_us,
+                            .has_time = device->has_time,
+                            .top = capacity > 0 && top > capacity / 4 ? capacity : top,
+                            .levels = levels,
+                            .level_cnt = capacity > 0 ? 2 : 0,
+                            .cursor = -1};
+    sl_put_curves(grid, area, curves, cnt, SL_TUI_POINTS, &frame);
+}
+
+static void put_alerts(sl_grid *grid, sl_rect area, const sl_tui_source *source) {
+    char time[SL_HUMAN_CAP];
+    for (size_t i = 0; i < source->alerts.cnt && area.h > 0; i++)
+        sl_put(grid, sl_rect_take_top(&area, 1), SL_INK_WARN, "after %s: %s",
+               sl_human_duration_us(time, source->alerts.at[i].time_us), source->alerts.at[i].text);
+}
+
+/* Which colour is which part, as far as there is room. */
+static void put_parts(sl_grid *grid, sl_rect row, const sl_ledger_state *ledger) {
+    char label[SL_LEDGER_LABEL_CAP], bytes[SL_HUMAN_CAP];
+    size_t series = 0;
+    for (size_t i = 0; i < ledger->row_cnt; i++) {
+        if (!ledger->rows[i].bytes.known || !ledger->rows[i].bytes.value)
+            continue;
+        sl_rect before = row;
+        if (!sl_put_part(grid, &row, SL_INK_TEXT, "  %s %s  ",
+                         sl_ledger_label(label, &ledger->rows[i]),
+                         sl_human_bytes(bytes, ledger->rows[i].bytes.value)))
+            return;
+        sl_cell *mark = sl_grid_at(grid, before.x, before.y);
+        *mark = (sl_cell){.code = sl_series_glyph(grid, series),
+                          .ink = (uint8_t)sl_ink_series(series),
+                          .width = 1,
+                          .is_set = 1};
+        series++;
+    }
+}
+
+void sl_view_live(sl_grid *grid, sl_rect area, const sl_screen *screen) {
+    const sl_tui_source *source = sl_screen_source(screen);
+    const sl_tui_device *device = sl_screen_device(screen);
+    if (!device || !device->has_curves) {
+        sl_view_nothing(grid, area, screen, "This input has no curves.");
+        return;
+    }
+    sl_view_device_row(grid, sl_rect_take_top(&area, 1), screen);
+    put_process(grid, sl_rect_take_top(&area, 1), &source->processes.at[device->process]);
+    put_figures(grid, sl_rect_take_top(&area, area.h > 1), device);
+    size_t alerts = source->alerts.cnt < 3 ? source->alerts.cnt : 3;
+    if (area.h > 10)
+        put_alerts(grid, sl_rect_take_bottom(&area, (int)alerts), source);
+    if (area.h > 8 && device->ledger.row_cnt) {
+        put_parts(grid, sl_rect_take_bottom(&area, 1), &device->ledger);
+        sl_view_ledger_bar(grid, sl_rect_take_bottom(&area, 1), &device->ledger);
+    }
+    put_chart(grid, area, screen, device);
+}

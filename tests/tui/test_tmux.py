@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: MIT
+"""The full-screen program in a real terminal: tmux sends the keys and shows the screen.
+
+Arguments: the path of stormlog. Skips aloud without tmux. Nothing waits for a time: every step waits for a text on the screen.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import tap
+
+STORMLOG = os.path.abspath(sys.argv.pop(1))
+DATA = Path(__file__).resolve().parent.parent / "data"
+# A busy machine is no failure.
+PATIENCE_S = 90
+
+TRAIN = """
+import sys, time, torch
+model = torch.nn.Linear(256, 256)
+optimizer = torch.optim.Adam(model.parameters())
+kept = []
+while True:
+    model(torch.randn(64, 256)).pow(2).mean().backward()
+    optimizer.step()
+    kept.append(torch.zeros(25000))
+    time.sleep(0.05)
+"""
+
+
+class Terminal:
+    """One tmux server with one window, in which a command runs."""
+
+    def __init__(self, folder, command, size=(100, 30), environment=""):
+        if not shutil.which("tmux"):
+            tap.skip("tmux is not installed")
+        self.socket = os.path.join(folder, "tmux")
+        self.marker = os.path.join(folder, "ended")
+        inner = f"env LC_ALL=C.UTF-8 {environment} {command}; echo ended $? > {self.marker}; stty -a | grep -o '[-]*icanon'; cat"
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "-c", folder, inner)
+
+    def tmux(self, *arguments):
+        environment = {key: value for key, value in os.environ.items() if key not in ("TMUX", "NO_COLOR", "COLORTERM")}
+        return tap.run(["tmux", "-S", self.socket, *arguments], env={**environment, "LC_ALL": "C.UTF-8"})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.tmux("kill-server")
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p").stdout
+
+    def wait_for(self, *texts):
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            screen = self.screen()
+            if all(text in screen for text in texts):
+                return screen
+            if time.monotonic() > end:
+                raise AssertionError(f"expected {texts!r} on the screen, found\n{screen}")
+            time.sleep(0.05)
+
+    def press(self, *keys):
+        for key in keys:
+            self.tmux("send-keys", key)
+
+    def pid(self):
+        shell = self.tmux("display-message", "-p", "#{pane_pid}").stdout.strip()
+        while True:
+            found = tap.run(["pgrep", "-P", shell, "-x", "stormlog"]).stdout.split()
+            if found:
+                return int(found[0])
+            time.sleep(0.05)
+
+    def wait_for_end(self):
+        end = time.monotonic() + PATIENCE_S
+        while not (os.path.exists(self.marker) and os.path.getsize(self.marker)):
+            if time.monotonic() > end:
+                raise AssertionError(f"expected the program to end, found\n{self.screen()}")
+            time.sleep(0.05)
+        return Path(self.marker).read_text().strip()
+
+
+def check_restored(terminal):
+    """The old screen is back, and the terminal edits lines again."""
+    screen = terminal.wait_for("icanon")
+    tap.true("-icanon" not in screen, "the terminal is in its own mode again")
+    tap.true("quit" not in screen, "the screen from before is back")
+
+
+@tap.test("every tab of a snapshot shows what it is about")
+def _(folder):
+    with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s1_loss_history.pickle.gz") as t:
+        t.wait_for("s1_loss_history.pickle.gz, ")
+        t.press("2")
+        t.wait_for("allocated", "27,885 events", "GiB")
+        t.press("3")
+        t.wait_for("growth", "s1_loss_history.py:8")
+        t.press("Enter")
+        t.wait_for("functional.py", "in dropout")
+        t.press("/", "py:12", "Enter")
+        screen = t.wait_for('with "py:12"')
+        tap.true("s1_loss_history.py:8 " not in screen, "the search leaves other lines out")
+        t.press("Escape")
+        t.press("4")
+        t.wait_for("by line  at ", "everything else")
+        t.press("t")
+        t.wait_for("by tag")
+        t.press("+")
+        t.press("5")
+        t.wait_for("no ledger")
+        t.press("6")
+        t.wait_for("not of several ranks")
+        t.press("8")
+        t.wait_for("critical", "s1_loss_history.py:8")
+        t.press("9")
+        t.wait_for("Report as a page")
+        t.press("?")
+        t.wait_for("Keys", "read everything again")
+        t.press("x")  # any key closes it, and does nothing else
+        t.press("Tab")
+        t.wait_for("processors")
+        t.press("q")
+        tap.equal(t.wait_for_end(), "ended 0")
+        check_restored(t)
+
+
+@tap.test("What-if answers in the background")
+def _(folder):
+    with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s3_baseline.pickle.gz") as t:
+        t.wait_for("s3_baseline.pickle.gz, ")
+        t.press("7")
+        t.wait_for("Enter replays")
+        t.press("Enter")
+        t.wait_for("expandable_segments")
+        t.press("q")
+        tap.equal(t.wait_for_end(), "ended 0")
+
+
+@tap.test("a recording with a ledger, telemetry, and a folder")
+def _(folder):
+    with Terminal(folder, f"{STORMLOG} tui {DATA}/slog/nccl.slog.xz") as t:
+        t.press("5")
+        t.wait_for("tensors", "libnccl", "in use on the card")
+        t.press("o")
+        t.press(f"{DATA}/peer/oom", "Enter")
+        t.press("2")
+        t.wait_for("allocated", "reserved")
+        t.press("o", "/nowhere", "Enter")
+        t.wait_for("cannot open '/nowhere'", "allocated")  # what was open stays
+        t.press("q")
+        tap.equal(t.wait_for_end(), "ended 0")
+
+
+@tap.test("an export is written, and the screen says so")
+def _(folder):
+    with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s1_loss_history.pickle.gz") as t:
+        t.wait_for("s1_loss_history.pickle.gz, ")
+        t.press("9")
+        for label, end in (("Report as a page", ".html"), ("Report as JSON", ".json"), ("Report as Markdown", ".md"),
+                           ("Samples as CSV", ".csv"), ("Samples as JSON", ".telemetry.json"), ("PyTorch snapshot", ".pickle")):
+            t.press("Enter")
+            t.wait_for(f"done: {label}")
+            tap.true(any(name.endswith(end) for name in os.listdir(folder)), f"a file that ends in {end}")
+            t.press("j")
+        t.press("S")
+        t.wait_for("saved ")
+        tap.true(any(name.endswith(".svg") for name in os.listdir(folder)), "the screen as a picture")
+        t.press("q")
+        tap.equal(t.wait_for_end(), "ended 0")
+
+
+def start_training(folder):
+    python = tap.python_with("torch")
+    tap.skip_if_sanitized(STORMLOG)
+    Path(folder, "train.py").write_text(TRAIN)
+    process = subprocess.Popen([STORMLOG, "run", "--", python, "train.py"], cwd=folder, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, start_new_session=True)
+    return process
+
+
+@tap.test("a live recording is followed, killed, and then read whole")
+def _(folder):
+    training = start_training(folder)
+    try:
+        end = time.monotonic() + PATIENCE_S
+        while not list(Path(folder).glob("stormlog-runs/*/*.slog")) and time.monotonic() < end:
+            time.sleep(0.1)
+        with Terminal(folder, STORMLOG) as t:
+            t.wait_for("still running", "host memory", "steps/s")
+            first = t.screen()
+            t.press("3")
+            t.wait_for("train.py:", "since this screen was opened", "+")
+            t.wait_for("kept.append(torch.zeros(25000))")
+            t.press("4")
+            t.wait_for("by line  at ", "train.py")
+            t.press("2")
+            t.wait_for("still running")
+            tap.true(t.screen() != first, "the screen goes on")
+            os.killpg(training.pid, signal.SIGKILL)
+            training.wait()
+            t.wait_for("ended without closing its recording")
+            t.press("8")
+            t.wait_for("note: ")
+            t.press("q")
+            tap.equal(t.wait_for_end(), "ended 0")
+            check_restored(t)
+    finally:
+        if training.poll() is None:
+            os.killpg(training.pid, signal.SIGKILL)
+            training.wait()
+
+
+@tap.test("a command is started under the recorder and stopped from the screen")
+def _(folder):
+    python = tap.python_with("torch")
+    tap.skip_if_sanitized(STORMLOG)
+    Path(folder, "train.py").write_text(TRAIN)
+    with Terminal(folder, STORMLOG) as t:
+        t.wait_for("No runs are in stormlog-runs")
+        t.press("x")
+        t.wait_for("run under the recorder")
+        t.press(f"{python} train.py", "Enter")
+        t.wait_for("still running", "train.py", "events")
+        t.press("X")
+        t.wait_for("exit code")
+        t.press("q")
+        tap.equal(t.wait_for_end(), "ended 0")
+
+
+@tap.test("a storm of sizes, down to one column")
+def _(folder):
+    with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s1_loss_history.pickle.gz") as t:
+        t.wait_for("s1_loss_history.pickle.gz, ")
+        for tab in "123456789":
+            t.press(tab)
+            for size in ((40, 10), (1, 1), (2, 50), (200, 2), (20, 6), (300, 80), (7, 7)):
+                t.tmux("resize-window", "-x", str(size[0]), "-y", str(size[1]))
+        os.kill(t.pid(), signal.SIGWINCH)
+        t.tmux("resize-window", "-x", "100", "-y", "30")
+        t.press("1")
+        t.wait_for("processors", "s1_loss_history.pickle.gz, ")
+        t.press("q")
+        tap.equal(t.wait_for_end(), "ended 0")
+
+
+def add_signal_test(name, expected):
+    @tap.test(f"the terminal is given back on {name}")
+    def _(folder):
+        with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s1_loss_history.pickle.gz") as t:
+            t.wait_for("s1_loss_history.pickle.gz, ")
+            os.kill(t.pid(), getattr(signal, name))
+            tap.equal(t.wait_for_end(), f"ended {expected}")
+            check_restored(t)
+
+
+for name in ("SIGTERM", "SIGHUP", "SIGABRT", "SIGSEGV"):
+    add_signal_test(name, 128 + getattr(signal, name))
+
+
+@tap.test("colours by terminal, and none with NO_COLOR")
+def _(folder):
+    for index, (environment, wanted) in enumerate((("NO_COLOR=1", False), ("COLORTERM=truecolor", True))):
+        own = os.path.join(folder, str(index))
+        os.mkdir(own)
+        with Terminal(own, STORMLOG, environment=environment) as t:
+            t.wait_for("processors", "quit")
+            colored = t.tmux("capture-pane", "-p", "-e").stdout
+            tap.equal(bool(re.search(r"\x1b\[[0-9;]*(38;|3[0-7]m|9[0-7]m)", colored)), wanted, f"colours with {environment}")
+            t.press("q")
+            t.wait_for_end()
+
+
+@tap.test("python -m stormlog.tui is the same program")
+def _(folder):
+    python = tap.python_with("torch")
+    package = Path(STORMLOG).parent / "python"
+    if not (package / "stormlog" / "tui.py").exists():
+        tap.skip("the Python package was not built")
+    environment = f"PYTHONPATH={package} PATH={Path(STORMLOG).parent}:$PATH"
+    with Terminal(folder, f"{python} -m stormlog.tui {DATA}/h200/s5_oom.pickle.gz", environment=environment) as t:
+        t.wait_for("s5_oom.pickle.gz, ", "quit")
+        t.press("q")
+        tap.equal(t.wait_for_end(), "ended 0")
+
+
+@tap.test("without a terminal it says what to use instead")
+def _():
+    result = tap.run([STORMLOG, "tui"], stdin=subprocess.DEVNULL)
+    tap.equal(result.returncode, 4, "exit code")
+    tap.contains(result.stderr, "needs a terminal")
+    result = tap.run([STORMLOG], stdin=subprocess.DEVNULL)
+    tap.equal(result.returncode, 2, "bare, exit code")
+    tap.contains(result.stderr, "expected a command")
+
+
+tap.main()

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""The views of the full-screen program as text: golden grids, and rules that hold at every size.
+
+Arguments: the path of tui_probe. TUI_GOLDEN_UPDATE=1 writes the golden files anew; read the diff.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import tap
+
+PROBE = sys.argv.pop(1)
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parent / "data"
+SIZES = [(20, 6), (44, 12), (80, 24), (132, 40), (200, 60), (300, 100)]
+
+
+def check_golden(name, arguments):
+    result = tap.run([PROBE, "draw", *arguments])
+    tap.equal(result.returncode, 0, result.stderr)
+    golden = HERE / "golden" / f"{name}.txt"
+    if os.environ.get("TUI_GOLDEN_UPDATE"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(result.stdout)
+    tap.equal(result.stdout, golden.read_text(), name)
+
+
+def add_golden(name, arguments):
+    tap.test(f"every view as it was: {name}")(lambda: check_golden(name, arguments))
+
+
+for width, height in SIZES:
+    add_golden(f"{width}x{height}", [str(width), str(height)])
+add_golden("80x24-ascii", ["80", "24", "ascii"])
+add_golden("80x24-mono", ["80", "24", "mono"])
+
+
+@tap.test("no overlap and no cut number from 20 x 6 to 400 x 120")
+def _():
+    result = tap.run([PROBE, "sweep"])
+    tap.equal(result.returncode, 0, result.stdout[-3000:])
+    tap.contains(result.stdout, " 0 break the rules")
+
+
+def add_sweep(path):
+    @tap.test(f"the same with {path}")
+    def _():
+        result = tap.run([PROBE, "sweep-file", str(DATA / path)])
+        tap.equal(result.returncode, 0, result.stdout[-3000:] + result.stderr)
+        tap.contains(result.stdout, " 0 break the rules")
+
+
+for name in ("h200/s1_loss_history.pickle.gz", "h200/s5_oom.pickle.gz", "slog/nccl.slog.xz", "peer/oom", "slog/leak.slog.xz"):
+    add_sweep(name)
+
+
+@tap.test("ASCII screens hold nothing but ASCII")
+def _():
+    result = tap.run([PROBE, "draw", "100", "30", "ascii"])
+    tap.true(result.stdout.isascii(), "only ASCII characters")
+
+
+@tap.test("an unchanged screen sends nothing, a busy one little")
+def _():
+    sizes = dict(line.split(": ") for line in tap.run([PROBE, "bytes"]).stdout.splitlines())
+    tap.equal(sizes["idle"], "0 bytes")
+    first, busy = (int(sizes[name].split()[0]) for name in ("first screen", "busy"))
+    tap.true(busy * 2 < first, f"a frame later costs less than half of the first one ({busy} of {first} bytes)")
+
+
+@tap.test("a screen is saved as a picture that is well-formed XML")
+def _():
+    import xml.etree.ElementTree as tree
+
+    svg = tap.run([PROBE, "svg", "100", "30", "1"]).stdout
+    tap.true(len(tree.fromstring(svg)) > 100, "a rectangle or a text for every cell")
+
+
+tap.main()

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* The views without a terminal.
+ *
+ *   tui_probe draw W H [ascii|mono]    every view of the made-up screen, as text
+ *   tui_probe svg W H TAB              one of them as a picture
+ *   tui_probe sweep                    every view at every size from 20 x 6 to 400 x 120: prints what breaks the rules
+ *   tui_probe sweep-file PATH          the same for an input that is read
+ *   tui_probe bytes                    what an idle and a busy screen send */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "made_up_screen.h"
+#include "tui/facts/run_facts.h"
+#include "tui/grid/paint.h"
+#include "tui/grid/screen_out.h"
+
+typedef struct sweep_state {
+    const sl_screen *screen;
+    size_t drawn, broken;
+} sweep_state;
+
+static void make_grid(sl_grid *grid, int w, int h, bool is_ascii, bool is_mono) {
+    if (sl_grid_init(grid, w, h, NULL) < 0)
+        abort();
+    grid->is_ascii = is_ascii;
+    grid->is_mono = is_mono;
+}
+
+static void draw_tab(sl_grid *grid, const sl_screen *screen, size_t tab) {
+    screen->ui->tab = (sl_tab)tab;
+    sl_screen_prepare(screen);
+    sl_screen_draw(grid, screen);
+}
+
+static int draw_all(int w, int h, const char *how) {
+    sl_screen *screen = made_up_screen();
+    sl_grid grid;
+    make_grid(&grid, w, h, strcmp(how, "ascii") == 0, strcmp(how, "mono") == 0);
+    for (size_t tab = 0; tab < SL_TAB_CNT; tab++) {
+        draw_tab(&grid, screen, tab);
+        printf("---- %s\n", sl_tab_name((sl_tab)tab));
+        sl_screen_write_text(&grid, stdout);
+    }
+    screen->ui->has_help = true;
+    draw_tab(&grid, screen, SL_TAB_SITES);
+    printf("---- help\n");
+    sl_screen_write_text(&grid, stdout);
+    return 0;
+}
+
+/* A digit right before an ellipsis, or before a blank and one: a number that was cut, or that lost its unit. */
+static bool has_cut_number(const sl_grid *grid) {
+    for (int y = 0; y < grid->h; y++)
+        for (int x = 1; x < grid->w; x++) {
+            uint32_t code = sl_grid_at(grid, x, y)->code;
+            if (code != 0x2026 && !(grid->is_ascii && code == '~'))
+                continue;
+            uint32_t before = sl_grid_at(grid, x - 1, y)->code;
+            if (before == ' ' && x > 1)
+                before = sl_grid_at(grid, x - 2, y)->code;
+            if (before >= '0' && before <= '9')
+                return true;
+        }
+    return false;
+}
+
+static void judge(sweep_state *s, const sl_grid *grid, size_t tab) {
+    s->drawn++;
+    if (!grid->overlap_cnt && !grid->cut_cnt && !has_cut_number(grid))
+        return;
+    if (++s->broken <= 3) {
+        printf("%s at %d x %d: %u overlaps, %u digits outside, %s\n", sl_tab_name((sl_tab)tab),
+               grid->w, grid->h, grid->overlap_cnt, grid->cut_cnt,
+               has_cut_number(grid) ? "a number is cut" : "no number is cut");
+        sl_screen_write_text(grid, stdout);
+    }
+}
+
+/* Every size up to where lay-outs change; above, samples. */
+static int next_size(int size, int dense, int step) {
+    return size < dense ? size + 1 : size + step;
+}
+
+static void sweep(sweep_state *s, bool is_ascii) {
+    for (int w = 20; w <= 400; w = next_size(w, 130, 15))
+        for (int h = 6; h <= 120; h = next_size(h, 34, 17)) {
+            sl_grid grid;
+            make_grid(&grid, w, h, is_ascii, false);
+            for (size_t tab = 0; tab < SL_TAB_CNT; tab++) {
+                draw_tab(&grid, s->screen, tab);
+                judge(s, &grid, tab);
+            }
+            sl_grid_fini(&grid);
+        }
+}
+
+static int finish(const sweep_state *s) {
+    printf("%zu screens drawn, %zu break the rules\n", s->drawn, s->broken);
+    return s->broken ? 1 : 0;
+}
+
+static int sweep_made_up(void) {
+    sweep_state s = {.screen = made_up_screen()};
+    sweep(&s, false);
+    s.screen->ui->order.by_file = true;
+    snprintf(s.screen->ui->status, SL_STATUS_CAP, "wrote train-20261116-081500.html (1.25 MiB)");
+    sweep(&s, true);
+    sl_tui_source *whole = s.screen->whole;
+    ((sl_screen *)s.screen)->whole = NULL; /* nothing is open */
+    ((sl_screen *)s.screen)->timeline = NULL;
+    ((sl_screen *)s.screen)->whatif = NULL;
+    for (int w = 1; w < 30; w++) /* terminals that nobody has do no harm */
+        for (int h = 1; h < 8; h++)
+            for (size_t tab = 0; tab < SL_TAB_CNT * 2; tab++) {
+                sl_grid grid;
+                ((sl_screen *)s.screen)->whole = tab < SL_TAB_CNT ? NULL : whole;
+                make_grid(&grid, w, h, false, true);
+                s.screen->ui->has_help = (w + h) % 5 == 0;
+                draw_tab(&grid, s.screen, tab % SL_TAB_CNT);
+                sl_grid_fini(&grid);
+            }
+    return finish(&s);
+}
+
+static int sweep_file(const char *path) {
+    sl_tui_read_options options = {0};
+    sl_tui_inputs inputs;
+    sl_tui_source *source;
+    sl_tui_timeline *timeline;
+    sl_error err = SL_ERROR_INIT;
+    sl_screen *screen = made_up_screen();
+    sweep_state s = {.screen = screen};
+    sl_status status = sl_run_facts_read(&path, 1, &options, &inputs, &source, &err);
+    if (status >= 0)
+        status = sl_timeline_facts(&inputs, source, 0, SL_TUI_BY_TAG, 0, 0, 100, &timeline, &err);
+    if (status < 0) {
+        fprintf(stderr, "%s\n", err.text);
+        return 3;
+    }
+    screen->whole = source;
+    screen->timeline = timeline;
+    for (size_t d = 0; d < (source->devices.cnt ? source->devices.cnt : 1) && d < 3; d++) {
+        screen->ui->device = d;
+        for (int w = 20; w <= 400; w = next_size(w, 24, 23))
+            for (int h = 6; h <= 120; h = next_size(h, 12, 19)) {
+                sl_grid grid;
+                make_grid(&grid, w, h, false, false);
+                for (size_t tab = 0; tab < SL_TAB_CNT; tab++) {
+                    draw_tab(&grid, screen, tab);
+                    judge(&s, &grid, tab);
+                }
+                sl_grid_fini(&grid);
+            }
+    }
+    sl_tui_timeline_free(timeline);
+    sl_tui_source_free(source);
+    sl_tui_inputs_fini(&inputs);
+    return finish(&s);
+}
+
+static void report_bytes(const char *what, const sl_bytes *bytes) {
+    printf("%s: %zu bytes\n", what, bytes->cnt);
+}
+
+static int measure_bytes(void) {
+    sl_screen *screen = made_up_screen();
+    sl_grid shown, wanted;
+    sl_bytes bytes = {0};
+    make_grid(&shown, 120, 40, false, false);
+    make_grid(&wanted, 120, 40, false, false);
+    draw_tab(&shown, screen, SL_TAB_LIVE);
+    sl_paint(&bytes, NULL, &shown, SL_COLORS_TRUE);
+    report_bytes("first screen", &bytes);
+    bytes.cnt = 0;
+    draw_tab(&wanted, screen, SL_TAB_LIVE);
+    sl_paint(&bytes, &shown, &wanted, SL_COLORS_TRUE);
+    report_bytes("idle", &bytes);
+    bytes.cnt = 0;
+    for (size_t k = 0; k < SL_TUI_CURVE_CNT; k++) { /* a second of a run of ten minutes */
+        double *curve = screen->whole->devices.at[0].curves[k];
+        memmove(curve, curve + 2, (SL_TUI_POINTS - 2) * sizeof *curve);
+    }
+    screen->whole->processes.at[0].events += 2345;
+    screen->whole->processes.at[0].length_us += 1000000;
+    draw_tab(&wanted, screen, SL_TAB_LIVE);
+    sl_paint(&bytes, &shown, &wanted, SL_COLORS_TRUE);
+    report_bytes("busy", &bytes);
+    sl_vec_free(&bytes);
+    sl_grid_fini(&shown);
+    sl_grid_fini(&wanted);
+    return 0;
+}
+
+static int write_svg(int w, int h, int tab) {
+    sl_screen *screen = made_up_screen();
+    sl_grid grid;
+    make_grid(&grid, w, h, false, false);
+    draw_tab(&grid, screen, (size_t)tab % SL_TAB_CNT);
+    sl_screen_write_svg(&grid, stdout);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "draw") == 0 && argc >= 4)
+        return draw_all(atoi(argv[2]), atoi(argv[3]), argc > 4 ? argv[4] : "");
+    if (strcmp(what, "svg") == 0 && argc >= 5)
+        return write_svg(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
+    if (strcmp(what, "sweep") == 0)
+        return sweep_made_up();
+    if (strcmp(what, "sweep-file") == 0 && argc >= 3)
+        return sweep_file(argv[2]);
+    if (strcmp(what, "bytes") == 0)
+        return measure_bytes();
+    fprintf(
+        stderr,
+        "usage: tui_probe draw W H [ascii|mono] | svg W H TAB | sweep | sweep-file PATH | bytes\n");
+    return 2;
+}
