@@ -166,12 +166,13 @@ bool sl_leak_report(sl_an *an, const sl_leak_scan *scan, const sl_leak *leak) {
     const char *where = sl_site_text(f->site, &an->report->arena);
     f->title = sl_an_text(an, "%s at %s: %s kept, +%s", w->name, where,
                           sl_an_bytes(an, leak->bytes), per_unit(an, scan, leak));
+    const char *share = f->growth_share.value < 0.005
+                            ? "less than 1 %"
+                            : sl_an_text(an, "%.0f %%", 100 * f->growth_share.value);
     f->explanation = sl_an_text(
-        an,
-        "%s keeps %s. %s It holds %s in %" PRIu64 " block%s and explains %.0f %% of the growth "
-        "of the device.%s%s",
+        an, "%s keeps %s. %s It holds %s in %" PRIu64 " block%s and explains %s of the growth.%s%s",
         where, w->what, how_decided(an, scan, leak), sl_an_bytes(an, leak->bytes), leak->blocks,
-        sl_plural(leak->blocks), 100 * f->growth_share.value, what_grows(an, leak),
+        sl_plural(leak->blocks), share, what_grows(an, leak),
         leak->is_bare ? " Neither a layer nor a backward pass runs in this loop: if it prepares "
                         "data that is meant to stay, "
                         "this is not a leak."
