@@ -38,6 +38,7 @@ NOT_RUN = {
     "python3 …": "no command",
     "torchrun": "needs several GPUs",
     "--open": "opens a browser",
+    "stormlog tui": "needs a terminal; tests/tui has one",
     "stormlog top 4711": "tests/walk does, with a process that is recorded",
 }
 # What stands for something else on this machine.

@@ -158,7 +158,7 @@ def _(folder):
              "empty": (lzma.compress(b""), "found an empty file")}
     if HAS_ZSTD and shutil.which("zstd"):
         zeros = subprocess.run("head -c 3G /dev/zero | zstd -q -c", shell=True, check=True, stdout=subprocess.PIPE).stdout
-        cases["zeros"] = zeros, "expands too far"
+        cases["zeros"] = zeros, "expands too much"
     for name, (data, expected) in cases.items():
         path = Path(folder) / "bad.slog.xz"
         path.write_bytes(data)
@@ -197,7 +197,7 @@ def _(folder):
     path.write_bytes(data)
     done = compact(path)
     tap.equal(done.returncode, 3)
-    tap.contains(done.stderr, "on host elsewhere wrote to it within the last hour and did not close it")
+    tap.contains(done.stderr, "on host elsewhere wrote to it within the last hour and has not closed it")
     tap.equal(path.read_bytes(), bytes(data))
     struct.pack_into("<Q", data, 48, 1_700_000_000_000_000_000)
     reseal(data)

@@ -284,7 +284,7 @@ def _(folder):
     with open(trace, "wb") as file:
         file.write(whole)
     os.remove(os.path.join(bundle, "manifest.json"))
-    tap.contains(refused("manifest"), "it has no manifest.json, which is written last: its writer was stopped halfway")
+    tap.contains(refused("manifest"), "it has no manifest.json, which is written last: the bundle is incomplete")
 
 
 @tap.test("a place that cannot be written is one line")

@@ -586,7 +586,7 @@ def _(folder):
     plain = subprocess.Popen(["sleep", "60"], env=clean_env())
     idle = subprocess.Popen(["sleep", "60"], env={**clean_env(), "STORMLOG_DIR": folder})
     try:
-        for process, words in ((plain, "is not recorded, and neither is a child"), (idle, "has not touched PyTorch memory yet")):
+        for process, words in ((plain, "nor a child of it is recorded"), (idle, "has not touched PyTorch memory yet")):
             done = tap.run([stormlog, "top", "--once", str(process.pid)])
             tap.equal(done.returncode, 3, "exit code")
             tap.contains(done.stderr, words)

@@ -23,7 +23,7 @@ FONTS = HERE.parent / "cli" / "lsan_fonts.supp"  # what cairo's fonts keep until
 STORMLOG, PACKAGES = (Path(argument).resolve() for argument in sys.argv[1:3])
 del sys.argv[1:3]
 LIMIT_S = 120  # of a step on a machine that is busy with other things; nothing waits for it to pass
-KEYS = {"^C": b"\x03", "^D": b"\x04"}
+KEYS = {"^C": b"\x03", "^D": b"\x04", "q": b"q"}
 # What no screen may show, unless a step asks to see it.
 NEVER = [r"Traceback", r"Sanitizer", r"core dumped", r"\(null\)", r"%[sdzlu]",
          r"(?<![\d,.:-])1 (runs|processes|events|steps|allocations|frees|blocks|gates|findings|recordings|lines|samples|inputs"
