@@ -578,7 +578,7 @@ def _(folder):
     process.communicate(b"", timeout=60)
     tap.equal(one(slog_totals.load_all(out)).is_closed, True, "closed at the end")
     gone = tap.run([stormlog, "top", "--once", str(process.pid)])
-    tap.contains(gone.stderr, f"there is no process {process.pid}; for a run that ended name its folder")
+    tap.contains(gone.stderr, f"there is no process {process.pid}; for a run that has ended, give its folder")
 
 
 @tap.test("top of a process that is not recorded, or records nothing yet, says so")
@@ -586,7 +586,7 @@ def _(folder):
     plain = subprocess.Popen(["sleep", "60"], env=clean_env())
     idle = subprocess.Popen(["sleep", "60"], env={**clean_env(), "STORMLOG_DIR": folder})
     try:
-        for process, words in ((plain, "nor a child of it is recorded"), (idle, "has not touched PyTorch memory yet")):
+        for process, words in ((plain, "nor a child of it is recorded"), (idle, "has not allocated PyTorch memory yet")):
             done = tap.run([stormlog, "top", "--once", str(process.pid)])
             tap.equal(done.returncode, 3, "exit code")
             tap.contains(done.stderr, words)
