@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The customs of the Python tool's commands: argparse's words for mistakes (usage on standard error,
- * exit code 2), and "Error: ..." on standard output with exit code 1 for everything else. */
+/* How the Python tool's commands report errors: wrong use in argparse's words (usage on standard
+ * error, exit code 2), everything else as "Error: ..." on standard output with exit code 1. */
 #ifndef SL_COMPAT_CLI_H
 #define SL_COMPAT_CLI_H
 
@@ -11,7 +11,7 @@ int sl_compat_fail(const char *text);
 int sl_compat_usage(const sl_program *program, const sl_cmd *cmd, const char *text);
 int sl_compat_unknown(const sl_program *program, const char *word);
 
-/* Options and operands that must be given; operands that are too many. */
+/* Reports missing options and operands, and surplus operands. */
 sl_status sl_compat_check(const sl_cmd *cmd, const sl_opts *opts, sl_error *err);
 
 bool sl_compat_is_verbose(const char *word);
@@ -20,7 +20,7 @@ bool sl_compat_is_verbose(const char *word);
 #define SL_COMPAT_BYTES_CAP 40
 const char *sl_compat_bytes(char buf[SL_COMPAT_BYTES_CAP], int64_t bytes);
 
-/* Title and a rule of 50 '='. */
+/* Prints a title and a rule of 50 '='. */
 void sl_compat_title(const char *text);
 
 #endif

@@ -12,7 +12,7 @@
 #define HEIGHT 800
 #define GIB    1073741824.0
 
-/* Two columns of one line, with room for all points. */
+/* The x and y values of one line, with room for all points. */
 typedef struct columns {
     double *x, *y;
     size_t cnt;

@@ -5,8 +5,8 @@
 
 #include "analyze/samples/an_ranks.h"
 
-/* One line for each rank: used bytes of its device over aligned time, with the onset and the first
- * suspect marked. The folder is made; the path is <folder>/cross_rank_timeline.png. */
+/* One line for each rank: used bytes of its device over aligned time, with the onset and the
+ * first suspect marked. Creates the folder and writes <folder>/cross_rank_timeline.png. */
 sl_status sl_compat_plot_ranks(const sl_ranks *ranks, const char *folder, sl_error *err);
 
 /* Allocated and reserved bytes of every record over time: <folder>/memory_timeline.png. */

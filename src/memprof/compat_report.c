@@ -10,10 +10,11 @@
 #include "base/text/term.h"
 #include "memprof/compat_cli.h"
 
-/* Findings of these kinds count like the patterns of the Python tool's analyzer. */
+/* What a finding of each severity takes off the score, as the patterns of the Python tool's
+ * analyzer do. */
 static const int score_by_severity[] = {5, 10, 20};
-/* What a verdict allows at most, whatever the sum says: a run that fails or will fail is an F, one with
- * a warning is not an A or a B. By the severity of the finding that decides the verdict. */
+/* The highest score that a verdict allows, by the severity of the finding that decides it: a run
+ * that fails or will fail is an F, one with a warning is not an A or a B. */
 static const int most_by_severity[] = {100, 79, 59};
 
 static void grade(sl_compat_report *report) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The analyses of telemetry as the Python tool's report: the same keys in JSON, the same lines in
- * text, with what this tool finds beside them. */
+/* The analyses of telemetry as the Python tool's report: the same keys in JSON, the same lines
+ * in text, and in addition what this tool finds. */
 #ifndef SL_COMPAT_REPORT_H
 #define SL_COMPAT_REPORT_H
 
@@ -24,14 +24,14 @@ typedef struct sl_compat_report {
     const char *grade;
 } sl_compat_report;
 
-/* Runs the analyses; found must be set before. sl_compat_report_fini whatever comes back. */
+/* Runs the analyses; set `found` before. Call sl_compat_report_fini even when it fails. */
 sl_status sl_compat_report_run(sl_compat_report *report, sl_error *err);
 void sl_compat_report_fini(sl_compat_report *report);
 
 void sl_compat_report_text(FILE *to, const sl_compat_report *report);
 void sl_compat_report_json(sl_json_out *json, const sl_compat_report *report);
 
-/* The cross-rank part alone, with its braces. */
+/* Writes the cross-rank part alone, as an object. */
 void sl_compat_ranks_json(sl_json_out *json, const sl_ranks *ranks);
 void sl_compat_ranks_text(FILE *to, const sl_ranks *ranks);
 

@@ -22,7 +22,7 @@ typedef struct point {
     int64_t allocated, used;
 } point;
 
-/* Everything that was measured. */
+/* All measurements. */
 typedef struct facts {
     const sl_diagnose *what;
     sl_system_info system;
@@ -57,7 +57,7 @@ static sl_status measure(facts *f, sl_error *err) {
                           .ctx = f};
     if (!watch)
         return sl_fail_no_memory(err, "the watch");
-    /* 0 seconds: one look, no timeline. */
+    /* 0 seconds: a single reading, no timeline. */
     if (!(o.duration_s > 0))
         o.duration_s = 1e-9;
     sl_status status = sl_watch_run(watch, &o, err);
@@ -84,7 +84,8 @@ static void judge(facts *f, sl_diagnose_result *result) {
             f->used = f->points.at[i].used;
     if (f->has_card && f->card.used_bytes.known && (int64_t)f->card.used_bytes.value > f->used)
         f->used = (int64_t)f->card.used_bytes.value;
-    /* A card by what all of it holds; the host by what is left of it. */
+    /* A card is judged by all of its memory in use; the host by the memory that is still
+     * available. */
     if (f->has_card)
         result->high_utilization =
             f->total > 0 && (double)f->used >= HIGH_UTILIZATION * (double)f->total;
@@ -263,7 +264,7 @@ static sl_status write_files(sl_bundle_folder *folder, const facts *f, const sl_
 
 /* ---- the folder ---- */
 
-/* A new path is used as it is; an existing folder gets a child with the time in its name. */
+/* Uses a new path as it is; in an existing folder it makes a folder with the time in its name. */
 static sl_status split_output(const sl_diagnose *what, char parent[SL_BUNDLE_PATH_CAP],
                               char name[256], sl_error *err) {
     struct stat info;
@@ -292,7 +293,7 @@ static sl_status split_output(const sl_diagnose *what, char parent[SL_BUNDLE_PAT
     return SL_OK;
 }
 
-/* Apart, so that its paths are not on the stack while the measuring runs. */
+/* A function of its own, so that its paths are not on the stack during the measurement. */
 __attribute__((noinline)) static sl_status open_folder(const sl_diagnose *what,
                                                        sl_bundle_folder *folder, sl_error *err) {
     char parent[SL_BUNDLE_PATH_CAP], name[256], numbered[300];
@@ -356,7 +357,7 @@ const char *sl_diagnose_line(char line[SL_DIAGNOSE_LINE_CAP]) {
     size_t len = file ? fread(line, 1, SL_DIAGNOSE_LINE_CAP - 1, file) : 0;
     if (file)
         fclose(file);
-    for (size_t i = 0; i + 1 < len; i++) /* words end with a NUL */
+    for (size_t i = 0; i + 1 < len; i++) /* arguments end with a NUL */
         line[i] = line[i] ? line[i] : ' ';
     line[len] = '\0';
     return line;

@@ -41,7 +41,7 @@ static void put_foreign(sl_json_out *json, const sl_json_survey *survey) {
     sl_json_end_object(json);
 }
 
-/* What is printed, and what --output gets. */
+/* What is printed, and what goes to --output. */
 typedef struct answer {
     const sl_opts *opts;
     sl_compat_report report;
@@ -85,7 +85,7 @@ static sl_status save(const answer *a, sl_error *err) {
     return SL_OK;
 }
 
-/* A picture is an extra: without it the analysis is still good, so a failure is a line. */
+/* The picture is optional: the analysis is complete without it, so a failure is only reported. */
 static void draw(const answer *a) {
     const char *folder = sl_opts_text(a->opts, "plot-dir");
     sl_error err = SL_ERROR_INIT;
@@ -128,7 +128,8 @@ static int analyze_trace(answer *a, const sl_trace *trace, sl_error *err) {
     return result;
 }
 
-/* No reader took it, or it has no records: the reason decides the words, as in the Python tool. */
+/* No reader accepted the file, or it has no records: the message depends on the reason, as in
+ * the Python tool. */
 static int explain_failure(const answer *a, const sl_error *load_err, sl_error *err) {
     sl_json_survey survey;
     sl_error survey_err = SL_ERROR_INIT;
@@ -164,7 +165,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     if (trace->telemetry && trace->telemetry->skipped_cnt)
         printf("Skipped %llu bad record%s\n", (unsigned long long)trace->telemetry->skipped_cnt,
                sl_plural(trace->telemetry->skipped_cnt));
-    /* Nothing was measured, so nothing is healthy: no verdict and no score. */
+    /* Nothing was measured, so nothing can be called healthy: no verdict and no score. */
     bool is_empty = trace->telemetry && trace->telemetry->records.cnt == 0;
     int result = is_empty ? explain_failure(&a, NULL, err) : analyze_trace(&a, trace, err);
     sl_trace_free(trace);

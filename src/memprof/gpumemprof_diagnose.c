@@ -62,7 +62,7 @@ const sl_cmd sl_cmd_tfmemprof_diagnose = {
     .run = run_tfmemprof,
 };
 
-/* The same under our own name, with the words and exit codes of stormlog. */
+/* The same command under the name stormlog, with stormlog's messages and exit codes. */
 static int run_stormlog(const sl_opts *opts, sl_error *err) {
     sl_diagnose_result result;
     char line[SL_DIAGNOSE_LINE_CAP];

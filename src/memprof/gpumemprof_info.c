@@ -64,7 +64,8 @@ static int print_card(const sl_system_info *info, int device, bool is_detailed, 
         printf("GPU %d Information:\n", device);
         print_gb("Total Memory", sample.total_bytes);
         print_gb("Used", sample.used_bytes);
-        /* This process holds nothing on the card; allocator figures belong to the program. */
+        /* This process holds nothing on the card; the allocator's figures are those of another
+         * program. */
         print_gb("Allocated", sl_known_u64(0));
         print_gb("Reserved", sl_known_u64(0));
         if (is_detailed)

@@ -62,7 +62,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     char **command;
     SL_TRY(sl_watch_read_options(opts, &o, &command, err));
     double duration = sl_opts_real(opts, "duration");
-    /* A command is watched to its end unless a time was named. */
+    /* A command is watched until it ends unless a duration was given. */
     if (command && !sl_opts_is_given(opts, "duration"))
         o.duration_s = 0;
     else if (!(duration > 0))

@@ -31,7 +31,7 @@ static bool is_alert(sl_str type) {
     return false;
 }
 
-/* "[12:30:05] WARNING: memory usage at 81.0%". */
+/* Prints "[12:30:05] WARNING: memory usage at 81.0%". */
 static void print_alert(const sl_telemetry *set, const sl_tm_record *record) {
     char clock[16], word[16];
     time_t seconds = (time_t)(record->timestamp_ns / 1000000000);
@@ -93,7 +93,7 @@ typedef struct verdict {
     char message[1024];
 } verdict;
 
-/* The kernel's own count first; then what the program said at its end. */
+/* The kernel's count of OOM kills first; then the last error output of the program. */
 static bool ran_out(const sl_watch *watch, verdict *v) {
     sl_str line;
     if (watch->was_oom_killed) {
@@ -109,7 +109,7 @@ static bool ran_out(const sl_watch *watch, verdict *v) {
     return true;
 }
 
-/* The exception's name as the output had it: "torch.cuda.OutOfMemoryError: ..." */
+/* The exception's name as it was in the output: "torch.cuda.OutOfMemoryError: ..." */
 static void split_name(const verdict *v, char module[96], char type[96]) {
     size_t len = strcspn(v->message, ": ");
     module[0] = type[0] = '\0';

@@ -118,7 +118,7 @@ static bool find_slow(sl_profile_job *job) {
 
 /* ---- uneven times ---- */
 
-/* Sample deviation over mean; 0 when there is none. */
+/* Sample standard deviation over mean; 0 when there is none. */
 static double variation(const sl_profile_job *job, const sl_profile_group *g) {
     if (!has_enough_calls(job, g))
         return 0;

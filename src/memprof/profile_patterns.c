@@ -92,7 +92,8 @@ static bool find_leaks(sl_profile_job *job) {
 
 /* ---- fragmentation ---- */
 
-/* Nothing allocated is an empty cache: there is nothing between whose pieces memory could be lost. */
+/* When nothing is allocated, the reserved bytes are an empty cache: there are no blocks for the
+ * free memory to be fragmented by. */
 static bool has_share(const sl_profile_call *call) {
     return call->after_reserved > 0 && call->after_allocated > 0;
 }

@@ -17,7 +17,7 @@ const char *sl_profile_impact_name(sl_profile_impact impact) {
     return names[impact];
 }
 
-/* Splits the calls by function: counted first, then placed, so that it is linear. */
+/* Splits the calls by function in linear time: counts them first, then places them. */
 static bool group_calls(sl_profile_job *job, sl_strtab *names, uint32_t *ids) {
     sl_arena *arena = &job->report->arena;
     if (sl_strtab_intern(names, "", 0) == SL_STR_NONE)

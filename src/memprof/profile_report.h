@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What measured function calls say: patterns (leak, fragmentation, inefficiency, spikes, repetition),
- * insights (slow, uneven, memory-hungry, correlated, growing) and a score. Thresholds, order and
- * arithmetic are those of the Python tool's MemoryAnalyzer. Pure functions. */
+/* Findings from measured function calls: patterns (leak, fragmentation, inefficiency, spikes,
+ * repetition), insights (slow, uneven, memory-hungry, correlated, growing) and a score.
+ * Thresholds, order and arithmetic are those of the Python tool's MemoryAnalyzer. Pure
+ * functions. */
 #ifndef SL_PROFILE_REPORT_H
 #define SL_PROFILE_REPORT_H
 
@@ -36,7 +37,7 @@ typedef enum sl_profile_kind {
     SL_PROFILE_REAL,
     SL_PROFILE_TEXT,
     SL_PROFILE_NAMES,
-    SL_PROFILE_PAIR, /* the one name and `real` */
+    SL_PROFILE_PAIR, /* the only name, and `real` */
 } sl_profile_kind;
 
 typedef struct sl_profile_datum {
@@ -85,7 +86,7 @@ typedef struct sl_profile_score {
     size_t issues_found;
 } sl_profile_score;
 
-/* Everything lives in the arena. */
+/* Everything is allocated in the arena. */
 typedef struct sl_profile_report {
     sl_arena arena;
     SL_VEC(sl_profile_pattern) patterns;
@@ -116,11 +117,11 @@ typedef struct sl_profile_job {
     const sl_profile_thresholds *thresholds;
     sl_profile_group *groups; /* in the order of their first call */
     size_t group_cnt;
-    double *room; /* as many as there are calls */
+    double *room; /* scratch; one value per call */
     sl_profile_report *report;
 } sl_profile_job;
 
-/* Each false when memory ran out. */
+/* Each returns false when memory ran out. */
 bool sl__profile_patterns(sl_profile_job *job);
 bool sl__profile_insights(sl_profile_job *job);
 void sl__profile_score(sl_profile_report *report);

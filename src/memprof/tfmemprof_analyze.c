@@ -66,7 +66,7 @@ static void print_leaks(FILE *to, const readings *r) {
     }
 }
 
-/* Fragmentation needs the reserved bytes, which these files do not hold; it is not rated. */
+/* Fragmentation is not rated: it needs the reserved bytes, which these files do not have. */
 static void print_score(FILE *to, const readings *r) {
     double performance = 10;
     fprintf(to, "\nOptimization:\nOverall Score: %.1f/10\n",
@@ -99,7 +99,7 @@ static sl_status save_report(const sl_opts *opts, const readings *r, sl_error *e
     return SL_OK;
 }
 
-/* A failure is a line: the analysis is good without a picture. */
+/* The analysis is complete without a picture, so a failure is only reported. */
 static void draw(const readings *r) {
     static const char path[] = "memory_timeline.png";
     sl_error err = SL_ERROR_INIT;

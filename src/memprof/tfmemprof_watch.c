@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tfmemprof monitor and track: the same watching, in MB, with the envelope of the Python tool's
- * TensorFlow commands around the records. */
+/* tfmemprof monitor and track: the same watch as gpumemprof's, in MB. The records are wrapped in
+ * the JSON object of the Python tool's TensorFlow commands. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void on_record(void *ctx, const sl_telemetry *set, const sl_tm_record *r)
     double mb = (double)r->allocated_bytes / MB;
     if (!sl_tm_is_sample(sl_tm_text(set, r->event_type)) || t->threshold_mb <= 0)
         return;
-    /* Once when the line is crossed; again only after a fall below 95 % of it. */
+    /* Reported once when the threshold is crossed; again only after a fall below 95 % of it. */
     if (mb > t->threshold_mb && !t->is_above) {
         t->is_above = true;
         printf("\nALERT: memory usage %.1f MB exceeds threshold %.1f MB\n", mb, t->threshold_mb);
@@ -143,7 +143,7 @@ static sl_status finish(void *ctx, sl_error *err) {
     return SL_OK;
 }
 
-/* "/GPU:1" -> 1; "/CPU:0" asks for the host. */
+/* "/GPU:1" -> 1; "/CPU:0" means the host. */
 static void read_device(const char *text, sl_watch_options *o) {
     const char *colon = strrchr(text, ':');
     o->uses_host = strcasestr(text, "cpu") != NULL;

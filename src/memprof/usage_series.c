@@ -56,8 +56,8 @@ static void find_remains(sl_usage *out, const double *mb, size_t cnt) {
              "memory ends at %.1f MB and began at %.1f MB", last, first);
 }
 
-/* 0..10: what is lost for size, growth and leaks. Unused reserved memory is not known here, so
- * nothing is lost for it. */
+/* A score of 0..10: 10 less the deductions for size, growth and leaks. Unused reserved memory is
+ * not known here, so nothing is deducted for it. */
 static double rate(const sl_usage *out, double peak_mb, double growth) {
     double score = 10;
     score -= peak_mb > 8000 ? 3 : peak_mb > 4000 ? 1.5 : 0;

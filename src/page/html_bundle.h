@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The built page, web/dist/report.html, as one terminated string; the build makes its source with
- * tools/embed_text.py. */
+/* The built page, web/dist/report.html, as one NUL-terminated string. tools/embed_text.py makes
+ * its source during the build. */
 #ifndef SL_HTML_BUNDLE_H
 #define SL_HTML_BUNDLE_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The blocks that are drawn one by one: half of the budget for the largest, half for those that fill
- * the most area (bytes times events) among the others. What is left out is still in every sum. */
+/* The blocks that are drawn one by one: half of the budget for the largest, half for those of
+ * the others that fill the most area (bytes times events). Blocks that are not drawn are still
+ * in every sum. */
 #include <stdlib.h>
 
 #include "page/page_lane.h"
@@ -21,7 +22,7 @@ static uint64_t by_area(const sl_page_lane *lane, const sl_life *life) {
     return area < 9e18 ? (uint64_t)area : UINT64_MAX;
 }
 
-/* The value of rank `rank` (0 = largest) in an array that is reordered: quickselect. */
+/* The value of rank `rank` (0 = largest), by quickselect. Reorders the array. */
 static uint64_t select_rank(uint64_t *at, size_t cnt, size_t rank) {
     size_t low = 0, high = cnt - 1;
     while (low < high) {
@@ -48,7 +49,7 @@ static uint64_t select_rank(uint64_t *at, size_t cnt, size_t rank) {
 
 typedef uint64_t (*life_key)(const sl_page_lane *, const sl_life *);
 
-/* The key of the last life that still fits when the highest keys are taken first; 0 = all fit. */
+/* The key of the last life that fits when the highest keys are taken first; 0 = all fit. */
 static bool find_limit(const sl_page_lane *lane, const uint8_t *marked, size_t want, life_key key,
                        uint64_t *limit) {
     size_t cnt = lane->replay->lives.cnt, left = 0;
@@ -63,9 +64,9 @@ static bool find_limit(const sl_page_lane *lane, const uint8_t *marked, size_t w
     return true;
 }
 
-/* Marks up to `want` unmarked lives with the highest keys. Of those that are equal at the limit,
- * every so-manieth: the steps of a run make the same blocks again and again, and taking the first
- * ones would draw the beginning of the run in full and the rest not at all. */
+/* Marks up to `want` unmarked lives with the highest keys. Of the lives whose key equals the
+ * limit, it takes evenly spaced ones: every step of a run makes the same blocks, and taking the
+ * first ones would draw the beginning of the run in full and the rest not at all. */
 static bool mark_highest(const sl_page_lane *lane, uint8_t *marked, size_t want, life_key key) {
     uint64_t limit;
     if (!find_limit(lane, marked, want, key, &limit))

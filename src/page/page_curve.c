@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The curve of live and reserved bytes in bins of equally many events: where much happens, bins are
- * short. A bin keeps its true lowest and highest value, so nothing drawn from it can hide a peak. */
+/* The curve of live and reserved bytes in bins with the same number of events: when much
+ * happens, bins are short. A bin keeps its true lowest and highest value, so a drawing of it
+ * cannot hide a peak. */
 #include "page/page_lane.h"
 
 typedef struct bin {
@@ -55,7 +56,7 @@ bool sl_page_add_curve(sl_page_lane *lane) {
             extend_bin(&now, &walk.totals, i);
         put_bin(lane, &now);
         if (cnt - first <= lane->bin_events)
-            break; /* first + bin_events may not fit into 32 bits */
+            break; /* first + bin_events may not fit in 32 bits */
     }
     return true;
 }
@@ -82,7 +83,7 @@ bool sl_page_instants(const sl_page_lane *lane, uint32_t *cnt, uint32_t **instan
     return true;
 }
 
-/* The first event that lies after share number `share`. */
+/* The first event after share number `share`. */
 static uint32_t share_end(const sl_page_lane *lane, uint32_t from, uint32_t share) {
     const sl_page_heat *heat = &lane->heat;
     if (share + 1 == heat->bins)
@@ -96,7 +97,7 @@ static uint32_t share_end(const sl_page_lane *lane, uint32_t from, uint32_t shar
     return from;
 }
 
-/* What was live when the share began counts for it too. */
+/* The bytes that were live when a share began count for it too. */
 void sl_page_add_heat(sl_page_lane *lane) {
     sl_replay_walk walk;
     sl_replay_walk_init(&walk, lane->replay);

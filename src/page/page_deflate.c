@@ -8,8 +8,8 @@
 #if HAVE_ZLIB
 #include <zlib.h>
 
-/* Level 9 makes the sections of the 10 M-event page of bench/page 3 % smaller (966 instead of 995 KB)
- * and takes three and a half times as long. */
+/* Level 9 would make the sections of bench/page's 10 M-event page 3 % smaller (966 instead of
+ * 995 KB) and take three and a half times as long. */
 #define LEVEL 6
 
 bool sl_page_deflate(const uint8_t *bytes, size_t cnt, uint8_t **out, size_t *out_cnt) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Live bytes split by user line, by file, by stream, by tag and by module, at the highest moment of
- * each column. The parts therefore add up to a value that was really reached. */
+/* Live bytes split by user line, by file, by stream, by tag and by module, at the highest moment
+ * of each column. The parts therefore add up to a value that was really reached. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,21 +9,22 @@
 #include "base/text/human.h"
 #include "page/page_lane.h"
 
-/* One way of splitting. A block has a key (its site, its file, ...), a key has a group: the keys
- * with the highest live bytes of their own have one each, all others share the last. */
+/* One way to split the live bytes. A block has a key (its site, its file, ...), and a key
+ * belongs to a group: the keys with the highest live bytes have a group each, all others share
+ * the last group. */
 typedef struct split {
     sl_page_groups *groups;
     sl_page_column column;
     size_t (*key_of_life)(const struct split *by, const sl_page_lane *lane, const sl_life *life);
     sl_page_group (*group_of_key)(sl_page_lane *lane, size_t key);
     bool keeps_order; /* groups are in the order of their keys, key 0 ("unknown") last */
-    size_t key_cnt;   /* 0 = the input cannot be split so */
-    uint32_t *keys;   /* owned; by site or by stack, where the key is not in the life itself */
+    size_t key_cnt;   /* 0 = the input cannot be split this way */
+    uint32_t *keys;   /* owned; by site or by stack, if the key is not in the life itself */
     uint64_t *live;   /* owned; by key */
-    uint64_t *peak;   /* owned; by key: the highest that live was */
+    uint64_t *peak;   /* owned; by key: the highest value of live */
     uint64_t *at_top; /* owned; by key: live at the peak of the device */
     uint8_t *group;   /* owned; by key */
-    uint64_t now[SL_PAGE_GROUP_MAX + 1]; /* blocks of no bytes may belong to no group */
+    uint64_t now[SL_PAGE_GROUP_MAX + 1]; /* blocks of 0 bytes may have no group */
     uint64_t *rows;                      /* owned; group-major */
 } split;
 
@@ -55,7 +56,7 @@ static sl_page_group text_group(sl_page_lane *lane, size_t string) {
     return (sl_page_group){.label = text_of(lane, (uint32_t)string), .frame = SL_IDX_NONE};
 }
 
-/* The file of each site; one without a line is known by its words. */
+/* The file of each site; a site without a line is identified by its text. */
 static bool number_files(const sl_page_lane *lane, split *by) {
     by->key_cnt = lane->source->names->strings.strings.cnt;
     by->keys = malloc((lane->sites.cnt + 1) * sizeof *by->keys);
@@ -72,7 +73,7 @@ static size_t stream_of_life(const split *by, const sl_page_lane *lane, const sl
     return life->stream_idx;
 }
 
-/* A label that is made here lives in the table of names. */
+/* Labels made here are kept in the table of names. */
 static const char *keep_text(sl_page_lane *lane, const char *text) {
     uint32_t id = sl_strtab_intern(&lane->source->names->strings, text, strlen(text));
     lane->source->names->has_failed |= id == SL_STR_NONE;
@@ -105,7 +106,7 @@ static sl_page_group module_group(sl_page_lane *lane, size_t string) {
                        : text_group(lane, string);
 }
 
-/* The path of the innermost module of a stack; NULL when it runs through none. */
+/* The path of the innermost module in a stack; NULL when there is no module in it. */
 static const sl_str *module_of_stack(const sl_trace *trace, uint32_t stack_id) {
     static const sl_str module_file = {SL_MODULE_FRAME_FILE, sizeof SL_MODULE_FRAME_FILE - 1};
     for (size_t i = 0; i < sl_stack_depth(&trace->stacks, stack_id); i++) {
@@ -117,7 +118,7 @@ static const sl_str *module_of_stack(const sl_trace *trace, uint32_t stack_id) {
     return NULL;
 }
 
-/* The module of each stack, as a string of the page; 0 outside of all modules. */
+/* The module of each stack, as a string id of the page; 0 when there is no module in the stack. */
 static bool number_modules(sl_page_lane *lane, split *by) {
     sl_page_names *names = lane->source->names;
     size_t stack_cnt = lane->trace->stacks.spans.cnt;
@@ -157,7 +158,7 @@ static uint64_t weight_of(const split *by, size_t key) {
     return key == 0 ? 1 : by->key_cnt - key + 1;
 }
 
-/* How many keys have a group of their own; those after them share the last one, where there are any. */
+/* How many keys have a group of their own; the keys after them, if any, share the last group. */
 static size_t count_named(const split *by, const ranked *all, size_t cnt) {
     if (cnt <= SL_PAGE_GROUPS)
         return cnt;
@@ -169,10 +170,10 @@ static size_t count_named(const split *by, const ranked *all, size_t cnt) {
     size_t named = SL_PAGE_GROUPS - 1;
     for (; named + 1 < SL_PAGE_GROUP_MAX && sl_sites_rest_is_large(rest, total); named++)
         rest -= by->at_top[all[named].key];
-    return named + 1 == cnt ? cnt : named; /* a rest of one has a name */
+    return named + 1 == cnt ? cnt : named; /* a single remaining key gets its own group */
 }
 
-/* "28 more, the largest 3.20 MiB": what shares a group must not look like one line. */
+/* "28 more, the largest 3.20 MiB": a shared group must not look like a single line. */
 static sl_page_group rest_group(sl_page_lane *lane, size_t cnt, uint64_t largest_bytes) {
     char text[64], human[SL_HUMAN_CAP];
     snprintf(text, sizeof text, "%zu more, the largest %s", cnt,
@@ -212,7 +213,7 @@ static void measure_change(const sl_page_lane *lane, split *by, const sl_life *l
         by->peak[key] = by->live[key];
 }
 
-/* What each key has at the peak of the device. */
+/* The live bytes of each key at the peak of the device. */
 static void measure_top(const sl_page_lane *lane, split *by) {
     const sl_replay *replay = lane->replay;
     for (size_t i = 0; by->key_cnt > 0 && i < replay->lives.cnt; i++) {
@@ -222,7 +223,7 @@ static void measure_top(const sl_page_lane *lane, split *by) {
     }
 }
 
-/* Each key's own highest live bytes over all events, and what it has at the peak. */
+/* The highest live bytes of each key over all events, and its live bytes at the peak. */
 static void measure_keys(sl_page_lane *lane, split *splits, size_t split_cnt) {
     for (size_t s = 0; s < split_cnt; s++)
         measure_top(lane, &splits[s]);

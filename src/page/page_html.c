@@ -11,8 +11,8 @@
 
 #define HEAT_BINS 240
 
-/* What a page of one lane may take; several lanes share it. With a curve of 131,072 bins and 50,000
- * blocks the 10 M-event page of bench/page takes 1.5 MB, and 4.8 MB where there is no zlib. */
+/* The budget of a page; several lanes share it. With a curve of 131,072 bins and 50,000 blocks,
+ * bench/page's 10 M-event page has 1.5 MB, and 4.8 MB without zlib. */
 static const sl_page_budget whole_budget = {
     .bins = 131072,
     .columns = 2048,
@@ -75,8 +75,8 @@ static sl_status add_input(sl_page *page, const sl_run_input *input, const sl_ht
     return SL_OK;
 }
 
-/* The processes of one run, and other inputs that ran at the same time, are compared by their common
- * clock; inputs that did not, by how far each had come. */
+/* The processes of one run, and other inputs that ran at the same time, are compared by their
+ * common clock; all other inputs by their progress, from first to last event. */
 static void plan_clock(sl_page *page) {
     sl_span all = {INT64_MAX, INT64_MIN, 0}, span;
     int64_t latest_start = INT64_MIN, earliest_end = INT64_MAX;
@@ -115,7 +115,8 @@ static sl_status build_lanes(sl_page *page, const sl_html_options *options, sl_e
     return SL_OK;
 }
 
-/* Text between tags or in a quoted attribute. What is not safe to show becomes U+FFFD. */
+/* Escapes a text for use between tags or in a quoted attribute. What is not safe to show becomes
+ * U+FFFD. */
 static void write_escaped(FILE *to, const char *text) {
     static const struct {
         char c;
@@ -136,7 +137,7 @@ static void write_escaped(FILE *to, const char *text) {
     }
 }
 
-/* A "<" in JSON only ever is inside a string; written as an escape, no text can end the script
+/* In JSON a "<" is always inside a string. Written as an escape, no text can end the script
  * block or begin a comment in it. */
 static void write_json_text(FILE *to, const char *text, size_t len) {
     for (size_t i = 0; i < len; i++) {
@@ -171,7 +172,7 @@ static sl_status write_meta(meta_writer write, void *subject, FILE *to, sl_error
     return status;
 }
 
-/* The names come last: lanes and findings add to them. */
+/* The names are written last, because lanes and findings add to them. */
 static sl_status write_names(sl_page *page, FILE *to, sl_error *err) {
     sl_page_columns *columns = calloc(1, sizeof *columns);
     if (!columns)
@@ -183,7 +184,7 @@ static sl_status write_names(sl_page *page, FILE *to, sl_error *err) {
     return status;
 }
 
-/* Stacks that only a finding names enter the table before it is written. */
+/* Stacks that are only in findings must be in the table before it is written. */
 static void name_findings(sl_page *page) {
     for (size_t i = 0; i < page->report->findings.cnt; i++) {
         sl_site site = page->report->findings.at[i].site;
@@ -213,7 +214,7 @@ static sl_status write_data(sl_page *page, FILE *to, sl_error *err) {
     return write_meta(page_meta, page, to, err);
 }
 
-/* The template up to the place of the data; *end is what follows it. */
+/* Writes the template up to the place of the data; *end is the rest of it. */
 static sl_status write_head(FILE *to, const char *title_text, const char *verdict_text,
                             const char **end, sl_error *err) {
     const char *rest = sl_html_bundle;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The report as one HTML file: the built page (web/dist/report.html, embedded by the build) with
- * the data of these inputs in it. It opens from disk and asks nobody for anything. */
+ * the data of these inputs in it. It opens from disk and loads nothing from the network. */
 #ifndef SL_PAGE_HTML_H
 #define SL_PAGE_HTML_H
 
@@ -24,7 +24,7 @@ typedef struct sl_html_options {
 sl_status sl_export_html(FILE *to, const sl_run *run, const sl_report *report,
                          const sl_html_options *options, sl_error *err);
 
-/* Writes a page that says why there is none: whoever opens it did not see the command fail. */
+/* Writes a page that says why there is no report: whoever opens it did not see the command fail. */
 sl_status sl_export_html_failure(FILE *to, const char *title, const char *reason, sl_error *err);
 
 #endif

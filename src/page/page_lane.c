@@ -10,13 +10,13 @@ int64_t sl_page_lane_time(const sl_page_lane *lane, uint32_t event) {
     return lane->event_cnt == 0 ? 0 : sl_replay_time(lane->replay, event) - lane->first_us;
 }
 
-/* The number of a step is the program's own and may be anything; JavaScript is exact below 2^53. */
+/* A step's number is chosen by the program and may be anything; JavaScript is exact below 2^53. */
 static int64_t exact_number(uint64_t number) {
     const uint64_t most = (UINT64_C(1) << 53) - 1;
     return (int64_t)(number < most ? number : most);
 }
 
-/* Marks of this device and marks that name none. */
+/* Marks of this device and marks without a device. */
 bool sl_page_add_marks(sl_page_lane *lane) {
     if (lane->event_cnt == 0)
         return true;
@@ -45,7 +45,7 @@ static void copy_totals(sl_page_lane *lane) {
     lane->allocs = replay->allocs;
     lane->frees = replay->frees;
     lane->blocks_total = replay->lives.cnt;
-    /* One stale event is no history: the page then shows the state alone. */
+    /* A single stale event is not a history: then the page shows only the state. */
     lane->has_history = replay->has_history;
     lane->event_cnt = replay->has_history ? replay->event_cnt : 0;
     lane->reserved_known = replay->reserved_known;
@@ -61,7 +61,7 @@ static void copy_totals(sl_page_lane *lane) {
         lane->peak_reserved_bytes = sl_known_u64(replay->peak_reserved.bytes);
 }
 
-/* The parts in the order in which they need each other: sites first, they choose the stacks. */
+/* In order of dependency: sites first, because they choose the stacks. */
 static bool (*const parts[])(sl_page_lane *) = {
     sl_page_add_sites,  sl_page_add_curve,  sl_page_add_groups,
     sl_page_add_blocks, sl_page_add_matrix, sl_page_add_segments,

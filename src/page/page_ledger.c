@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger of the card over time and the curves of the counters, of a recording. Readings go on
- * after the last event of a device, and the lane lasts as long as they do. */
+/* The ledger of the card over time and the curves of the counters, of a recording. Readings
+ * continue after the last event of a device, and the lane lasts as long as they do. */
 
 #include "base/core/order.h"
 #include "model/counter_series.h"
 #include "page/page_lane.h"
 
-/* A counter as the page names it. The first name is the one that the timeline looks for. */
+/* The names of counters on the page. The timeline searches for the first one. */
 static const struct {
     const char *series, *name;
 } shown[] = {
@@ -28,7 +28,8 @@ static void put_point(sl_page_lane *lane, size_t series, int64_t time_us, uint64
     sl_page_put(&lane->columns, SL_PAGE_COUNTERS_VALUE, (int64_t)value);
 }
 
-/* A reading's highest value at its beginning, its lowest in the middle, its last at its end. */
+/* Draws a reading as its highest value at its beginning, its lowest in the middle and its last
+ * at its end. */
 static bool add_series(sl_page_lane *lane, const sl_counter_series *series, const char *name) {
     size_t number = lane->counters.cnt;
     if (!sl_vec_push(&lane->counters, name))

@@ -18,7 +18,7 @@ typedef struct matrix {
     uint32_t row_cnt;
     uint32_t *events; /* owned; checkpoints, ascending */
     uint32_t event_cnt;
-    uint64_t *now;    /* owned; VALUE_CNT a row */
+    uint64_t *now;    /* owned; VALUE_CNT per row */
     uint64_t *values; /* owned; value-major, then rows, then checkpoints */
 } matrix;
 
@@ -77,7 +77,7 @@ static void apply(const sl_page_lane *lane, matrix *m, const sl_life *life, bool
     now[ALLOCS]++;
 }
 
-/* Column 0 is the state before the first event, column i + 1 that after events[i]. */
+/* Column 0 is the state before the first event, column i + 1 the state after events[i]. */
 static size_t column_cnt(const matrix *m) {
     return (size_t)m->event_cnt + 1;
 }
@@ -119,7 +119,7 @@ static void put_matrix(sl_page_lane *lane, const matrix *m) {
 
 bool sl_page_add_matrix(sl_page_lane *lane) {
     if (lane->blocks_kept == lane->blocks_total || lane->event_cnt == 0)
-        return true; /* the blocks tell everything, at every event */
+        return true; /* all blocks are in the page and give the sums at every event */
     matrix m = {0};
     bool ok = number_rows(lane, &m) && choose_checkpoints(lane, &m);
     if (ok) {

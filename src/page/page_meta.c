@@ -15,7 +15,7 @@ static void settings_json(const sl_trace *trace, sl_json_out *json) {
         sl_json_null(json);
 }
 
-/* A process of a run is known by what it is in it, not by its file. */
+/* A process of a run is named by its role in the run, not by its file. */
 static void key_name(const sl_page *page, size_t number, sl_json_out *json) {
     char label[SL_PROCESS_LABEL_CAP];
     const sl_run_input *input = &page->run->inputs[number];
@@ -65,7 +65,7 @@ static void groups_json(const sl_page_groups *groups, const char *key, sl_json_o
     sl_json_end_array(json);
 }
 
-/* Failed requests; a run that retries for hours would fill the page with them. */
+/* Failed requests in the page; a run that retries for hours would fill it with them. */
 #define OOM_SHOWN_MAX 1000
 
 static void oom_events_json(const sl_page_lane *lane, sl_json_out *json) {
@@ -86,7 +86,7 @@ static void oom_events_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_end_array(json);
 }
 
-/* The views that this input cannot fill, and why, in words. */
+/* The views that this input cannot fill, each with the reason. */
 static void absent_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_key(json, "absent");
     sl_json_begin_object(json);
@@ -124,7 +124,7 @@ static void absent_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_end_object(json);
 }
 
-/* A lane of one of several ranks is not that of another one; any rank will do where either is unknown. */
+/* Whether the lane is of this rank; an unknown rank matches every other. */
 static bool is_rank(const sl_page_lane *lane, sl_maybe_u64 rank) {
     return !lane->of->has_rank || !rank.known || rank.value == (uint64_t)lane->of->rank;
 }
@@ -197,7 +197,7 @@ static void lane_detail_json(const sl_page_lane *lane, sl_json_out *json) {
     sl_json_end_array(json);
 }
 
-/* What the rows of LEDGER are; the card's size is beside them. */
+/* What each row of LEDGER is, and the size of the card. */
 static void ledger_json(const sl_page_lane *lane, sl_json_out *json) {
     const sl_ledger *ledger = lane->ledger;
     char label[SL_LEDGER_LABEL_CAP];
@@ -227,7 +227,7 @@ static void ledger_json(const sl_page_lane *lane, sl_json_out *json) {
 
 #define ALERTS_SHOWN_MAX 1000
 
-/* Those of the lane's device and those of the host. */
+/* The alerts of the lane's device and of the host. */
 static void alerts_json(const sl_page_lane *lane, sl_json_out *json) {
     size_t shown = 0;
     sl_json_key(json, "alerts");
@@ -266,7 +266,8 @@ static void lane_json(const sl_page *page, const sl_page_lane *lane, sl_json_out
     sl_json_end_object(json);
 }
 
-/* The lane of a device and rank of an input; of the first input that has it where none is named. */
+/* The lane of a device and rank of an input; without an input, that of the first one that has
+ * it. */
 static const sl_page_lane *find_lane(const sl_page *page, const sl_trace *trace, int device,
                                      sl_maybe_u64 rank) {
     for (size_t i = 0; i < page->lanes.cnt; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The JSON part of a page: verdict, findings, inputs, lanes, and where the columns lie. Its shape is
- * web/src/model/meta.ts. */
+/* The JSON part of a page: verdict, findings, inputs, lanes, and the positions of the columns.
+ * Its structure is web/src/model/meta.ts. */
 #ifndef SL_PAGE_META_H
 #define SL_PAGE_META_H
 
@@ -22,16 +22,16 @@ typedef struct sl_page {
 
 void sl_page_meta_json(sl_page *page, sl_json_out *json);
 
-/* whatif/page_whatif.c: the lane's part, and why it has none. */
+/* whatif/page_whatif.c: the lane's part, or the reason why there is none. */
 void sl_page_whatif_json(const sl_page_lane *lane, sl_json_out *json);
 void sl_page_whatif_absent(const sl_page_lane *lane, sl_json_out *json);
 
-/* What a page is called where nobody gave it a heading: "python3 train.py --lr 0.1, run
- * 20261115T120000Z-train", "snap.pickle", "a.pickle to b.pickle"; a longer one is cut. Returns buf. */
+/* The default title of a page: "python3 train.py --lr 0.1, run 20261115T120000Z-train",
+ * "snap.pickle", "a.pickle to b.pickle"; a longer one is cut. Returns buf. */
 #define SL_PAGE_TITLE_CAP 512
 const char *sl_page_title(char buf[SL_PAGE_TITLE_CAP], const sl_run *run, bool is_diff);
 
-/* The same for a page that says why there is none. */
+/* The JSON of a page that says why there is no report. */
 void sl_page_failure_json(const char *title, const char *reason, sl_json_out *json);
 
 #endif

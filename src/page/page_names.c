@@ -62,7 +62,7 @@ uint32_t sl_page_words(sl_page_names *names, const char *words) {
     return intern_frame(names, (sl_frame){.function = intern_text(names, text)}, true);
 }
 
-/* String 0 is the empty one and stack 0 the empty stack, as in a trace. */
+/* String 0 is the empty string and stack 0 the empty stack, as in a trace. */
 void sl_page_names_init(sl_page_names *names) {
     *names = (sl_page_names){0};
     if (sl_strtab_intern(&names->strings, "", 0) != 0)
@@ -70,7 +70,7 @@ void sl_page_names_init(sl_page_names *names) {
     (void)intern_stack(names, NULL, 0, sl_page_words(names, "(stack not recorded)"));
 }
 
-/* Frame number `id` of the trace's table. */
+/* Adds frame number `id` of the trace's table to the page. */
 static uint32_t import_frame(sl_page_source *source, uint32_t id) {
     if (source->frame_map[id] > 0)
         return source->frame_map[id] - 1;

@@ -47,7 +47,7 @@ void sl_page_put(sl_page_columns *columns, sl_page_column column, int64_t value)
         put_varint(columns, to, (uint64_t)value);
         return;
     }
-    /* Unsigned: the difference of two far apart values wraps, and wraps back when it is added. */
+    /* Unsigned: the difference of two distant values wraps, and wraps back when it is added. */
     uint64_t delta = (uint64_t)value - (uint64_t)to->previous;
     to->previous = value;
     put_varint(columns, to, (delta << 1) ^ (delta >> 63 ? UINT64_MAX : 0));
@@ -72,7 +72,7 @@ void sl_page_put_addr(sl_page_columns *columns, sl_page_column high, uint64_t ad
 
 typedef SL_VEC(uint8_t) byte_vec;
 
-/* All columns of a section one after another, and where each begins. */
+/* Joins all columns of a section and notes where each begins. */
 static bool join_columns(const sl_page_columns *columns, sl_page_section section, byte_vec *out,
                          sl_page_written *written) {
     for (size_t i = 0; i < SL_PAGE_COLUMN_CNT; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns of a page: collected as LEB128 bytes, written as one inert script block a section,
- * compressed where the build has zlib, in base64. What the columns mean: page_schema.h.
- * A failed allocation is remembered and reported once, by sl_page_write. One thread. */
+/* Columns of a page: collected as LEB128 bytes and written as one inert script block per
+ * section, compressed if the build has zlib, in base64. What the columns mean: page_schema.h. A
+ * failed allocation is remembered and reported once, by sl_page_write. One thread. */
 #ifndef SL_PAGE_OUT_H
 #define SL_PAGE_OUT_H
 
@@ -37,7 +37,7 @@ typedef struct sl_page_columns {
     bool has_failed; /* memory ran out */
 } sl_page_columns;
 
-/* Where a written section's columns lie. */
+/* The positions of a written section's columns. */
 typedef struct sl_page_written {
     sl_page_section section;
     int lane; /* -1 = shared */
@@ -50,11 +50,11 @@ typedef struct sl_page_written {
 
 typedef SL_VEC(sl_page_written *) sl_page_index;
 
-/* Appends a value; a PLAIN one must not be negative, none may reach 2^53. */
+/* Appends a value below 2^53; a PLAIN one must not be negative. */
 void sl_page_put(sl_page_columns *columns, sl_page_column column, int64_t value);
 void sl_page_put_bytes(sl_page_columns *columns, sl_page_column column, sl_str bytes);
 
-/* An address as its two halves. */
+/* Appends an address as its two halves. */
 void sl_page_put_addr(sl_page_columns *columns, sl_page_column high, uint64_t addr);
 
 /* Writes every section that has a value; adds a row to the index for each. lane -1 = shared. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A lane of samples: what a collector read now and then, instead of every event. Between two samples
- * nothing is known; the page says so. Each sample counts as one event. */
+/* A lane of samples: what a collector read from time to time, instead of every event. Between
+ * two samples nothing is known; the page says so. Each sample counts as one event. */
 #include "base/core/str.h"
 #include "page/page_lane.h"
 #include "telemetry/telemetry.h"
@@ -51,7 +51,8 @@ static void sum_up(sl_page_lane *lane, const record_list *records) {
     lane->peak_reserved_bytes = sl_known_u64(reserved_peak);
 }
 
-/* One bin of the curve; what held when it began counts for it too. */
+/* One bin of the curve; the sample before it counts too, because its values were valid when the
+ * bin began. */
 static void add_bin(sl_page_lane *lane, const record_list *records, size_t first, size_t end) {
     const sl_tm_record *before = records->at[first ? first - 1 : 0];
     int64_t low = before->allocated_bytes, reserved_high = before->reserved_bytes;
@@ -83,7 +84,8 @@ static void add_curve(sl_page_lane *lane, const record_list *records) {
                 first + per_bin < records->cnt ? first + per_bin : records->cnt);
 }
 
-/* The ledger: the card's own figure and the parts of it that the allocator knows. */
+/* The ledger of samples: the bytes in use on the card, and the parts of them that the allocator
+ * knows. */
 static int64_t outside_allocator(const sl_tm_record *record) {
     return record->used_bytes > record->reserved_bytes ? record->used_bytes - record->reserved_bytes
                                                        : 0;
@@ -113,7 +115,7 @@ static const struct {
 
 #define LEDGER_BINS 8192
 
-/* The lowest and the highest reading of each bin, in the order in which they were made. */
+/* The lowest and the highest reading of each bin, in chronological order. */
 static void add_counter(sl_page_lane *lane, const record_list *records, size_t series) {
     size_t per_bin = records->cnt / LEDGER_BINS + 1;
     for (size_t first = 0; first < records->cnt; first += per_bin) {
@@ -136,7 +138,7 @@ static void add_counter(sl_page_lane *lane, const record_list *records, size_t s
     }
 }
 
-/* Why a collector took a reading, where that is no event of its own. */
+/* Event types that only say why the collector took a reading. */
 static bool is_reading(sl_str type) {
     static const char *const readings[] = {"allocation", "deallocation", "peak"};
     for (size_t i = 0; i < SL_COUNT_OF(readings); i++)
@@ -145,7 +147,7 @@ static bool is_reading(sl_str type) {
     return sl_tm_is_sample(type);
 }
 
-/* Records that are more than a reading: starts, alerts, errors. */
+/* Marks for records that are more than a reading: starts, alerts, errors. */
 static bool add_points(sl_page_lane *lane, const record_list *records) {
     const sl_telemetry *set = lane->trace->telemetry;
     sl_page_names *names = lane->source->names;

@@ -23,7 +23,7 @@ static void put_segment(sl_page_lane *lane, const sl_segment_life *segment) {
                     flags_of(segment->is_large, segment->is_expandable));
 }
 
-/* A block of the end state is named by its own stack; without one it was there before. */
+/* The stack of a block of the end state; a block without a stack was there before the trace. */
 static uint32_t stack_of(const sl_page_lane *lane, const sl_block *block) {
     sl_life life = {.stack_id = block->stack_id,
                     .flags = block->stack_id == SL_STACK_EMPTY ? SL_LIFE_BASE : 0};

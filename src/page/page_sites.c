@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which user lines and which stacks there are, what they held, and which stacks are kept whole. */
+/* The user lines and stacks of a lane, what they held, and which stacks are kept whole. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,8 @@ uint32_t sl_page_lane_stack(const sl_page_lane *lane, const sl_life *life) {
     return is_before(life) ? lane->stack_before : lane->page_stack[life->stack_id];
 }
 
-/* A sum for each of the run's sites by line; only those that are met here get a name on the page. */
+/* One sum per site of the run's sites by line; only sites that occur here get a name on the
+ * page. */
 static bool name_sites(sl_page_lane *lane, const stack_sum *sums, size_t stack_cnt) {
     sl_page_source *source = lane->source;
     const sl_sites *lines = source->lines;
@@ -53,7 +54,7 @@ static void sum_stacks(const sl_page_lane *lane, stack_sum *sums) {
     }
 }
 
-/* Live bytes count for more than bytes that came and went. */
+/* Live bytes count more than freed ones. */
 static uint64_t weight(const stack_sum *sum) {
     return sum->live_bytes + sum->at_peak_bytes + sum->alloc_bytes / 16;
 }
@@ -65,8 +66,8 @@ static int compare_weights(const void *a, const void *b) {
     return ((const stack_sum *)a)->id < ((const stack_sum *)b)->id ? -1 : 1;
 }
 
-/* The heaviest stacks are kept whole, the others keep their line as long as there is room for lines,
- * and the last ones share one name. Sorts the sums. */
+/* The stacks with the most weight are kept whole, the next ones are reduced to their line while
+ * there is room for lines, and the rest share one name. Sorts the sums. */
 static void choose_stacks(sl_page_lane *lane, stack_sum *sums, size_t stack_cnt) {
     qsort(sums, stack_cnt, sizeof *sums, compare_weights);
     sl_page_names *names = lane->source->names;
@@ -108,7 +109,7 @@ static void sum_sites(sl_page_lane *lane) {
     }
 }
 
-/* Each line's own highest point, over all events. */
+/* The highest live bytes of each line, over all events. */
 static bool find_peaks(sl_page_lane *lane) {
     uint64_t *live = calloc(lane->sites.cnt, sizeof *live);
     if (!live)
@@ -131,7 +132,7 @@ static bool find_peaks(sl_page_lane *lane) {
     return true;
 }
 
-/* Lives of freed blocks, grouped by site in one array, then the middle of each group. */
+/* The median life of freed blocks per site: the lives are grouped by site in one array. */
 static bool find_medians(sl_page_lane *lane) {
     const sl_replay *replay = lane->replay;
     size_t *next = calloc(lane->sites.cnt + 1, sizeof *next);

@@ -26,7 +26,7 @@ static sl_str folder_of(const char *path) {
     return slash && slash > path ? last_part((sl_str){path, (size_t)(slash - path)}) : SL_STR("");
 }
 
-/* The command line with the last parts of whole paths: /usr/bin/python3 is python3. */
+/* The command line, with paths shortened to their last part: /usr/bin/python3 becomes python3. */
 static void add_command(char buf[SL_PAGE_TITLE_CAP], const char *command) {
     for (const char *at = command; *at;) {
         sl_str word = {at, strcspn(at, " ")};
@@ -38,7 +38,7 @@ static void add_command(char buf[SL_PAGE_TITLE_CAP], const char *command) {
     }
 }
 
-/* The process that was started, of which all others of the run are children. */
+/* The process that was started; all others of the run are its children. */
 static const sl_run_input *main_input(const sl_run *run) {
     for (size_t i = 0; i < run->input_cnt; i++)
         if (run->inputs[i].place.role == SL_PROCESS_MAIN)

@@ -19,7 +19,7 @@ static uint32_t child_of(sl_flame_tree *tree, uint32_t parent, uint32_t frame_id
     return idx;
 }
 
-/* A line of Python; "<string>" and its like are lines of Python without a file. */
+/* A line of Python; "<string>" and similar names are lines of Python without a file. */
 static bool is_python(const sl_trace *trace, sl_frame frame) {
     sl_str file = sl_strtab_get(&trace->strings, frame.file);
     return sl_str_ends_with(file, SL_STR(".py")) || (file.len > 1 && file.ptr[0] == '<');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures of a run for people: a report, a pull request, a chat. Drawn from the trace, its replay
- * and the report, so that they cannot say anything else than `analyze`. To add a kind, write
+/* Pictures of a run, for a report, a pull request or a chat. They are drawn from the trace, its
+ * replay and the report, so that they cannot contradict `analyze`. To add a kind, write
  * plot_<name>.c with one function and add a row below. */
 #ifndef SL_PLOT_H
 #define SL_PLOT_H
@@ -25,7 +25,7 @@ typedef enum sl_plot_kind {
 #undef SL_PLOT_ENUM
 } sl_plot_kind;
 
-/* One device of one input, with what was found out about it. All borrowed. */
+/* One device of one input, with the facts about it. All pointers are borrowed. */
 typedef struct sl_plot_input {
     const sl_trace *trace;
     const sl_run_device *device;
@@ -34,7 +34,7 @@ typedef struct sl_plot_input {
     const sl_steps *steps;
 } sl_plot_input;
 
-/* Everything a picture shows of a device. */
+/* Loads everything that a picture shows of a device. */
 sl_status sl_plot_input_load(sl_plot_input *input, const sl_run_device *device, sl_error *err);
 
 typedef struct sl_plot_options {
@@ -42,7 +42,7 @@ typedef struct sl_plot_options {
     bool is_svg;
     bool is_dark;
     uint32_t width, height; /* pixels, SL_PLOT_SIDE_MIN..SL_PLOT_SIDE_MAX */
-    size_t top; /* sites that are named; 0 = SL_PLOT_TOP, more where they hide too much */
+    size_t top;             /* named sites; 0 = SL_PLOT_TOP, or more if the rest is too large */
 } sl_plot_options;
 
 #define SL_PLOT_TOP      8u
@@ -52,10 +52,10 @@ typedef struct sl_plot_options {
 /* SL_E_UNSUPPORTED in a build without cairo. */
 sl_status sl_plot_check_build(sl_error *err);
 
-/* SL_E_USAGE when the kind takes another number of inputs. */
+/* SL_E_USAGE when the kind takes a different number of inputs. */
 sl_status sl_plot_check_inputs(sl_plot_kind kind, size_t cnt, sl_error *err);
 
-/* SL_E_FORMAT when the input lacks what the kind shows; the text says what. */
+/* SL_E_FORMAT when the input lacks what the kind shows; the message says what. */
 sl_status sl_plot_write(const sl_plot_options *options, const sl_report *report,
                         const sl_plot_input *inputs, size_t cnt, FILE *to, sl_error *err);
 

@@ -7,7 +7,7 @@
 
 #define MARK_HALF   4.0
 #define MARK_HEIGHT 7.0
-#define WORDS_BELOW 44.0 /* the lines above belong to failed requests and to silences */
+#define WORDS_BELOW 44.0 /* the rows above are for failed requests and idle times */
 
 static void draw_mark(sl_plot *plot, const sl_box *box, double x) {
     sl_paint paint = sl_solid(plot->theme->warning);
@@ -41,7 +41,7 @@ void sl_plot_alerts_draw(sl_plot *plot, const sl_time_axis *axis, const sl_plot_
     style.align = is_left ? SL_ALIGN_RIGHT : SL_ALIGN_LEFT;
     double room = is_left ? x - axis->box.x : axis->box.x + axis->box.w - x;
     if (sl_canvas_text_width(plot->canvas, text, style) > room - 20)
-        return; /* too small a picture; the report says it too */
+        return; /* no room for the text; the report has it too */
     sl_plot_note(plot, (sl_point){x + (is_left ? -10 : 10), axis->box.y + WORDS_BELOW}, text,
                  style);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An icicle of the live bytes at the peak: callers above, the allocating call below, width by
- * bytes. Lines of the user's own code stand out, because that is where something can be done. */
+/* An icicle graph of the live bytes at the peak: callers above, the allocating call below, width
+ * by bytes. Lines of the user's own code are highlighted, because those are the lines the user
+ * can change. */
 #include <math.h>
 
 #include "base/text/human.h"
@@ -19,8 +20,8 @@ typedef struct icicle {
     sl_flame_tree tree;
     sl_box box;
     double row;
-    size_t rows;     /* that fit */
-    bool is_cut;     /* some did not */
+    size_t rows;     /* rows that fit */
+    bool is_cut;     /* some rows did not fit */
     bool has_narrow; /* some boxes are too narrow to be seen */
 } icicle;
 
@@ -46,7 +47,7 @@ static void name_node(const icicle *ice, const sl_flame_node *node, bool is_root
         snprintf(buf, cap, "%.160s, %s", function, human);
 }
 
-/* User's lines in full colour, the rest in a tint that only tells one file from the next. */
+/* The user's lines in full colour, the rest in a pale one whose shade only separates files. */
 static sl_paint node_paint(const icicle *ice, const sl_flame_node *node) {
     const sl_plot_theme_colors *theme = ice->plot->theme;
     if (node->frame_id == SL_IDX_NONE)
@@ -59,7 +60,7 @@ static sl_paint node_paint(const icicle *ice, const sl_flame_node *node) {
 
 static void draw_node(icicle *ice, const sl_flame_node *node, sl_box box, bool is_root) {
     sl_text_style style = sl_plot_small(ice->plot);
-    /* The one colour of the series that is bright in both themes needs dark letters. */
+    /* The highlight colour is bright in both themes, so its text is dark. */
     style.paint = sl_solid(node->is_user ? 0x1f2328 : ice->plot->theme->text);
     char name[256];
     sl_canvas_rect(ice->plot->canvas,
@@ -72,7 +73,7 @@ static void draw_node(icicle *ice, const sl_flame_node *node, sl_box box, bool i
                        box.w - 10, style);
 }
 
-/* Depth is bounded by the rows that fit. */
+/* The recursion is no deeper than the rows that fit. */
 static void draw_tree(icicle *ice, uint32_t idx, sl_box box, size_t row) {
     const sl_flame_node *node = &ice->tree.nodes.at[idx];
     draw_node(ice, node, box, idx == 0);
@@ -86,7 +87,7 @@ static void draw_tree(icicle *ice, uint32_t idx, sl_box box, size_t row) {
     for (uint32_t i = node->first_child; i != SL_IDX_NONE; i = ice->tree.nodes.at[i].next_sibling) {
         double width = box.w * (double)ice->tree.nodes.at[i].bytes / (double)node->bytes;
         if (width < NARROW) {
-            ice->has_narrow = true; /* and so are all that follow: the largest came first */
+            ice->has_narrow = true; /* the rest is too: siblings are largest first */
             break;
         }
         draw_tree(ice, i, (sl_box){x, box.y + box.h, width, box.h}, row + 1);

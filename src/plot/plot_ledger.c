@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The whole card over time, as layers on each other. A recording has the rows of its ledger; samples
- * of a collector have what the allocator handed out, what it keeps and what others hold, and without
- * the card's own figures what the allocator knows. A column shows its moment with the most memory in
- * use; one without a reading repeats the last. */
+/* The whole card over time, as stacked layers. A recording has the rows of its ledger. Samples
+ * of a collector have what the allocator handed out, what it keeps and what others hold; if the
+ * card's own figures are missing, only what the allocator knows. A column shows its moment with
+ * the most memory in use; a column without a reading repeats the last one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,8 @@
 #define LEGEND_GAP    24.0
 #define HEADROOM      1.06
 #define LAYERS_MAX    40u
-/* A card that was never filled to this part is not drawn to its top: that would flatten the rest. */
+/* The card's size is drawn only if more than a third of it was in use at some moment: a much
+ * higher axis would flatten the layers. */
 #define CARD_IN_SIGHT 3.0
 
 typedef struct layer {
@@ -32,11 +33,11 @@ typedef struct ledger {
     layer *layers;             /* owned; LAYERS_MAX of them */
     size_t layer_cnt;
     size_t row_cnt;  /* layers that are rows of the recorded ledger */
-    size_t *columns; /* owned; the moment of each */
-    bool *is_read;   /* owned; the moment of the column lies in it */
+    size_t *columns; /* owned; the moment that each column shows */
+    bool *is_read;   /* owned; whether that moment is inside the column */
     size_t column_cnt;
     sl_point *points; /* owned */
-    double *bottoms;  /* owned; of the next layer, by column */
+    double *bottoms;  /* owned; lower edge of the next layer, by column */
     sl_maybe_u64 limit_bytes;
     sl_time_axis time;
     sl_byte_axis bytes;
@@ -61,7 +62,7 @@ static int64_t end_time(const ledger *book) {
     return book->recorded ? book->recorded->moments[last].to_us : time_at(book, last);
 }
 
-/* How full it was: the order of moments within a column. */
+/* Bytes in use; decides which moment a column shows. */
 static uint64_t used_at(const ledger *book, size_t i) {
     if (book->recorded)
         return book->recorded->moments[i].used_max;
@@ -69,14 +70,14 @@ static uint64_t used_at(const ledger *book, size_t i) {
     return book->layer_cnt > 2 ? s->used : s->allocated;
 }
 
-/* Allocated, cache, others, free. */
+/* Layer 0 to 3: allocated, cache, others, free. */
 static uint64_t sampled_bytes(const sl_sample *s, size_t idx) {
     const uint64_t tops[] = {0, s->allocated, s->reserved, s->used,
                              s->total.known ? s->total.value : s->used};
     return above(tops[idx + 1], tops[idx]);
 }
 
-/* Of a layer, counted from the bottom up; an unknown one has no height. */
+/* The bytes of a layer, counted from the bottom up; an unmeasured layer has no height. */
 static sl_maybe_u64 bytes_at(const ledger *book, size_t i, size_t idx) {
     if (!book->recorded)
         return sl_known_u64(sampled_bytes(&book->samples.at[i], idx));
@@ -118,7 +119,7 @@ static void add_layer(ledger *book, const char *name, sl_paint paint) {
     to->paint = paint;
 }
 
-/* A tag's colour is its own in every picture; what has none is in the colour of "everything else". */
+/* A tag has the same colour in every picture; no tag has the colour of "everything else". */
 static sl_paint tensor_paint(const sl_plot_theme_colors *theme, const sl_ledger_row *row) {
     static const uint8_t by_tag[SL_TAG_LIMIT] = {
         [SL_TAG_PARAMETER] = 0, [SL_TAG_GRADIENT] = 3,   [SL_TAG_OPTIMIZER_STATE] = 4,
@@ -128,7 +129,7 @@ static sl_paint tensor_paint(const sl_plot_theme_colors *theme, const sl_ledger_
     return (sl_paint){theme->series[by_tag[row->tag]], 0.9};
 }
 
-/* Libraries have a colour each, everything else the same one in every picture. */
+/* Each library has its own colour; every other row has one colour in all pictures. */
 static sl_paint row_paint(const ledger *book, size_t row) {
     const sl_plot_theme_colors *theme = book->plot->theme;
     static const uint8_t libraries[] = {1, 2, 8, 4, 3, 6};
@@ -176,8 +177,8 @@ static void add_sampled_layers(ledger *book, size_t cnt) {
         add_layer(book, layers[i].name, layers[i].paint);
 }
 
-/* A reading of the card holds until the next one. Between two samples nothing is known, so the edge of a
- * layer is straight: columns without a sample are left out. */
+/* A reading of the card is valid until the next one, so its edge is a step. Between two samples
+ * nothing is known, so the edge is a straight line: columns without a sample are skipped. */
 static void draw_layer(ledger *book, size_t idx) {
     size_t cnt = 0, end = 2 * book->column_cnt, lower = end;
     for (size_t i = 0; i < book->column_cnt; i++) {
@@ -215,7 +216,7 @@ static size_t fullest(const ledger *book) {
     return best;
 }
 
-/* Unknown where no moment knows it. */
+/* Unknown when no moment has a value. */
 static sl_maybe_u64 highest_of_layer(const ledger *book, size_t idx) {
     sl_maybe_u64 high = {0};
     for (size_t i = 0; i < moment_cnt(book); i++) {
@@ -227,7 +228,7 @@ static sl_maybe_u64 highest_of_layer(const ledger *book, size_t idx) {
     return high;
 }
 
-/* A layer that never has any height has no row. */
+/* A layer that is empty at every moment has no row. */
 static bool add_legend_row(const ledger *book, size_t idx, sl_legend_row *row) {
     sl_maybe_u64 bytes = bytes_at(book, fullest(book), idx), high = highest_of_layer(book, idx);
     char human[SL_HUMAN_CAP];
@@ -248,7 +249,7 @@ static bool draw_legend(ledger *book, sl_box box) {
     sl_legend_row *rows = calloc(LAYERS_MAX, sizeof *rows);
     if (!rows)
         return false;
-    for (size_t idx = book->layer_cnt; idx-- > 0;) /* as they lie on each other */
+    for (size_t idx = book->layer_cnt; idx-- > 0;) /* the top layer first, as in the picture */
         cnt += add_legend_row(book, idx, &rows[cnt]);
     sl_text_style head = sl_plot_small(book->plot);
     head.align = SL_ALIGN_RIGHT;
@@ -345,7 +346,7 @@ static sl_status draw_recording(ledger *book, sl_error *err) {
     SL_TRY(sl_run_ledger(input->device, &book->recorded, err));
     if (book->recorded->moment_cnt == 0 || !book->recorded->moments[0].card_used.known) {
         book->recorded = NULL;
-        return draw_samples(book, true, err); /* which says what is missing */
+        return draw_samples(book, true, err); /* it reports what is missing */
     }
     add_recorded_layers(book);
     return draw_book(book, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Several inputs on one time axis: the highest live bytes in each pixel, so that the first to diverge is
- * seen. The processes of one run share a clock (P1 in run/process_tree.h), and so do ranks that ran at the
- * same time; other inputs begin each at the left edge. */
+/* Several inputs on one time axis: the highest live bytes in each pixel, so that the first rank
+ * to diverge can be seen. The processes of one run share a clock (P1 in run/process_tree.h), and
+ * so do ranks that ran at the same time; each other input begins at the left edge. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #define HEADROOM       1.06
 #define LEGEND_COLUMNS 38 /* characters of a path that fit */
 
-/* A curve of either kind: of every event, or of samples. */
+/* A curve of events or of samples. */
 typedef struct rank_curve {
     sl_samples samples; /* empty for a trace of events */
     int64_t first_us;
@@ -46,7 +46,7 @@ static bool measure(rank_curve *curve, const sl_plot_input *input) {
 
 typedef struct rank_chart {
     sl_plot *plot;
-    rank_curve *curves; /* owned; one an input */
+    rank_curve *curves; /* owned; one per input */
     bool is_one_run;
     bool is_one_clock;
     sl_time_axis time;
@@ -101,7 +101,7 @@ static sl_status draw_curve(rank_chart *chart, size_t idx, sl_error *err) {
     return is_done ? SL_OK : sl_fail_no_memory(err, "a curve");
 }
 
-/* "rank 2, device 0" where one file holds several, else the file. */
+/* "rank 2, device 0" if the file holds several ranks or devices, else the name of the file. */
 static void name_curve(char *name, size_t cap, const sl_plot_input *input) {
     const sl_run_device *device = input->device;
     if (!device->has_rank)
@@ -119,7 +119,7 @@ static bool is_one_file(const sl_plot *plot) {
     return true;
 }
 
-/* Ranks often write the same name into folders of their own. */
+/* Ranks often write files of the same name into different folders. */
 static bool is_name_shared(const sl_plot *plot, size_t idx) {
     const char *name = sl_plot_basename(plot->inputs[idx].trace->path);
     for (size_t i = 0; i < plot->input_cnt; i++)
@@ -200,8 +200,9 @@ static sl_status draw_chart(rank_chart *chart, double span_us, double highest, s
     return has_legend ? draw_legend(chart, legend, err) : SL_OK;
 }
 
-/* Puts curves of one clock where they belong on it: those of one run, and those of which each began
- * before the first one ended, as the page has it (plan_clock in page/page_html.c). */
+/* Shifts curves that share a clock to their own start: those of one run, and inputs of which
+ * each began before the first one ended. The page does the same (plan_clock in
+ * page/page_html.c). */
 static void align(rank_chart *chart) {
     int64_t first_us = INT64_MAX, last_start_us = INT64_MIN;
     double first_end_us = HUGE_VAL;

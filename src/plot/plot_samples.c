@@ -11,8 +11,8 @@ static int compare_times(const void *a, const void *b) {
     return x->time_us < y->time_us ? -1 : x->time_us > y->time_us;
 }
 
-/* The three figures are read one after the other, so the larger may come out the smaller; stacked
- * they must not. */
+/* The three figures are read one after the other, so `reserved` may come out below `allocated`,
+ * or `used` below `reserved`. They are stacked, so they are raised to keep the order. */
 static sl_sample sample_of(const sl_tm_record *record) {
     sl_sample sample = {.time_us = record->timestamp_ns / 1000,
                         .allocated = (uint64_t)record->allocated_bytes};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The largest holders as bars: what each held at the peak, and what it holds at the end. */
+/* The sites with the most bytes, as bars: what each held at the peak, and what it holds at the
+ * end. */
 #include <math.h>
 #include <stdlib.h>
 

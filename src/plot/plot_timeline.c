@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Live bytes over time, stacked by line of code, under the reserved bytes and what is in use on the
- * card; with the peak, failed requests, alerts, the steps and the line of a leak. */
+/* Live bytes over time, stacked by line of code, with curves of the reserved bytes and of the
+ * card's bytes in use; and with the peak, failed requests, alerts, steps and the slope of a
+ * leak. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,10 +17,10 @@
 #define LEGEND_WIDTH 270.0
 #define LEGEND_GAP   24.0
 #define HEADROOM     1.15 /* for two rows of notes above the highest curve */
-#define CAPACITY_FAR 1.6  /* a card this much larger than the curve would only flatten it */
-#define USED_FAR     3.0  /* likewise what is in use on it */
+#define CAPACITY_FAR 1.6  /* times the curve; a larger card is not drawn: it would flatten it */
+#define USED_FAR     3.0  /* the same for the card's bytes in use */
 
-/* In use, reserved, lowest, growth; the bands; everything else. */
+/* In use, reserved, lowest, growth; then the bands; then everything else. */
 #define LEGEND_ROWS (4 + SL_BANDS_MAX + 1)
 
 typedef struct timeline {
@@ -32,7 +33,7 @@ typedef struct timeline {
     sl_point *points;    /* owned; room for both edges of a band */
     sl_legend_row *rows; /* owned; LEGEND_ROWS of them */
     sl_maybe_u64 limit_bytes;
-    const sl_counter_series *used; /* of the card; NULL = not known, or far above everything else */
+    const sl_counter_series *used; /* of the card; NULL = unknown, or far above everything else */
 } timeline;
 
 static double peak_bytes(const timeline *line) {
@@ -42,7 +43,7 @@ static double peak_bytes(const timeline *line) {
     return (double)sl_max_u64(reserved, live);
 }
 
-/* The card, or what the process was allowed to have of it, where that is in sight. */
+/* The size of the card, or the process's share of it; unknown when it is far above the curve. */
 static sl_maybe_u64 find_limit(const timeline *line) {
     const sl_oom_report *oom =
         &line->plot->report->inputs.at[line->input->device->input->number].oom;
@@ -107,7 +108,7 @@ static void draw_curve(timeline *line, bool is_reserved, sl_stroke stroke) {
     sl_canvas_line(line->plot->canvas, line->points, line->columns.cnt, stroke);
 }
 
-/* The highest reading in each column; a reading holds until the next one. */
+/* The highest reading in each column; a reading is valid until the next one. */
 static void draw_used(timeline *line, sl_stroke stroke) {
     const sl_counter_series *used = line->used;
     size_t cnt = 0;
@@ -119,7 +120,7 @@ static void draw_used(timeline *line, sl_stroke stroke) {
         double to = floor(sl_time_axis_x(&line->time,
                                          has_next ? used->readings.at[i + 1].from_us : r->to_us)) +
                     0.5;
-        /* Two points a column at most. */
+        /* At most two points per column. */
         if (cnt > 0 && line->points[cnt - 1].x >= to) {
             line->points[cnt - 1].y = fmin(line->points[cnt - 1].y, y);
             continue;
@@ -172,7 +173,7 @@ static void draw_peak(timeline *line) {
     put_note(line, (sl_point){at.x, at.y - 8}, text, line->plot->theme->text);
 }
 
-/* Every failed request as a line; the last one is named. */
+/* Draws every failed request as a line and labels the last one. */
 static void draw_ooms(timeline *line) {
     const sl_events *events = &line->input->replay->device->events;
     uint32_t rgb = line->plot->theme->alarm;
@@ -241,11 +242,11 @@ static void name_leak(timeline *line, const sl_finding *leak, sl_point middle) {
     double width = sl_canvas_text_width(line->plot->canvas, text, style);
     double left = line->time.box.x + width + 10;
     if (left > line->time.box.x + line->time.box.w)
-        return; /* too small a picture; the title says it too */
+        return; /* no room for the text; the title has it too */
     sl_plot_note(line->plot, (sl_point){fmax(middle.x - 14, left), middle.y - 8}, text, style);
 }
 
-/* From the lowest live bytes at its beginning, as steep as it was measured. */
+/* From the lowest live bytes where the leak begins, with the measured slope. */
 static void draw_leak(timeline *line) {
     const sl_finding *leak = find_leak(line);
     if (!leak || leak->last_time_us <= leak->first_time_us || leak->bytes_per_second.value <= 0)
@@ -283,7 +284,7 @@ static const sl_plot_column *highest_column(const timeline *line) {
     return highest;
 }
 
-/* The most that a band has in any column. */
+/* The highest bytes of a band in any column. */
 static uint64_t highest_of_band(const timeline *line, size_t band) {
     uint64_t high = 0;
     for (size_t i = 0; i < line->columns.cnt; i++)
@@ -291,7 +292,7 @@ static uint64_t highest_of_band(const timeline *line, size_t band) {
     return high;
 }
 
-/* A site that holds nothing at the peak is in the picture for what it held at another moment. */
+/* A site that holds nothing at the peak is shown for what it held at another moment. */
 static bool add_band_row(const timeline *line, size_t band, uint64_t at_peak, sl_legend_row *row) {
     uint64_t high = highest_of_band(line, band);
     char human[SL_HUMAN_CAP];

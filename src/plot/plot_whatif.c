@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What other allocator settings would have reserved: the curves of the replays over each other, the limit they ran
- * under, and the floor that none can go below. */
+/* What other allocator settings would have reserved: the curves of the replays on one axis, the
+ * limit they ran under, and the floor (the least that any setting can reserve). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define LEGEND_WIDTH 330.0
 #define LEGEND_GAP   18.0
 #define HEADROOM     1.08
-#define TALLEST      2.0 /* of what was recorded; curves above are cut, the legend has their peaks */
+#define TALLEST      2.0 /* times the recorded peak; curves above are cut, the legend has peaks */
 #define BINS_MAX     2000
 #define CURVES_MAX   24
 #define NAME_COLUMNS 36u /* characters of a name that fit into the legend */
@@ -25,26 +25,26 @@ typedef struct whatif_chart {
     sl_plot *plot;
     const sl_whatif *answer;
     sl_whatif_curves *curves; /* owned */
-    size_t curve_cnt;         /* that are drawn */
+    size_t curve_cnt;         /* number of curves drawn */
     sl_byte_axis bytes;
     sl_time_axis time;
     sl_point *points; /* owned; two for each bin */
 } whatif_chart;
 
-/* What was recorded has the colour of the text: the others are seen against it. */
+/* The recorded curve has the colour of the text, because the others are compared with it. */
 static uint32_t curve_color(const whatif_chart *chart, size_t idx) {
     const sl_plot_theme_colors *theme = chart->plot->theme;
     return idx == 0 ? theme->text : theme->series[(idx - 1) % SL_SERIES_COLORS];
 }
 
-/* More curves than colours: the next ones are dashed. */
+/* When there are more curves than colours, the next ones are dashed. */
 static double curve_dash(size_t idx) {
     return idx > SL_SERIES_COLORS ? 4 : 0;
 }
 
 /* ---- curves ---- */
 
-/* As steps: what is reserved holds until the next bin. */
+/* Drawn as steps: the reserved bytes stay the same until the next bin. */
 static size_t make_points(whatif_chart *chart, const sl_whatif_curve *curve) {
     const sl_box *box = &chart->time.box;
     double width = box->w / chart->curves->bin_cnt;
@@ -71,7 +71,7 @@ static void draw_curve(whatif_chart *chart, size_t idx) {
                    (sl_stroke){paint, width, curve_dash(idx)});
 }
 
-/* Where a request failed; not clipped, because many end at an edge. */
+/* Marks where a request failed. Not clipped, because many failures are at an edge. */
 static void draw_end(whatif_chart *chart, size_t idx) {
     const sl_whatif_curve *curve = &chart->curves->list.at[idx];
     size_t cnt = make_points(chart, curve);
@@ -80,7 +80,8 @@ static void draw_end(whatif_chart *chart, size_t idx) {
                       sl_solid(curve_color(chart, idx)));
 }
 
-/* What was recorded is broad and below the others, so that a thinner curve shows on it; the best one is on top. */
+/* The recorded curve is wide and drawn first, so that a thinner one shows on top of it; the best
+ * one is drawn last. */
 static void draw_curves(whatif_chart *chart) {
     sl_canvas_clip(chart->plot->canvas, chart->bytes.box);
     draw_curve(chart, 0);
@@ -114,7 +115,8 @@ static void draw_level(whatif_chart *chart, level line) {
     sl_plot_note(chart->plot, (sl_point){box->x + 8, y - line.above}, text, style);
 }
 
-/* The floor's name is below its line and the limit's above, so that they stay apart where the two are close. */
+/* The floor's label is below its line and the limit's above, so that they do not collide when
+ * the two are close. */
 static void draw_levels(whatif_chart *chart) {
     const sl_whatif *answer = chart->answer;
     draw_level(chart, (level){answer->floor_bytes, chart->plot->theme->muted,
@@ -127,7 +129,7 @@ static void draw_levels(whatif_chart *chart) {
 
 /* ---- legend ---- */
 
-/* Several settings are two lines where they do not fit into one. */
+/* A name of several settings takes two lines if it does not fit into one. */
 static void name_settings(sl_legend_row *to, const char *words) {
     const char *comma = strlen(words) > NAME_COLUMNS ? strchr(words, ',') : NULL;
     if (!comma) {
@@ -206,7 +208,8 @@ static sl_status draw_chart(whatif_chart *chart, sl_error *err) {
                    box.h - AXIS_BELOW};
     legend.x = box.x + box.w + LEGEND_GAP, legend.w = LEGEND_WIDTH;
     chart->bytes = sl_byte_axis_make(box, highest(chart) * HEADROOM);
-    /* By events: settings differ where the allocator works, and time is mostly silence. */
+    /* The axis counts events, not time: settings differ while the allocator is busy, and most of
+     * the time it is idle. */
     chart->time = sl_time_axis_plain(box, plot->inputs[0].replay->event_cnt, false);
     sl_byte_axis_draw(plot, &chart->bytes);
     draw_curves(chart);

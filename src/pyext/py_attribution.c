@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Gap, collective and cross-rank analyses of telemetry events. The events are copied out of Python
- * first, so that the analyses run without the interpreter's lock. */
+/* Gap, collective and cross-rank analyses of telemetry events. The events are copied out of
+ * Python first, so that the analyses run without the GIL. */
 #include "analyze/samples/an_collective.h"
 #include "analyze/samples/an_gap.h"
 #include "analyze/samples/an_ranks.h"
 #include "pyext/py_convert.h"
 
-/* Appends a new reference and gives it up. */
+/* Appends a new reference and releases it. */
 static int append_new(PyObject *list, PyObject *item) {
     int failed = item ? PyList_Append(list, item) : -1;
     Py_XDECREF(item);
@@ -99,7 +99,7 @@ static int override_one(sl_py_state *state, sl_collective_config *config, PyObje
     return failed;
 }
 
-/* From a copy: a value's own __float__ may change the dict while it is walked. */
+/* From a copy: a value's __float__ may change the dict during the iteration. */
 static int override_all(sl_py_state *state, sl_collective_config *config, PyObject *overrides) {
     PyObject *key, *value; /* borrowed */
     Py_ssize_t position = 0;
@@ -241,7 +241,7 @@ static PyObject *ranks_dict(const sl_ranks *ranks) {
     VECTOR_LIST(ranks->suspects, suspect_tuple(&ranks->suspects.at[i]), suspects);
     PyObject *onset =
         ranks->has_onset ? PyLong_FromLongLong((long long)ranks->onset_ns) : sl_py_none();
-    /* N steals each reference, also when one is NULL and the call fails. */
+    /* N steals each reference, even when one is NULL and the call fails. */
     return Py_BuildValue(
         "{s:z,s:i,s:N,s:N,s:N,s:N,s:n,s:N,s:N}", "job_id", ranks->job_id, "world_size",
         ranks->world_size, "rows", rows, "missing", missing, "points", points, "notes", notes,

@@ -16,7 +16,8 @@ static sl_chart *chart_of(PyObject *self) {
     return ((chart_object *)self)->chart;
 }
 
-/* Failures here are the caller's mistakes or lack of memory: plain Python errors say it. */
+/* Failures here are the caller's mistakes or lack of memory, so plain Python exceptions are
+ * enough. */
 static PyObject *finish(sl_status status, const sl_error *err) {
     if (status >= 0)
         return sl_py_none();
@@ -134,7 +135,7 @@ static PyObject *chart_write(PyObject *self, PyObject *path) {
     if (!bytes)
         return NULL;
     sl_error err = SL_ERROR_INIT;
-    /* The lock stays: nothing else keeps another thread from adding to this chart meanwhile. */
+    /* The GIL is kept: nothing else stops another thread from adding to this chart meanwhile. */
     sl_status status = write_file(chart_of(self), PyBytes_AsString(bytes), &err);
     Py_DECREF(bytes);
     return finish(status, &err);

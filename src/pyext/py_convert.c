@@ -76,7 +76,7 @@ static int intern_str(PyObject *text, sl_telemetry *set, uint32_t *id) {
     return *id == SL_STR_NONE ? -1 : 0;
 }
 
-/* A value as JSON text; what JSON cannot say becomes its str(). */
+/* A value as JSON text; values that JSON does not have become their str(). */
 static int intern_json(const sl_py_state *state, PyObject *value, sl_telemetry *set, uint32_t *id) {
     PyObject *pack = PyTuple_Pack(1, value);
     PyObject *text = pack ? PyObject_Call(state->dumps, pack, state->dumps_keywords) : NULL;
@@ -120,7 +120,7 @@ static int take_value(const sl_py_state *state, PyObject *object, sl_telemetry *
 
 #define EXTRA_PREFIX "metadata_"
 
-/* A key of no field: metadata of an older record, or a name to complain about. */
+/* A key that is not a field: metadata of an older record, or an unknown name to report. */
 static int take_other(const sl_py_state *state, sl_str name, PyObject *object, sl_telemetry *set,
                       sl_tm_raw *raw) {
     size_t prefix = sizeof EXTRA_PREFIX - 1;
@@ -158,7 +158,7 @@ static int take_item(const sl_py_state *state, PyObject *key, PyObject *object, 
     return failed;
 }
 
-/* A dict of its own, so that any mapping can be walked the same way. */
+/* A new dict, so that any mapping can be iterated in the same way. */
 static PyObject *copy_mapping(const sl_py_state *state, PyObject *mapping) {
     if (!PyMapping_Check(mapping) || PySequence_Check(mapping)) {
         PyErr_Format(state->errors.classes[SL_PY_FORMAT],
@@ -242,7 +242,7 @@ sl_telemetry *sl_py_events(sl_py_state *state, PyObject *events) {
 
 /* ---- record to Python ---- */
 
-/* A dict of its own for every record, because callers change them. */
+/* A new dict for every record, because callers change them. */
 static PyObject *metadata_dict(const sl_py_state *state, const sl_telemetry *set,
                                const sl_tm_record *record) {
     if (!record->metadata)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Between Python's values and plain C. Functions that return int give -1 with an exception set. */
+/* Conversions between Python values and plain C. Functions that return int give -1 with an
+ * exception set. */
 #ifndef SL_PY_CONVERT_H
 #define SL_PY_CONVERT_H
 
@@ -9,8 +10,8 @@
 /* A sequence of numbers as doubles; the caller frees *values. */
 int sl_py_doubles(PyObject *sequence, double **values, size_t *cnt);
 
-/* A device of an optional argument: None leaves *has_device false. OverflowError beyond 32 bits,
- * where a cast would name another device. */
+/* The device of an optional argument: None leaves *has_device false. OverflowError beyond 32
+ * bits, because a cast would name a different device. */
 int sl_py_device(PyObject *object, bool *has_device, int *device);
 
 /* For PyArg_Parse's "O&": an int from 0 to UINT_MAX into an unsigned; the format "I" would drop the

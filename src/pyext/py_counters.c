@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the driver says about a device. */
+/* What the driver reports about a device. */
 #include "counters/counters.h"
 #include "pyext/py_state.h"
 
@@ -23,7 +23,7 @@ static PyObject *device_counters(PyObject *module, PyObject *args) {
     sl_device_sample sample = {0};
     sl_error err = SL_ERROR_INIT;
     sl_status status;
-    /* The lock stays: the back end serves one thread at a time. */
+    /* The GIL is kept: the back end supports one thread at a time. */
     status = read_device(device, &sample, &err);
     if (status < 0)
         return sl_py_raise(&sl_py_state_of(module)->errors, &err);

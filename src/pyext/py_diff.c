@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two files compared at their ends, by site. */
+/* Compares two files at their ends, by site. */
 #include <stdio.h>
 
 #include "analyze/analysis.h"

@@ -11,7 +11,8 @@ typedef struct class_row {
     const char *doc;
 } class_row;
 
-/* Beside StormlogError; NULL = none. The addresses of the built-ins are no constants: no table. */
+/* The base class besides StormlogError; NULL = none. Not a table, because the addresses of
+ * built-in exceptions are not constants in C. */
 static PyObject *builtin_base(sl_py_error_class id) {
     switch (id) {
     case SL_PY_USAGE:
@@ -78,7 +79,7 @@ void sl_py_errors_clear(sl_py_errors *errors) {
         Py_CLEAR(errors->classes[id]);
 }
 
-/* The group of a code is its ten. */
+/* The tens of a status code are its group. */
 static sl_py_error_class class_of(const sl_error *err) {
     switch (err->code / 10) {
     case SL_E_USAGE / 10: return SL_PY_USAGE;
@@ -107,7 +108,7 @@ static int set_details(PyObject *error, const sl_error *err) {
     return failed;
 }
 
-/* Set after construction: OSError gives its arguments other meanings when there are two. */
+/* Set after construction: with two arguments OSError would interpret them differently. */
 static int set_errno(PyObject *error, const sl_error *err) {
     if (!err->sys_errno || !PyObject_IsInstance(error, PyExc_OSError))
         return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* From sl_error to exceptions: one class for each group of status codes, all below StormlogError,
- * each also of the built-in kind that Python programs expect. Instances carry .code (the status's
- * number), .name ("E_FORMAT") and .position (a byte of the input, or None). */
+/* Converts sl_error to exceptions: one class for each group of status codes, all derived from
+ * StormlogError and from the built-in exception that Python programs expect. Instances have
+ * .code (the number of the status), .name ("E_FORMAT") and .position (a byte of the input, or
+ * None). */
 #ifndef SL_PY_ERROR_H
 #define SL_PY_ERROR_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A recording's own state: how it ended and what it could not keep. Works on one that is still
- * written. */
+/* The state of a recording: how it ended and what it could not keep. Also works while the
+ * recording is being written. */
 #include "log/read/log_reader.h"
 #include "pyext/py_convert.h"
 

@@ -9,7 +9,7 @@ static PyObject *classify_oom(PyObject *module, PyObject *args) {
     PyObject *message; /* borrowed */
     if (!PyArg_ParseTuple(args, "ssU", &type, &origin, &message))
         return NULL;
-    /* Encoded here: a message may hold NUL and lone surrogates, which the format "s" refuses. */
+    /* Encoded here: a message may contain NUL and lone surrogates, which the format "s" refuses. */
     PyObject *bytes = PyUnicode_AsEncodedString(message, "utf-8", "replace");
     if (!bytes)
         return NULL;

@@ -51,8 +51,8 @@ static sl_status load_file(sl_py_paths *paths, const char *path, sl_error *err) 
     return sl_fail_no_memory(err, "the list of inputs");
 }
 
-/* A damaged file of a folder is left out, as on the command line; where all are, the first one's failure
- * is that of the folder. */
+/* A damaged file in a folder is skipped, as on the command line; if all are damaged, the failure
+ * of the first one is reported for the folder. */
 static sl_status load_files(sl_py_paths *paths, const sl_recordings *list, sl_error *err) {
     size_t before = paths->traces.cnt;
     sl_error first = SL_ERROR_INIT;

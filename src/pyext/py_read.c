@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The module stormlog._read: readers and analyses for Python. It is not loaded by recording. */
+/* The module stormlog._read: readers and analyses for Python. Recording does not load it. */
 #include "pyext/py_chart.h"
 #include "pyext/py_state.h"
 #include "stormlog/version.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The module stormlog._record: all that a training process needs. It finds the recorder's library
- * and calls it; there is no analysis code in it. */
+/* The module stormlog._record: all that a training process needs. It finds the recorder's
+ * library and calls it; it contains no analysis code. */
 #include <dlfcn.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "pyext/py_watch.h"
 #include "record/core/record_setting.h"
 
-/* The recorder's functions, once they were found. The library is never closed: its hooks may be
- * in other libraries. */
+/* The recorder's functions, once they are found. The library is never closed, because its hooks
+ * may be installed in other libraries. */
 typedef struct recorder {
     int (*start)(const sl_record_options *options);
     void (*stop)(void);
@@ -46,7 +46,7 @@ static recorder *recorder_of(PyObject *module) {
     return PyModule_GetState(module);
 }
 
-/* All symbols, or -1 and an ImportError that names the missing one. */
+/* Finds all symbols, or returns -1 with an ImportError that names the missing one. */
 static int find_symbols(recorder *rec, void *library) {
     recorder found = {0};
     for (size_t i = 0; i < SL_COUNT_OF(symbols); i++) {
@@ -63,7 +63,7 @@ static int find_symbols(recorder *rec, void *library) {
 }
 
 /* Under `stormlog run` the library is in the process already, and a second copy would record
- * nothing: what is loaded comes first. */
+ * nothing: a loaded one is tried first. */
 static PyObject *record_load(PyObject *module, PyObject *path) {
     recorder *rec = recorder_of(module);
     if (rec->start)
@@ -99,7 +99,8 @@ static recorder *need_recorder(PyObject *module) {
     return NULL;
 }
 
-/* One argument into its member; 0, or -1 with an exception. *path keeps the bytes of a folder's name. */
+/* Stores one argument in its member; 0, or -1 with an exception. *path owns the bytes of a
+ * folder's name. */
 static int take_argument(sl_record_options *options, const sl_setting *setting, PyObject *value,
                          PyObject **path) {
     void *member = (char *)options + setting->api_offset;
@@ -123,7 +124,7 @@ static int take_argument(sl_record_options *options, const sl_setting *setting, 
     return 0;
 }
 
-/* The setting of the table that sl_record_options has under this name; NULL with an exception. */
+/* The setting with this name in sl_record_options; NULL with an exception. */
 static const sl_setting *find_argument(PyObject *name) {
     for (size_t i = 0; i < SL_SETTING_CNT; i++)
         if (sl_settings[i].api_bytes &&
@@ -133,7 +134,7 @@ static const sl_setting *find_argument(PyObject *name) {
     return NULL;
 }
 
-/* dir is the only argument that needs no keyword. */
+/* dir is the only argument that may be given without a keyword. */
 static int take_arguments(sl_record_options *options, PyObject *args, PyObject *keywords,
                           PyObject **path) {
     PyObject *dir, *name, *value;
@@ -174,7 +175,7 @@ static PyObject *record_start(PyObject *module, PyObject *args, PyObject *keywor
     return PyLong_FromLong(result);
 }
 
-/* {"none": 1, …} of a CHOICE. */
+/* The dict {"none": 1, …} of a CHOICE. */
 static PyObject *words_of(const sl_setting *setting) {
     PyObject *words = PyDict_New();
     long idx = 0;
@@ -253,7 +254,7 @@ static PyObject *record_step(PyObject *module, PyObject *number) {
     return sl_py_none();
 }
 
-/* One name, handed to one of the three functions. */
+/* Passes one name to one of the three functions. */
 static PyObject *call_mark(PyObject *module, PyObject *name, size_t offset) {
     recorder *rec = need_recorder(module);
     if (rec && !PyUnicode_Check(name))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The folder that stormlog.record() records into: the same names, and the same `latest`, as those of
- * `stormlog run`. */
+/* The folder that stormlog.record() records into. Its name and the link `latest` are the same as
+ * those of `stormlog run`. */
 #include "pyext/py_run.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static void free_folder(PyObject *capsule) {
     free(PyCapsule_GetPointer(capsule, FOLDER_NAME));
 }
 
-/* (folder, its absolute path). */
+/* Returns (folder, its absolute path). */
 static PyObject *wrap(sl_run_folder *folder) {
     PyObject *path = PyUnicode_DecodeFSDefault(folder->full_path);
     PyObject *capsule = path ? PyCapsule_New(folder, FOLDER_NAME, free_folder) : NULL;

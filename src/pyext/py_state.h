@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of the module stormlog._read and the functions its method table is made of, one file a
- * subject. Every function is: parse, call plain C, convert. */
+/* The state of the module stormlog._read and the functions of its method table, one file per
+ * subject. Every function parses its arguments, calls plain C and converts the result. */
 #ifndef SL_PY_STATE_H
 #define SL_PY_STATE_H
 
@@ -19,7 +19,7 @@ static inline sl_py_state *sl_py_state_of(PyObject *module) {
     return PyModule_GetState(module);
 }
 
-/* One table a file, ended by a row without a name. */
+/* One table per file, ended by a row without a name. */
 extern PyMethodDef sl_py_stats_methods[];
 extern PyMethodDef sl_py_telemetry_methods[];
 extern PyMethodDef sl_py_attribution_methods[];

@@ -11,7 +11,7 @@ typedef struct series {
     size_t cnt;
 } series;
 
-/* Two sequences of one length; both are released by the caller, whatever the result. */
+/* Two sequences of the same length; the caller releases both, even after a failure. */
 static int take_pair(PyObject *args, series *x, series *y) {
     PyObject *first, *second; /* borrowed */
     if (!PyArg_ParseTuple(args, "OO", &first, &second) ||

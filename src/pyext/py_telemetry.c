@@ -41,14 +41,14 @@ static PyObject *convert_record(PyObject *module, PyObject *args, PyObject *keyw
 
 /* ---- files ---- */
 
-/* What the loader tells about records that it left out. */
+/* The loader's messages about records that it skipped. */
 typedef struct bad_list {
     PyObject *texts; /* owned; list of str */
     PyThreadState *thread;
 } bad_list;
 
-/* Called while the interpreter's lock is released, hence the detour. A text that cannot be kept is
- * still counted. */
+/* Called without the GIL, so it takes the GIL for the list. A message that cannot be stored is
+ * dropped; its record is still counted. */
 static void note_bad(void *ctx, const sl_error *err) {
     bad_list *bad = ctx;
     PyEval_RestoreThread(bad->thread);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of every readable kind: their report, and their contents in other formats. Everything slow
- * runs without the interpreter's lock. */
+/* Files of every readable kind: their report, and exports to other formats. Everything slow runs
+ * without the GIL. */
 #include <stdio.h>
 #include <stdlib.h>
 

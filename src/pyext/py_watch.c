@@ -12,7 +12,7 @@
 
 /* ---- /proc ---- */
 
-/* Resident and virtual pages; false when /proc is not there. */
+/* Resident and virtual bytes; false when /proc is not available. */
 static bool read_statm(int fd, uint64_t *rss_bytes, uint64_t *vms_bytes) {
     char text[128];
     ssize_t len = pread(fd, text, sizeof text - 1, 0);
@@ -26,7 +26,7 @@ static bool read_statm(int fd, uint64_t *rss_bytes, uint64_t *vms_bytes) {
     return true;
 }
 
-/* VmHWM, the kernel's own peak; 0 when it does not say. */
+/* VmHWM, the kernel's own peak; 0 when it is missing. */
 static uint64_t read_peak(void) {
     char text[2048];
     int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -64,10 +64,10 @@ typedef struct watch {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool is_stopping; /* under lock */
-    bool is_running;  /* under the interpreter's lock */
-    bool is_joining;  /* the same: stop() waits for the thread, without the lock */
-    pid_t owner;      /* a forked child has the flag, not the thread */
+    bool is_stopping; /* protected by lock */
+    bool is_running;  /* protected by the GIL */
+    bool is_joining;  /* the same; stop() waits for the thread without the GIL */
+    pid_t owner;      /* a forked child inherits is_running, but not the thread */
     int fd;           /* of /proc/self/statm, -1 = not open */
     uint64_t interval_ns;
     atomic_uint_fast64_t peak_bytes;
@@ -130,7 +130,7 @@ static PyObject *watch_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     if (!self)
         return NULL;
     self->fd = -1;
-    self->interval_ns = DEFAULT_INTERVAL_NS; /* also without __init__ */
+    self->interval_ns = DEFAULT_INTERVAL_NS; /* also used without __init__ */
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -149,7 +149,7 @@ static PyObject *watch_start(PyObject *object, PyObject *unused) {
         PyErr_SetString(PyExc_RuntimeError, "another thread is stopping this watch");
         return NULL;
     }
-    self->is_joining = false; /* a forked child's copy */
+    self->is_joining = false; /* true only in a forked child, as a copy */
     if (self->fd >= 0)
         close(self->fd);
     self->fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -177,7 +177,7 @@ static void join_thread(watch *self) {
     pthread_join(self->thread, NULL);
 }
 
-/* Whether the caller is the one who has to wait for the thread. */
+/* True when the caller must wait for the thread. */
 static bool begin_stop(watch *self) {
     bool is_mine = self->is_running && self->owner == getpid();
     self->is_running = false;

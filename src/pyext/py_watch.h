@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of this process from /proc, and a thread without Python that keeps its maximum. */
+/* The memory of this process from /proc, and a thread that runs without Python and keeps the
+ * maximum. */
 #ifndef SL_PY_WATCH_H
 #define SL_PY_WATCH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What other allocator settings would have done; the replay runs without the interpreter's lock. */
+/* What other allocator settings would have done; the replay runs without the GIL. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -71,7 +71,8 @@ static int take_set(const sl_py_state *state, PyObject *item, whatif_wish *wish)
     return -1;
 }
 
-/* A sequence of texts; a single text would be taken for its letters. */
+/* A sequence of texts. A single text is refused, because it would be read as a sequence of
+ * letters. */
 static int take_sets(const sl_py_state *state, PyObject *given, whatif_wish *wish) {
     if (!given)
         return 0;

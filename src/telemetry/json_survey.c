@@ -8,7 +8,7 @@
 #include "base/core/str.h"
 #include "base/text/json_in.h"
 
-/* Any of these makes an object look like a record. */
+/* An object with any of these keys looks like a record. */
 static const char *const signs[] = {
     "schema_version",
     "timestamp",

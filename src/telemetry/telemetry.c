@@ -41,7 +41,7 @@ sl_str sl_tm_metadata(const sl_telemetry *set, const sl_tm_record *record) {
     return record->metadata ? sl_tm_text(set, record->metadata) : SL_STR("{}");
 }
 
-/* The blanks of ASCII: a field that holds only exotic Unicode blanks counts as text. */
+/* Only ASCII white space: a field of other Unicode white space counts as text. */
 static bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -114,7 +114,7 @@ static sl_status check_text(const sl_telemetry *set, const sl_tm_record *record,
     return sl_fail(err, SL_E_FORMAT, "%s must be a non-empty string", sl_tm_fields[field].name);
 }
 
-/* Rules that hold two fields against each other. */
+/* Rules that compare two fields. */
 sl_status sl__tm_check_pairs(const sl_tm_record *r, sl_error *err) {
     if (r->rank >= r->world_size)
         return sl_fail(err, SL_E_FORMAT, "rank must be < world_size, found %d of %d", r->rank,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Telemetry: samples of memory counters as the Python tool's version 2 records, 22 fields each.
- * The struct, the rules a record must obey, and the table that readers and writers share. No I/O.
+ * The struct, the rules for a record, and the table that readers and writers share. No I/O.
  *
  * Ownership: a set owns its records and their texts; ids are those of its own string table.
- * Threads: one builds a set; afterwards it is read-only and may be shared.
+ * Threads: one thread builds a set; afterwards it is read-only and may be shared.
  *
- * Numbers are integers. Python's have no bounds; here bytes and times are 63 bits wide, those of a
- * file smaller still (base/core/limits.h), and ranks, process and device numbers 31 bits; a record beyond
- * that is refused by name, never cut. */
+ * Numbers are integers. Python's have no bounds; here bytes and times have 63 bits, those of a
+ * file fewer (base/core/limits.h), and ranks, process and device numbers 31 bits. A record that
+ * exceeds this is refused with the name of the field; it is never truncated. */
 #ifndef SL_TELEMETRY_H
 #define SL_TELEMETRY_H
 
@@ -16,12 +16,12 @@
 #include "base/core/vec.h"
 
 #define SL_TM_VERSION      2
-#define SL_TM_NULL         (-1) /* of a number that may be null: active, inactive, free, total */
-#define SL_TM_NO_TEXT      SL_STR_NONE /* of a text that may be null: job_id, context */
+#define SL_TM_NULL         (-1)        /* null, for active, inactive, free and total */
+#define SL_TM_NO_TEXT      SL_STR_NONE /* null, for job_id and context */
 #define SL_TM_UNKNOWN_PID  (-1)
 #define SL_TM_UNKNOWN_HOST "unknown"
 
-/* What a field may hold, and the words of the refusal. */
+/* What a field may hold, which also selects the error message. */
 typedef enum sl_tm_type {
     SL_TM_INT64,         /* an integer, at least `least` */
     SL_TM_INT64_OR_NULL, /* null, or the same */
@@ -35,8 +35,8 @@ typedef enum sl_tm_type {
 
 #define SL_TM_ANY_INT INT64_MIN
 
-/* enumerator, name in the files, type, least value, whether a version 2 record must have it, member.
- * The order is that of the files. */
+/* enumerator, name in the files, type, least value, whether a version 2 record must have it,
+ * member. The order is that of the files. */
 #define SL_TM_FIELD_MAP(X)                                                                \
     X(SCHEMA_VERSION, "schema_version", SL_TM_VERSION_FIELD, 2, true, timestamp_ns)       \
     X(TIMESTAMP_NS, "timestamp_ns", SL_TM_INT64, 0, true, timestamp_ns)                   \
@@ -79,7 +79,7 @@ typedef struct sl_tm_record {
     int64_t free_bytes, total_bytes; /* SL_TM_NULL */
     uint32_t event_type, collector, host;
     uint32_t job_id, context; /* SL_TM_NO_TEXT */
-    uint32_t metadata;        /* a JSON object without blanks; id 0 stands for "{}" */
+    uint32_t metadata;        /* a compact JSON object; id 0 means "{}" */
     int32_t pid, rank, local_rank, world_size, device_id;
 } sl_tm_record;
 
@@ -88,7 +88,7 @@ typedef struct sl_tm_field_info {
     sl_tm_type type;
     int64_t least;
     bool is_required;
-    size_t offset; /* of the member in sl_tm_record; none for schema_version */
+    size_t offset; /* of the member in sl_tm_record; unused for schema_version */
 } sl_tm_field_info;
 
 extern const sl_tm_field_info sl_tm_fields[SL_TM_FIELD_CNT];
@@ -97,7 +97,7 @@ typedef struct sl_telemetry {
     sl_strtab strings;
     SL_VEC(sl_tm_record) records; /* in the order of the input */
     uint64_t legacy_cnt;          /* records that were converted */
-    uint64_t skipped_cnt;         /* bad records that were left out because the caller said so */
+    uint64_t skipped_cnt;         /* bad records that were skipped (skips_bad) */
 } sl_telemetry;
 
 sl_telemetry *sl_telemetry_new(void);      /* NULL when memory ran out */
@@ -114,10 +114,10 @@ static inline sl_str sl_tm_text(const sl_telemetry *set, uint32_t id) {
 /* The metadata as JSON text, "{}" when there is none. */
 sl_str sl_tm_metadata(const sl_telemetry *set, const sl_tm_record *record);
 
-/* Every rule of a version 2 record; SL_E_FORMAT names the field and the rule. */
+/* Checks every rule of a version 2 record; SL_E_FORMAT names the field and the rule. */
 sl_status sl_tm_validate(const sl_telemetry *set, const sl_tm_record *record, sl_error *err);
 
-/* Internal to src/model: one field's own rule, and the rules between two fields. */
+/* Internal to src/telemetry: the rule of one field, and the rules that compare two fields. */
 sl_status sl__tm_check_field(const sl_telemetry *set, const sl_tm_record *record, sl_tm_field field,
                              sl_error *err);
 sl_status sl__tm_check_pairs(const sl_tm_record *record, sl_error *err);
@@ -126,25 +126,26 @@ sl_status sl__tm_check_pairs(const sl_tm_record *record, sl_error *err);
  * none. */
 bool sl_tm_span(const sl_telemetry *set, const int *device, int64_t *first_ns, int64_t *last_ns);
 
-/* True for "sample" in any case, with blanks around it. */
+/* True for "sample" in upper or lower case, with or without white space around it. */
 bool sl_tm_is_sample(sl_str event_type);
 
-/* Texts of a CSV file: a cell that begins with one of "=+-@", tab or return is a formula to a
- * spreadsheet. Such a text gets an apostrophe in front, which a spreadsheet does not show as part of
- * a formula; so does one that already has apostrophes before that character, so that reading takes
- * exactly one away again. Numbers are not texts: -5 stays -5. Returns the number of apostrophes in
- * front of a formula's first character, SL_TM_NO_FORMULA when there is no such character. */
+/* CSV: a spreadsheet takes a cell that begins with one of "=+-@", tab or return for a formula.
+ * Such a text is written with an apostrophe before it, which prevents that. A text that already
+ * has apostrophes before such a character gets one more, so that reading always removes exactly
+ * one. Numbers are not texts: -5 stays -5. Returns the number of apostrophes before a formula's
+ * first character, SL_TM_NO_FORMULA when there is no such character. */
 #define SL_TM_NO_FORMULA SIZE_MAX
 size_t sl_tm_formula_quotes(sl_str text);
 
 /* True when the text is empty or white space only. */
 bool sl_tm_is_blank(sl_str text);
 
-/* The value of an integer field; fields that are texts have none. */
+/* The value of an integer field. Not for text fields. */
 int64_t sl_tm_get_int(const sl_tm_record *record, sl_tm_field field);
 uint32_t sl_tm_get_text(const sl_tm_record *record, sl_tm_field field);
 
-/* SL_E_LIMIT when a number is beyond base/core/limits.h; names the field, what was expected and found. */
+/* SL_E_LIMIT when a number exceeds base/core/limits.h; the message has the field, the limit and
+ * the value. */
 sl_status sl_tm_check_bounds(const sl_tm_record *record, sl_error *err);
 
 #endif

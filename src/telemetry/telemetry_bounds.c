@@ -4,7 +4,7 @@
 #include "base/core/limits.h"
 #include "telemetry/telemetry.h"
 
-/* The unit of a field decides its bound: bytes by default. */
+/* The limit depends on the unit of the field: bytes by default. */
 static int64_t most_of(sl_tm_field field) {
     switch (field) {
     case SL_TM_TIMESTAMP_NS: return SL_TIME_US_MAX * 1000;

@@ -31,7 +31,7 @@ static sl_status keep_json(sl_tm_reader *reader, const sl_json_token *token, uin
     return intern(reader->set, (sl_str){reader->room.at, reader->room.len}, id, err);
 }
 
-/* Integers beyond the signed 64 bits are "big" whatever the reader of JSON calls them. */
+/* Integers beyond signed 64 bits are "big", whatever the JSON reader calls them. */
 static sl_tm_value number_of(const sl_json_token *token) {
     if (token->type == SL_JSON_INT && (token->is_negative || token->u <= (uint64_t)INT64_MAX))
         return (sl_tm_value){.kind = SL_TM_IS_INT, .number = (int64_t)token->u};

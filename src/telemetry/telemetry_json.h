@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* One telemetry record from JSON: tokens into typed values. The rules are applied afterwards, by
- * sl_tm_from_raw. */
+/* Reads one telemetry record from JSON: tokens become typed values. sl_tm_from_raw applies the
+ * rules afterwards. */
 #ifndef SL_TELEMETRY_JSON_H
 #define SL_TELEMETRY_JSON_H
 
 #include "base/text/json_text.h"
 #include "telemetry/telemetry_raw.h"
 
-/* What reads records: the tokens, the set they go into, and room to work in. */
+/* The state of a reader: the tokens, the set for the records, and buffers. */
 typedef struct sl_tm_reader {
     sl_json_in json;
     sl_telemetry *set; /* borrowed */
@@ -18,19 +18,19 @@ typedef struct sl_tm_reader {
 void sl_tm_reader_init(sl_tm_reader *reader, sl_telemetry *set, sl_byte_stream *in);
 void sl_tm_reader_fini(sl_tm_reader *reader);
 
-/* The value that begins with this token; reads to its end. Objects are kept as JSON text. With
+/* Reads the value that begins with this token, to its end. Objects are kept as JSON text. With
  * json_id the JSON text of any value is kept. */
 sl_status sl_tm_value_take(sl_tm_reader *reader, const sl_json_token *token, sl_tm_value *value,
                            uint32_t *json_id, sl_error *err);
 
-/* The member whose key was just read: its value goes to reader->raw. A key that comes twice counts
- * the last time. */
+/* Reads the member whose key was just read into reader->raw. Of a duplicate key the last value
+ * counts. */
 sl_status sl_tm_raw_take(sl_tm_reader *reader, const sl_json_token *key, int *guess, sl_error *err);
 
-/* A whole record whose '{' was just read. */
+/* Reads a whole record whose '{' was just read. */
 sl_status sl_tm_raw_read(sl_tm_reader *reader, sl_error *err);
 
-/* One record from a JSON text, appended to the set. how may be NULL. */
+/* Parses one record from a JSON text and appends it to the set. how may be NULL. */
 sl_status sl_tm_record_parse(sl_telemetry *set, sl_str text, const sl_tm_convert *how,
                              sl_error *err);
 

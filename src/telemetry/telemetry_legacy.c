@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Records without a version, field by field: for each field the keys that may hold it, in order; the
- * first that is present wins, and a wrong type there is an error. Arithmetic is that of Python:
- * double multiplication and truncation, so that the results are the same bit for bit. */
+/* Converts records without a version, field by field. Each field has a list of keys that may
+ * hold it: the first one present is used, and a wrong type there is an error. The arithmetic is
+ * Python's, double multiplication and truncation, so that the results are identical bit for bit. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 #define NS_PER_S 1e9
 #define MIB      1048576.0
 
-/* Members are looked for one after the other, which a hostile record must not turn into hours. */
+/* Members are searched linearly; this bounds the time for a hostile record. */
 #define MEMBERS_MAX 4096
 
-/* A member of the metadata, taken apart. */
+/* A parsed member of the metadata. */
 typedef struct member {
     uint32_t name; /* decoded */
     uint32_t json;
@@ -28,8 +28,8 @@ typedef struct legacy {
     sl_telemetry *set;
     const sl_tm_raw *raw;
     const sl_tm_convert *how;
-    SL_VEC(member) members; /* the metadata, "metadata_" keys merged in */
-    sl_json_text text;      /* room to write */
+    SL_VEC(member) members; /* the metadata, with the "metadata_" keys merged in */
+    sl_json_text text;      /* buffer for writing */
 } legacy;
 
 /* ---- metadata ---- */
@@ -84,7 +84,7 @@ static sl_status gather_metadata(legacy *l, sl_error *err) {
     return SL_OK;
 }
 
-/* The member of this name; an absent value when there is none. */
+/* The member with this name; an absent value when there is none. */
 static const sl_tm_value *find_member(const legacy *l, const char *name) {
     static const sl_tm_value absent;
     for (size_t i = 0; i < l->members.cnt; i++) {
@@ -112,7 +112,7 @@ static sl_status write_member(legacy *l, const member *m, sl_error *err) {
     return sl_json_text_add(&l->text, json.ptr, json.len, err);
 }
 
-/* What is left when the identity was taken out. */
+/* Writes the metadata without the identity, which became fields. */
 static sl_status write_metadata(legacy *l, uint32_t *out, sl_error *err) {
     size_t cnt = 0;
     l->text.len = 0;
@@ -134,13 +134,13 @@ static bool has(const legacy *l, int key) {
     return l->raw->at[key].kind != SL_TM_ABSENT;
 }
 
-/* A key that may hold a field, with its name for the refusal. */
+/* A key that may hold a field, with its name for the error message. */
 typedef struct origin {
     int key;
     const char *name;
 } origin;
 
-/* Takes the first key that is there; false when none is. */
+/* Takes the first key that is present; false when none is. */
 static bool take_first(const legacy *l, const origin *from, size_t cnt, int64_t *out,
                        sl_status *status, sl_error *err) {
     for (size_t i = 0; i < cnt; i++) {
@@ -152,7 +152,7 @@ static bool take_first(const legacy *l, const origin *from, size_t cnt, int64_t 
     return false;
 }
 
-/* trunc(value * factor) of a double; it must fit. */
+/* trunc(value * factor) as an integer; an error when it does not fit. */
 static sl_status scale(double value, double factor, const char *name, int64_t *out, sl_error *err) {
     double scaled = trunc(value * factor);
     if (isnan(scaled))
@@ -184,7 +184,7 @@ static sl_status take_time(const legacy *l, sl_tm_record *out, sl_error *err) {
     return scale(as_real(seconds), NS_PER_S, "timestamp", &out->timestamp_ns, err);
 }
 
-/* "cuda:1" -> 1; "/GPU:0", "cpu". *out stays as it is when the text says nothing. */
+/* "cuda:1" -> 1; also "/GPU:0", "cpu". *out is unchanged when the text does not name a device. */
 static bool device_of_text(sl_str text, int32_t *out) {
     const char *colon = memrchr(text.ptr, ':', text.len);
     if (strcasestr(text.ptr, "cpu")) {
@@ -224,7 +224,7 @@ static sl_status take_allocated(const legacy *l, sl_tm_record *out, sl_error *er
     sl_status status = SL_OK;
     if (take_first(l, from, SL_COUNT_OF(from), &out->allocated_bytes, &status, err))
         return status;
-    /* A memory_mb that is no number is passed over, not refused. */
+    /* A memory_mb that is not a number is ignored, not refused. */
     if (is_number(mb))
         return scale(as_real(mb), MIB, "memory_mb", &out->allocated_bytes, err);
     if (take_first(l, last, 1, &out->allocated_bytes, &status, err))
@@ -248,13 +248,13 @@ static sl_status take_counters(const legacy *l, sl_tm_record *out, sl_error *err
     if (!take_first(l, change, 2, &out->change_bytes, &status, err))
         out->change_bytes = 0;
     SL_TRY(status);
-    /* The converter of the Python tool does not read device_used; its bundles write it. */
+    /* The Python tool's converter does not read device_used, but its bundles contain it. */
     if (!take_first(l, used, l->how->reads_bundle_names ? 2 : 1, &out->used_bytes, &status, err))
         out->used_bytes = out->allocated_bytes;
     return status;
 }
 
-/* The names a total may have; its range is a matter of the field, not of the name. */
+/* The names that a total may have; the range depends on the field, not on the name. */
 static bool is_total(const char *name) {
     return strcmp(name, "total_memory") == 0 || strcmp(name, "device_total") == 0 ||
            strcmp(name, "total_bytes") == 0;
@@ -267,7 +267,7 @@ static sl_status take_or_null(const sl_tm_value *value, const char *name, int64_
     if (value->kind == SL_TM_ABSENT || value->kind == SL_TM_IS_NULL)
         return SL_OK;
     SL_TRY(sl__tm_take_int(value, name, out, err));
-    /* -1 stands for null inside, so it must not slip through as a value. */
+    /* -1 means null internally, so it must not pass as a value. */
     if (*out < 0)
         return sl_fail(err, SL_E_FORMAT, "%s must be >= 0 when provided, found %" PRId64,
                        is_total(name) ? "device_total_bytes" : name, *out);
@@ -313,7 +313,7 @@ static sl_status take_free(const legacy *l, sl_tm_record *out, sl_error *err) {
     return SL_OK;
 }
 
-/* A text that must be there; null is as wrong as a blank one. */
+/* A required text; null is as wrong as a blank one. */
 static sl_status take_name(const sl_tm_value *value, const char *name, uint32_t *out,
                            sl_error *err) {
     if (value->kind != SL_TM_IS_TEXT)
@@ -381,7 +381,7 @@ static sl_status take_collector(const legacy *l, sl_tm_record *out, sl_error *er
     return sl_tm_intern(l->set, name, &out->collector, err);
 }
 
-/* The record's own value, else the metadata's; null counts as not given. */
+/* The record's own value, else the metadata's; null counts as absent. */
 static const sl_tm_value *identity_value(const legacy *l, sl_tm_field field) {
     static const sl_tm_value absent;
     const sl_tm_value *value = &l->raw->at[field];

@@ -6,7 +6,7 @@
 
 #include "base/text/json_in.h"
 
-/* A key need not be terminated in the reader's window. */
+/* A key may lack a NUL in the reader's buffer. */
 static void embed_key(sl_json_out *json, sl_str key) {
     char small[128];
     if (key.len < sizeof small) {

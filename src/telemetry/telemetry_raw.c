@@ -83,7 +83,7 @@ static sl_status check_missing(const sl_tm_raw *raw, sl_error *err) {
     return sl_fail(err, SL_E_FORMAT, "Missing required telemetry fields: %s", list);
 }
 
-/* The alphabetically first of the unknown names, larger than `after`; NULL after the last. */
+/* The first unknown name in alphabetical order after `after`; NULL when there are no more. */
 static const char *next_unknown(const char *const *names, size_t cnt, const char *after) {
     const char *best = NULL;
     for (size_t i = 0; i < cnt; i++)
@@ -144,7 +144,7 @@ static sl_status take_bytes(const sl_tm_value *value, const sl_tm_field_info *in
         return SL_OK;
     }
     SL_TRY(sl__tm_take_int(value, info->name, out, err));
-    /* -1 stands for null inside, so it must not slip through as a value. */
+    /* -1 means null internally, so it must not pass as a value. */
     if (*out < 0 && info->type == SL_TM_INT64_OR_NULL)
         return sl_fail(err, SL_E_FORMAT, "%s must be >= 0 when provided, found %" PRId64,
                        info->name, *out);
@@ -201,7 +201,7 @@ sl_status sl_tm_from_raw(sl_telemetry *set, const sl_tm_raw *raw, const sl_tm_co
                            "Legacy record conversion is disabled: there is no schema_version");
         return sl__tm_from_legacy(set, raw, how, out, err);
     }
-    /* First, because a record of another version has other fields. */
+    /* First, because a record of another version has different fields. */
     SL_TRY(check_version(raw, err));
     return sl_tm_from_raw_strict(set, raw, out, err);
 }

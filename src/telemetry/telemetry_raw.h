@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A record as a file wrote it: typed values by key, before any rule was applied. From here it becomes
- * an sl_tm_record, strictly (version 2) or by conversion (records without a schema_version, which
- * older versions of the Python tool and its OOM bundles hold). No I/O. */
+/* A record as it was in the file: typed values by key, before any rule is applied. It becomes an
+ * sl_tm_record, either strictly (version 2) or by conversion (records without a schema_version,
+ * from older versions of the Python tool and its OOM bundles). No I/O. */
 #ifndef SL_TELEMETRY_RAW_H
 #define SL_TELEMETRY_RAW_H
 
@@ -26,7 +26,7 @@
     X(DEVICE_USED, "device_used")           \
     X(DEVICE_FREE, "device_free")
 
-/* Numbers continue those of sl_tm_field. */
+/* The numbers continue those of sl_tm_field. */
 enum {
     SL_TM_OLD_FIRST = SL_TM_FIELD_CNT - 1,
 #define SL_TM_OLD_ENUM(name, text) SL_TM_OLD_##name,
@@ -40,12 +40,12 @@ typedef enum sl_tm_kind {
     SL_TM_IS_NULL,
     SL_TM_IS_BOOL,
     SL_TM_IS_INT,
-    SL_TM_IS_BIG, /* an integer beyond 64 bits; `real` is near it */
+    SL_TM_IS_BIG, /* an integer beyond 64 bits; `real` approximates it */
     SL_TM_IS_REAL,
     SL_TM_IS_TEXT, /* text */
     SL_TM_IS_LIST,
-    SL_TM_IS_OBJECT, /* text: JSON without blanks */
-    SL_TM_IS_OTHER,  /* what JSON cannot hold; comes from Python programs alone */
+    SL_TM_IS_OBJECT, /* text: compact JSON */
+    SL_TM_IS_OTHER,  /* not a JSON value; only from Python programs */
 } sl_tm_kind;
 
 typedef struct sl_tm_value {
@@ -71,10 +71,10 @@ typedef struct sl_tm_raw {
     size_t unknown_cnt;
 } sl_tm_raw;
 
-/* The key's number, or -1. `guess` is tried first: keys usually come in one order. */
+/* The number of the key, or -1. `guess` is tried first: keys usually come in the same order. */
 int sl_tm_key_find(sl_str name, int guess);
 
-/* Forgets the values; keeps the memory. */
+/* Clears the values; keeps the memory. */
 void sl_tm_raw_clear(sl_tm_raw *raw);
 void sl_tm_raw_fini(sl_tm_raw *raw);
 
@@ -89,16 +89,16 @@ typedef struct sl_tm_convert {
 sl_status sl_tm_from_raw(sl_telemetry *set, const sl_tm_raw *raw, const sl_tm_convert *how,
                          sl_tm_record *out, sl_error *err);
 
-/* The same for a record that must be of version 2: also a missing schema_version is refused, by the
- * list of what is missing. */
+/* The same for a record that must be of version 2: a missing schema_version is refused too, in
+ * the list of missing fields. */
 sl_status sl_tm_from_raw_strict(sl_telemetry *set, const sl_tm_raw *raw, sl_tm_record *out,
                                 sl_error *err);
 
-/* Internal to src/model: the conversion of a record without a version. */
+/* Internal to src/telemetry: converts a record without a version. */
 sl_status sl__tm_from_legacy(sl_telemetry *set, const sl_tm_raw *raw, const sl_tm_convert *how,
                              sl_tm_record *out, sl_error *err);
 
-/* Internal: an integer field, with the refusals of wrong types and of 64 bits exceeded. */
+/* Internal to src/telemetry: an integer field; refuses wrong types and values beyond 64 bits. */
 sl_status sl__tm_take_int(const sl_tm_value *value, const char *name, int64_t *out, sl_error *err);
 sl_status sl__tm_take_int32(const sl_tm_value *value, const char *name, int32_t *out,
                             sl_error *err);

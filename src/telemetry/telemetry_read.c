@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Of the rules' codes, those that concern one record and leave the reader where it is. */
+/* True for errors of a single record, after which the reader can continue. */
 static bool is_record_failure(sl_status status) {
     return status == SL_E_FORMAT || status == SL_E_VERSION || status == SL_E_LIMIT;
 }
@@ -75,7 +75,7 @@ sl_status sl_telemetry_load(const char *path, const sl_tm_load_options *options,
     return status < 0 ? sl_error_prefix(err, "cannot read '%s'", path) : SL_OK;
 }
 
-/* Words that telemetry begins with, as keys or columns. */
+/* Keys or columns near the beginning of telemetry. */
 static const char *const words[] = {
     "schema_version", "timestamp_ns",  "event_type", "memory_allocated",
     "memory_mb",      "\"timestamp\"", "\"events\"", "allocator_allocated_bytes",
@@ -93,13 +93,13 @@ int sl_telemetry_probe(const unsigned char *head, size_t len) {
     size_t line = 0;
     while (at + line < len && head[at + line] != '\n')
         line++;
-    /* Columns are in the first line; keys anywhere near the front. */
+    /* Columns are in the first line; keys are anywhere near the beginning. */
     size_t range = is_json ? len - at : line;
     for (size_t i = 0; i < SL_COUNT_OF(words); i++)
         if (memmem(head + at, range, words[i], strlen(words[i])))
             return is_json ? 60 : 50;
     if (!is_json && line >= 9 && memcmp(head + at, "timestamp", 9) == 0)
         return 40;
-    /* An empty array is a recording without events. */
+    /* An empty array is telemetry without records. */
     return len - at <= 4 && head[at] == '[' ? 10 : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Telemetry as CSV: the columns are the fields, an empty cell is null. Numbers are read as integers,
- * exactly; "1.0" is taken too, because pandas writes integer columns with gaps that way. Metadata is
- * JSON, or the Python tool's repr of a dict. */
+/* Telemetry as CSV: the columns are the fields, an empty cell is null. Numbers are read as exact
+ * integers; "1.0" is accepted too, because pandas writes integer columns with gaps that way.
+ * Metadata is JSON, or the Python tool's repr of a dict. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ typedef struct job {
     sl_csv_in csv;
     sl_telemetry *set;
     const sl_tm_load_options *options;
-    SL_VEC(int) columns;    /* key of each, or one of the above */
+    SL_VEC(int) columns;    /* key of each column, or one of the above */
     SL_VEC(uint32_t) names; /* string ids, for the unknown ones */
     sl_tm_raw raw;
     uint64_t index;
@@ -51,7 +51,7 @@ static bool is_text_key(int key) {
            key == SL_TM_OLD_MESSAGE || key == SL_TM_OLD_DEVICE || key == SL_TM_OLD_BACKEND;
 }
 
-/* An integer as written, or a real number; anything else stays a text, which the rules refuse. */
+/* An integer as written, or a real number; anything else stays text, which the rules refuse. */
 static bool number_value(sl_str cell, bool is_real, sl_tm_value *out) {
     char *end;
     long long number = strtoll(cell.ptr, &end, 10);
@@ -90,7 +90,7 @@ static sl_status metadata_value(job *j, sl_str cell, sl_tm_value *out, sl_error 
     return SL_OK;
 }
 
-/* The identity is optional: an empty cell there is not a value. */
+/* The identity is optional: an empty cell there means absent. */
 static bool is_optional(int key) {
     return key < SL_TM_FIELD_CNT && !sl_tm_fields[key].is_required && key != SL_TM_JOB_ID;
 }
@@ -108,7 +108,7 @@ static sl_status take_cell(job *j, size_t i, sl_error *err) {
     sl_tm_value *value = &j->raw.at[key];
     if (!cell.len && !j->csv.cells.at[i].is_quoted) {
         value->kind = is_optional(key) ? SL_TM_ABSENT : SL_TM_IS_NULL;
-        /* Columns that only older records have are empty in rows that do not. */
+        /* Columns that only older records have are empty in the rows of newer records. */
         if (key >= SL_TM_FIELD_CNT)
             value->kind = SL_TM_ABSENT;
         return SL_OK;
@@ -119,7 +119,7 @@ static sl_status take_cell(job *j, size_t i, sl_error *err) {
     if (!is_text_key(key) && number_value(cell, is_real, value))
         return SL_OK;
     size_t quotes = sl_tm_formula_quotes(cell);
-    if (quotes != SL_TM_NO_FORMULA && quotes > 0) /* one is the writer's */
+    if (quotes != SL_TM_NO_FORMULA && quotes > 0) /* one apostrophe is the writer's */
         cell = (sl_str){cell.ptr + 1, cell.len - 1};
     uint32_t id = sl_strtab_intern(&j->set->strings, cell.ptr, cell.len);
     *value = (sl_tm_value){.kind = SL_TM_IS_TEXT, .text = id};

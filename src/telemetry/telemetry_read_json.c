@@ -13,8 +13,8 @@ typedef struct job {
     const sl_tm_load_options *options;
     sl_json_token token; /* the newest one outside records */
     uint64_t index;      /* of the record that is being read */
-    bool is_lines;       /* one record a line: a broken one can be passed over */
-    bool is_refused;     /* by a rule, not by the syntax */
+    bool is_lines;       /* one record per line: a broken one can be skipped */
+    bool is_refused;     /* by a rule, not because of the syntax */
 } job;
 
 #define PLACE_CAP 64
@@ -23,7 +23,7 @@ static sl_status next(job *j, sl_error *err) {
     return sl_json_next(&j->reader.json, &j->token, err);
 }
 
-/* Where a record begins, for its error. */
+/* Notes where a record begins, for its error message. */
 static void set_place(const job *j, uint64_t position, char place[PLACE_CAP], sl_error *err) {
     snprintf(place, PLACE_CAP, "record %" PRIu64 " at byte %" PRIu64, j->index, position);
     err->position = (int64_t)position;
@@ -49,7 +49,7 @@ static sl_status take_record(job *j, sl_error *err) {
     return SL_OK;
 }
 
-/* The items of an array whose '[' was just read. */
+/* Reads the items of an array whose '[' was just read. */
 static sl_status take_records(job *j, sl_error *err) {
     for (;;) {
         SL_TRY(next(j, err));
@@ -59,7 +59,7 @@ static sl_status take_records(job *j, sl_error *err) {
     }
 }
 
-/* Any of the keys by which an object is taken for a record. */
+/* Whether the object has any key by which it is taken for a record. */
 static bool looks_like_record(const sl_tm_raw *raw) {
     static const int keys[] = {SL_TM_SCHEMA_VERSION,       SL_TM_EVENT_TYPE,    SL_TM_OLD_TYPE,
                                SL_TM_OLD_MEMORY_ALLOCATED, SL_TM_OLD_MEMORY_MB, SL_TM_OLD_TIMESTAMP,
@@ -74,13 +74,14 @@ static const char *events_key(const job *j) {
     return j->options->events_key ? j->options->events_key : "events";
 }
 
-/* One member of the outermost object: the array of events, or a value of the object itself. */
+/* Reads one member of the outermost object: the array of events, or a value of the object
+ * itself. */
 static sl_status take_member(job *j, int *guess, bool *has_events, sl_error *err) {
     if (!sl_str_is(j->token.text, events_key(j)))
         return sl_tm_raw_take(&j->reader, &j->token, guess, err);
     SL_TRY(next(j, err));
     if (j->token.type == SL_JSON_BEGIN_ARRAY) {
-        /* Records use the raw values; what the outer object had is not needed any more. */
+        /* Records reuse the raw values; those of the outer object are no longer needed. */
         *has_events = true;
         return take_records(j, err);
     }
@@ -121,7 +122,7 @@ static sl_status take_object(job *j, sl_error *err) {
     return SL_OK;
 }
 
-/* Drops the rest of a broken line. False at the end of the input. */
+/* Skips the rest of a broken line. False at the end of the input. */
 static bool skip_line(sl_byte_stream *in) {
     while (sl_bytes_need(in, 1)) {
         const unsigned char *end = memchr(in->at, '\n', (size_t)(in->end - in->at));
@@ -132,7 +133,7 @@ static bool skip_line(sl_byte_stream *in) {
     return false;
 }
 
-/* A broken line is one bad record; the next line is a new beginning. */
+/* A broken line is one bad record; reading continues with the next line. */
 static sl_status resume_line(job *j, uint64_t position, sl_error *err) {
     char place[PLACE_CAP];
     sl_byte_stream *in = j->reader.json.in;
@@ -150,7 +151,7 @@ static sl_status resume_line(job *j, uint64_t position, sl_error *err) {
     return SL_OK;
 }
 
-/* One value outside every other. */
+/* Reads one outermost value. */
 static sl_status take_top(job *j, sl_error *err) {
     SL_TRY(next(j, err));
     if (j->token.type == SL_JSON_END)

@@ -33,8 +33,8 @@ static double share_of(const sl_pass *pass) {
     return pass->placed_cnt ? (double)pass->same_cnt / (double)pass->placed_cnt : 0;
 }
 
-/* Tries other settings where the recorded ones do not explain the addresses: torch_npu's padding, and expandable
- * segments where the trace does not say. */
+/* Tries other settings if the recorded ones do not explain the addresses: torch_npu's padding,
+ * and expandable segments if the trace has no events of segments. */
 static sl_status guess_settings(sl_whatif *whatif, sl_error *err) {
     sl_calls *calls = whatif->calls;
     for (unsigned i = 1; i < 4 && share_of(&whatif->proof.pass) < SL_WHATIF_GOOD; i++) {
@@ -103,14 +103,14 @@ static void note_floor(sl_whatif *whatif, uint64_t bytes, uint32_t event) {
     whatif->floor_event = event;
 }
 
-/* By slots, because a changed program frees where the trace has no event of it. A block that only waits for another stream
- * is not counted: a flush waits for it, too. */
+/* Computed by slots, because a changed program frees at points where the trace has no event. A
+ * block that only waits for another stream is not counted: a flush waits for it too. */
 static sl_status find_floor(sl_whatif *whatif, sl_error *err) {
     const sl_replay *replay = whatif->calls->replay;
     uint64_t now = 0, *of_slot = calloc((size_t)whatif->calls->slot_cnt + 1, sizeof *of_slot);
     if (!of_slot)
         return sl_fail_no_memory(err, "the answer");
-    /* Of the blocks from before the trace, those that the passes place; they have the first slots. */
+    /* The blocks from before the trace that the passes place; they have the first slots. */
     for (size_t i = 0; i < whatif->calls->pieces.cnt; i++) {
         uint32_t slot = whatif->calls->pieces.at[i].slot;
         if (slot != SL_ALLOC_NONE && of_slot[slot] == 0)
@@ -165,7 +165,7 @@ static void find_best(sl_whatif *whatif) {
     double margin = whatif->proof.is_exact ? 0 : whatif->proof.error;
     bool saves = (double)row->peak_high * (1 + margin) < (double)recorded->peak_low * (1 - margin);
     bool helps = recorded->pass.has_failed && is_better(row, recorded);
-    /* Of settings that all fail, one is only better where the memory in use would fit. */
+    /* If all settings fail, one of them is better only if the memory in use would fit. */
     bool can_fit = whatif->floor_bytes <= whatif->limit_bytes;
     whatif->best = (saves && !row->pass.has_failed) || (helps && can_fit) ? best : 0;
 }

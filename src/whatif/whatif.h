@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* Which allocator setting would have helped: the answer for one device, as plain data.
  *
- * (W1) First the trace is replayed as recorded. Its share of equal addresses decides: from SL_WHATIF_EXACT on the answer is
- *      exact but for (W3); from SL_WHATIF_GOOD on it has an error bar, the error of the reserved peak in that replay; below
- *      there is no answer, and `refusal` says why.
- * (W2) Every row is one replay of the same calls under other settings and the same limit. The best row has the lowest
- *      reserved peak among those that a user can set and that do not fail; it must save more than the errors.
- * (W3) Where the driver puts new segments is not known, and neither is when a free that waits for another stream completes:
- *      a row's low and high are the extremes of random placements and of both ends of that interval.
- * (W4) The floor is the largest sum of requests that were in use at once, each rounded to 512 bytes and up to the request
- *      of its free; no setting can reserve less.
- * (W5) With a changed program (`without`, `freed`, …) the proof is of the whole trace, and everything else of the calls
- *      that the changed program would have made.
- * (W6) Lines whose repair (whatif_repair.h) lowers the reserved peak: the candidates that hold most at the peak, as many
- *      as the length of the trace allows, are replayed one by one, under the recorded settings and without a limit, so that
- *      the figures can be compared; and under the limit where the recorded settings fail.
+ * (W1) The proof: the trace is replayed as recorded. The share of equal addresses decides: from
+ *      SL_WHATIF_EXACT on the answer is exact except for (W3); from SL_WHATIF_GOOD on it has an
+ *      error bar, the error of the reserved peak in that replay; below that there is no answer,
+ *      and `refusal` says why.
+ * (W2) Every row is one replay of the same calls under other settings and the same limit. The
+ *      best row has the lowest reserved peak among those that a user can set and that do not
+ *      fail; it must save more than the errors.
+ * (W3) It is not known where the driver puts new segments, nor when a free that waits for
+ *      another stream completes: a row's low and high are the extremes of random placements and
+ *      of both ends of that interval.
+ * (W4) The floor is the largest sum of requests that were in use at once, each rounded to 512
+ *      bytes and counted until its free is requested; no setting can reserve less.
+ * (W5) With a changed program (`without`, `freed`, …) the proof is of the whole trace,
+ *      and everything else the calls that the changed program would have made.
+ * (W6) Lines whose repair (whatif_repair.h) lowers the reserved peak: the candidates that hold
+ *      most at the peak, as many as the length of the trace allows, are replayed one by one,
+ *      under the recorded settings and without a limit, so that the figures can be compared; and
+ *      also under the limit if the recorded settings fail.
  *
- * Pure but for threads; owns what it points to, borrows the run. */
+ * Pure except for threads; owns what it points to, borrows the run. */
 #ifndef SL_WHATIF_H
 #define SL_WHATIF_H
 
@@ -37,11 +41,11 @@ typedef struct sl_whatif_options {
         without; /* regular expression; borrowed: the blocks of these lines never exist (W5); NULL */
     const char
         *freed; /* likewise: their overdue blocks are free at the end of their step (L2); NULL */
-    bool frees_late;        /* late frees of all lines likewise (L3) */
+    bool frees_late;        /* the same for late frees of all lines (L3) */
     bool no_record_stream;  /* no free waits for another stream */
     bool is_one_stream;     /* all work is on one stream */
     unsigned thread_cnt;    /* at least 1 */
-    unsigned placement_cnt; /* of (W3); 0 = by the length of the trace */
+    unsigned placement_cnt; /* of (W3); 0 = depends on the length of the trace */
     bool wants_cards;       /* the smallest card for each row */
     bool wants_lines;       /* (W6) */
 } sl_whatif_options;
@@ -57,7 +61,7 @@ typedef struct sl_whatif_program {
 typedef enum sl_whatif_kind {
     SL_WHATIF_RECORDED, /* the settings of the trace */
     SL_WHATIF_SETTING,  /* that a user can set */
-    SL_WHATIF_BOUND,    /* shows what is possible at another price: no caching, one stream */
+    SL_WHATIF_BOUND,    /* what is possible at another cost: no caching, one stream */
 } sl_whatif_kind;
 
 typedef struct sl_whatif_row {
@@ -65,10 +69,10 @@ typedef struct sl_whatif_row {
     sl_whatif_kind kind;
     sl_pass pass;                 /* the likely placement, frees as recorded */
     uint64_t peak_low, peak_high; /* (W3) */
-    uint64_t place_range;         /* of the peaks, by the places of segments alone */
+    uint64_t place_range;         /* of the peaks, due to the placement of segments alone */
     uint32_t failed_cnt;          /* of the passes of (W3) */
     uint32_t pass_cnt;
-    bool may_fit;            /* fails, but not under the highest limit the trace allows (C5) */
+    bool may_fit;            /* fails, but not under the highest limit that the trace allows (C5) */
     sl_maybe_u64 card_bytes; /* the smallest that fits, in whole MiB */
 } sl_whatif_row;
 
@@ -77,9 +81,9 @@ typedef struct sl_whatif_proof {
     double share;           /* of equal addresses */
     bool is_exact, is_good; /* (W1) */
     bool has_same_curve;    /* of the reserved bytes */
-    bool has_same_peak; /* of them; all that can be said of a recording, whose curve is coarse */
-    double error;       /* of the reserved peak; the error bar unless is_exact */
-    bool is_guessed;    /* the settings were not recorded, but found by trying */
+    bool has_same_peak;     /* of them; the only check for a recording, whose curve is coarse */
+    double error;           /* of the reserved peak; the error bar unless is_exact */
+    bool is_guessed;        /* the settings were not recorded but found by trial */
 } sl_whatif_proof;
 
 /* The last request of the trace that failed. */
@@ -88,14 +92,14 @@ typedef struct sl_whatif_failure {
     uint32_t event, call;
     uint64_t bytes;
     uint64_t active_bytes;    /* in use then (W4) */
-    uint64_t missing_bytes;   /* must go, at least, for it to fit under any setting; 0 = nothing */
+    uint64_t missing_bytes;   /* must be freed, at least, to fit under any setting; 0 = nothing */
     sl_maybe_f64 step_growth; /* bytes in use, per step */
     sl_holdings holdings;     /* who held most, at most 5 rows */
 } sl_whatif_failure;
 
 typedef enum sl_repair_kind {
-    SL_REPAIR_LEAK,          /* the line's blocks pile up until the end: each ends with its step */
-    SL_REPAIR_EARLY,         /* they outlive their step for a while: likewise */
+    SL_REPAIR_LEAK,  /* the line's blocks accumulate until the end: each ends with its step */
+    SL_REPAIR_EARLY, /* they outlive their step for a while: each ends with its step */
     SL_REPAIR_RECORD_STREAM, /* no free of the line waits for another stream */
     SL_REPAIR_STREAM,        /* the line's blocks are on the first stream of their pool */
 } sl_repair_kind;
@@ -103,11 +107,11 @@ typedef enum sl_repair_kind {
 /* One line and its repair (W6); or all lines. */
 typedef struct sl_whatif_line {
     sl_repair_kind kind;
-    sl_site site; /* of all lines: not known */
+    sl_site site; /* unknown for all lines */
     uint64_t bytes,
-        blocks;       /* in use at the peak, and not so, or elsewhere, in the repaired program */
-    double step_mean; /* LEAK and EARLY: how many steps a byte outlives its own */
-    uint64_t peak, saves; /* reserved, without a limit; less than without the repair */
+        blocks; /* in use at the peak, but free by then, or elsewhere, in the repaired program */
+    double step_mean;     /* LEAK and EARLY: mean number of steps that a byte outlives its own */
+    uint64_t peak, saves; /* reserved, without a limit; how much less than without the repair */
     bool fits;            /* under the limit, where the recorded settings fail */
 } sl_whatif_line;
 
@@ -115,12 +119,12 @@ typedef struct sl_whatif_line {
 
 typedef struct sl_whatif_lines {
     bool is_known;
-    bool has_limit;            /* `fits` of the lines says something */
+    bool has_limit;            /* `fits` of the lines is meaningful */
     uint64_t peak;             /* reserved without a limit and without a repair */
     SL_VEC(sl_whatif_line) at; /* those that save most, at most SL_WHATIF_LINES */
     SL_VEC(sl_whatif_line)
     all;                             /* all lines at once, one for each kind that the trace has */
-    size_t candidate_cnt, tried_cnt; /* pairs of line and repair; replayed */
+    size_t candidate_cnt, tried_cnt; /* pairs of line and repair; those that were replayed */
 } sl_whatif_lines;
 
 typedef struct sl_whatif {
@@ -143,12 +147,13 @@ typedef struct sl_whatif {
     sl_whatif_failure failure;
 } sl_whatif;
 
-/* SL_E_USAGE when the input has no events to replay, SL_E_NOMEM, SL_E_LIMIT. A refusal is an answer: SL_OK. */
+/* SL_E_USAGE when the input has no events to replay, SL_E_NOMEM, SL_E_LIMIT. A refusal is an
+ * answer: SL_OK. */
 sl_status sl_whatif_new(const sl_run_device *device, const sl_whatif_options *options,
                         sl_whatif **out, sl_error *err);
 void sl_whatif_free(sl_whatif *whatif); /* NULL is fine */
 
-/* Options of one pass of a row under the answer's limit. */
+/* The options of one pass of a row under the answer's limit. */
 sl_pass_options sl_whatif_pass(const sl_whatif *whatif, const sl_alloc_settings *settings);
 
 #endif

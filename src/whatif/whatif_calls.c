@@ -16,10 +16,10 @@ typedef struct builder {
     sl_addr_map group_of;    /* pool and stream -> group */
     sl_addr_map first_of;    /* pool -> its first group */
     sl_addr_map released;    /* pools that gave a segment back */
-    uint64_t reserved;       /* of the trace, before the event */
+    uint64_t reserved;       /* of the trace, before the current event */
     uint64_t reserved_max;
-    uint64_t flush_limit; /* less than this could be reserved: SL_ALLOC_NO_LIMIT */
-    bool is_emptying;     /* the trace says that the program asked for the returns that follow */
+    uint64_t flush_limit; /* fewer bytes than this could be reserved; SL_ALLOC_NO_LIMIT */
+    bool is_emptying;     /* the program requested the following releases (the trace says so) */
 } builder;
 
 /* ---- groups and slots ---- */
@@ -41,7 +41,7 @@ static bool group_for(builder *b, uint16_t pool_idx, uint16_t stream_idx, uint32
            sl_vec_push(&b->calls->groups, ((sl_call_group){pool, stream_idx, first}));
 }
 
-/* The pool of a block: its event's, or that of the segment it lies in. */
+/* The pool of a block: that of its event, or of its segment. */
 static uint16_t pool_of(const builder *b, uint32_t event, const sl_life *life) {
     if (event != SL_EVENT_BEFORE && b->events->pool_idx[event] != SL_POOL_UNKNOWN)
         return b->events->pool_idx[event];
@@ -80,7 +80,7 @@ static bool add_segment(builder *b, const sl_segment_life *segment) {
            sl_vec_push(&b->calls->start, start);
 }
 
-/* Blocks from before the trace have slots, in the segments of then. */
+/* Gives slots to the blocks from before the trace, in the segments of that time. */
 static bool add_start(builder *b) {
     const sl_replay *replay = b->calls->replay;
     sl_extents extents = {0};
@@ -120,7 +120,7 @@ static bool on_alloc(builder *b, uint32_t i) {
     return add_call(b, call);
 }
 
-/* Whether the free of this block became effective only after another call. */
+/* Whether the free of this block took effect only after another call. */
 static bool is_delayed(const builder *b, const sl_life *life) {
     return life->end_event == SL_EVENT_NEVER || life->end_event > life->drop_event + 1 ||
            b->events->kind[life->end_event] != SL_EV_FREE_COMPLETED;
@@ -161,8 +161,8 @@ static bool is_growth(unsigned kind) {
     return kind == SL_EV_SEGMENT_ALLOC || kind == SL_EV_SEGMENT_MAP;
 }
 
-/* (C3): whether the segments given back before event `next` were given back inside its request. Without stacks:
- * whether the request would have exceeded all that the run ever reserved. */
+/* (C3): whether the segments released before event `next` were released inside its request.
+ * Without stacks: whether the request would have exceeded the highest reserved bytes of the run. */
 static bool is_inside_request(const builder *b, uint32_t last, uint32_t next, uint64_t before) {
     const sl_events *events = b->events;
     if (next >= b->calls->replay->event_cnt)
@@ -177,7 +177,7 @@ static bool is_inside_request(const builder *b, uint32_t last, uint32_t next, ui
     return before + events->size_bytes[next] > b->calls->replay->peak_reserved.bytes;
 }
 
-/* A pool that gives segments back is in use by nobody; from then on flushes reach it. */
+/* A pool that releases segments is no longer used; from then on flushes include it. */
 static bool note_unused(builder *b, uint32_t i) {
     uint16_t pool = b->events->pool_idx[i];
     if (pool == SL_POOL_UNKNOWN || pool == 0 ||
@@ -187,7 +187,7 @@ static bool note_unused(builder *b, uint32_t i) {
            add_call(b, (sl_call){.kind = SL_CALL_UNUSED, .event = i, .group = pool});
 }
 
-/* A recording has what the driver was asked for, too: between the allocator's own events. */
+/* A recording also has calls of the driver, between the allocator's own events. */
 static bool is_of_driver(unsigned kind) {
     return kind == SL_EV_DRIVER_ALLOC || kind == SL_EV_DRIVER_FREE;
 }
@@ -199,7 +199,7 @@ static bool add_return(builder *b, uint32_t i) {
            add_call(b, (sl_call){.kind = SL_CALL_RELEASE, .event = i, .bytes = bytes});
 }
 
-/* All that is given back in a row; *at is then the last of them. */
+/* Handles a sequence of releases; *at is then the last of them. */
 static bool on_returns(builder *b, uint32_t *at) {
     uint64_t before = b->reserved;
     uint32_t i = *at, last = i, end = b->calls->replay->event_cnt;
@@ -268,7 +268,7 @@ static bool add_event(builder *b, uint32_t *i) {
     }
 }
 
-/* Blocks without their free end where the replay ended them, before the event that shows it. */
+/* Ends blocks whose free is missing where the replay ended them, before the event that shows it. */
 static bool add_lost(builder *b, size_t *next_lost, uint32_t i) {
     const sl_replay *replay = b->calls->replay;
     for (; *next_lost < replay->lost.cnt; (*next_lost)++) {

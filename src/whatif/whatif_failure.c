@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The request that ended the trace: what it would have needed, and who held the memory. */
+/* The failed request that ended the trace: what it would have needed, and which sites held the
+ * memory. */
 #include "base/core/order.h"
 #include "whatif/whatif_impl.h"
 
 #define HOLDERS 5
 
-/* In use before the call, each block rounded to 512 bytes. */
+/* Bytes in use before the call, each block rounded to 512 bytes. */
 static uint64_t active_at(const sl_whatif *whatif, uint32_t event) {
     sl_replay_totals totals;
     if (!sl_replay_totals_at(whatif->calls->replay, event, &totals))
@@ -13,8 +14,8 @@ static uint64_t active_at(const sl_whatif *whatif, uint32_t event) {
     return totals.active_bytes;
 }
 
-/* Bytes in use from one step's beginning to the next, over the last half of the steps. A model that is being built has
- * none. */
+/* The mean growth of the bytes in use per step, over the last half of the steps. Unknown while a
+ * model is being built. */
 static sl_status find_growth(sl_whatif *whatif, const sl_sites *sites, sl_error *err) {
     const sl_steps *steps;
     SL_TRY(sl_run_steps(whatif->calls->device, &steps, err));
@@ -62,6 +63,6 @@ sl_status sl__whatif_find_failure(sl_whatif *whatif, sl_error *err) {
     uint64_t limit = whatif->limit_is_given ? whatif->limit_bytes : calls->limit_below_bytes - 1;
     if (whatif->limit_bytes != SL_ALLOC_NO_LIMIT && need > limit)
         failure->missing_bytes = need - limit;
-    /* Growth and holders are those of the whole trace. */
+    /* Growth and holders are those of the whole trace, so a changed program has none. */
     return whatif->program.is_changed ? SL_OK : find_holders(whatif, err);
 }

@@ -5,20 +5,21 @@
 #include "base/core/order.h"
 #include "whatif/whatif_impl.h"
 
-/* Candidates that are replayed: as many as make this many calls, within these bounds. By calls and not by time, so that an
- * answer is the same on every machine. */
+/* The number of candidates to replay: as many as give this many calls, within these bounds.
+ * Limited by calls, not by time, so that an answer is the same on every machine. */
 #define CALLS_MAX      ((size_t)64 << 20)
 #define CANDIDATES_MIN 10
 #define CANDIDATES_MAX 64
-/* A line leaks when its blocks of so many steps are never dropped, and what it dropped after a while is less than half of
- * that (SL_T_LEAK_MAX_EVICTED of analyze/thresholds.h): a cache drops as much as it keeps. */
+/* A line leaks when its blocks of at least this many steps are never dropped, and what it
+ * dropped later is less than half of that (SL_T_LEAK_MAX_EVICTED of analyze/thresholds.h): a
+ * cache drops as much as it keeps. */
 #define LEAK_STEPS_MIN 3
 
-/* What the overdue blocks of a line are, over the whole trace. */
+/* The overdue blocks of a line, over the whole trace. */
 typedef struct line_habit {
     uint64_t never_bytes, kept_bytes;
-    uint32_t never_steps, last_never_step; /* steps that made one that is never dropped */
-    double bytes, byte_steps; /* of all; times the steps that a block outlives its own */
+    uint32_t never_steps, last_never_step; /* steps with a block that is never dropped */
+    double bytes, byte_steps; /* of all blocks; times the steps that a block outlives its own */
 } line_habit;
 
 typedef struct candidate {
@@ -26,7 +27,7 @@ typedef struct candidate {
     uint32_t site; /* SL_IDX_NONE = all lines */
 } candidate;
 
-/* At one moment: what each line's repair would take away; by site. */
+/* What each line's repair would remove at one moment; by site. */
 typedef struct line_sums {
     uint64_t bytes, blocks;
 } line_sums;
@@ -161,7 +162,7 @@ static bool find_candidates(finder *f, uint32_t peak_event) {
     return true;
 }
 
-/* All lines at once follow the candidates. */
+/* Adds the repairs of all lines at once, after the candidates. */
 static bool add_totals(finder *f) {
     const struct {
         sl_repair_kind kind;
@@ -243,7 +244,7 @@ static int order_lines(const void *a, const void *b) {
     return order_candidates(a, b);
 }
 
-/* A saving must be larger than what the places of segments alone can do (W3). */
+/* A saving must be larger than the effect of the placement of segments alone (W3). */
 static bool choose_lines(finder *f) {
     sl_whatif_lines *lines = &f->whatif->lines;
     uint64_t noise = f->whatif->rows.at[0].place_range;

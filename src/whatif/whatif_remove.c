@@ -21,7 +21,7 @@ static bool is_removed_request(const remover *r, const sl_call *call) {
     return r->sites->sites.at[sl_sites_of(r->sites, life)].is_shown;
 }
 
-/* Whether the call goes. */
+/* Whether the call is removed. */
 static bool removes(remover *r, const sl_call *call) {
     uint64_t *slot = &r->bytes_of_slot[call->slot];
     switch ((sl_call_kind)call->kind) {

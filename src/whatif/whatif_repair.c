@@ -6,12 +6,12 @@
 
 #include "base/core/order.h"
 
-/* How many later blocks of the same call are asked for one of the right size. */
+/* How many later blocks of the same call are searched for one of a similar size. */
 #define SUCCESSORS_MAX 16
 
 /* ---- which blocks are overdue (L1) ---- */
 
-/* The lives of each call, as lists; by number of the life. */
+/* The lives of each call as linked lists, indexed by life. */
 typedef struct call_chain {
     uint32_t *next;       /* owned; the next of the same call, SL_IDX_NONE */
     uint32_t *next_later; /* owned; the next of a later step */
@@ -44,7 +44,8 @@ static bool fill_chain(call_chain *chain, const sl_repairs *repairs) {
     return true;
 }
 
-/* The first block of the same call in a later step that is about as large; SL_IDX_NONE. */
+/* The first block of the same call in a later step with a similar size; SL_IDX_NONE if there is
+ * none. */
 static uint32_t find_successor(const call_chain *chain, const sl_replay *replay, size_t i) {
     uint32_t at = chain->next_later[i];
     uint64_t bytes = replay->lives.at[i].requested_bytes;
@@ -64,7 +65,7 @@ static bool can_be_overdue(const sl_repairs *repairs, const sl_life *life, const
 
 static sl_overdue how_overdue(const sl_repairs *repairs, const sl_steps *steps, size_t i) {
     const sl_life *life = &repairs->calls->replay->lives.at[i];
-    size_t after = (size_t)repairs->step_of_life[i] + 2; /* the step in which it would be kept */
+    size_t after = (size_t)repairs->step_of_life[i] + 2; /* from this step on it counts as kept */
     if (after >= steps->borders.cnt || life->drop_event < steps->borders.at[after])
         return SL_OVERDUE_LATE;
     return life->drop_event >= repairs->end_event ? SL_OVERDUE_NEVER : SL_OVERDUE_KEPT;
@@ -85,8 +86,8 @@ static void find_overdue(sl_repairs *repairs, const call_chain *chain, const sl_
     }
 }
 
-/* Where the work ends: a request that failed in the last step ends it, and what is dropped after that is dropped by the
- * exception. */
+/* The end of the work: a request that failed in the last step ends it, and what is dropped after
+ * that was dropped by the exception. */
 static uint32_t find_end(const sl_calls *calls, const sl_steps *steps) {
     for (size_t i = calls->list.cnt; i-- > 0;) {
         const sl_call *call = &calls->list.at[i];
@@ -98,7 +99,7 @@ static uint32_t find_end(const sl_calls *calls, const sl_steps *steps) {
     return calls->replay->event_cnt;
 }
 
-/* Lives are in the order of their beginning. */
+/* Relies on lives being in the order of their beginning. */
 static void number_steps(sl_repairs *repairs, const sl_steps *steps) {
     const sl_replay *replay = repairs->calls->replay;
     size_t step = 0;
@@ -141,7 +142,7 @@ sl_status sl_repairs_init(sl_repairs *repairs, const sl_calls *calls, sl_error *
     SL_TRY(sl_run_lines(calls->device->input, &repairs->sites, err));
     SL_TRY(sl_run_steps(calls->device, &steps, err));
     bool ok = make_room(repairs);
-    /* One border has no step before it, so that nothing can outlive one. */
+    /* With a single border there is no complete step, so nothing can outlive one. */
     repairs->step_cnt = steps->borders.cnt > 1 ? steps->borders.cnt : 0;
     repairs->end_event = find_end(calls, steps);
     if (ok)
@@ -184,7 +185,7 @@ static void sort_frees(sl_repair *repair) {
         qsort(repair->frees.at, repair->frees.cnt, sizeof *repair->frees.at, order_frees);
 }
 
-/* The first call that is not before the event. */
+/* The first call at or after the event. */
 static uint32_t call_at(const sl_calls *calls, uint32_t event) {
     size_t low = 0, high = calls->list.cnt;
     while (low < high) {
@@ -243,7 +244,7 @@ bool sl_repair_add_shown(sl_repair *repair, const sl_repairs *repairs, const sl_
     return true;
 }
 
-/* Whether the call is one of a block of the site. */
+/* Whether the call belongs to a block of the site. */
 static bool is_of_site(const sl_repairs *repairs, const sl_call *call, uint32_t site) {
     const sl_replay *replay = repairs->calls->replay;
     uint32_t life = replay->life_of_event[call->event];
@@ -279,7 +280,7 @@ bool sl_repair_add_moves(sl_repair *repair, const sl_repairs *repairs, uint32_t 
 typedef struct merger {
     sl_calls *calls;
     const sl_repair *repair;
-    bool *is_gone; /* owned; by slot: its block was given back already */
+    bool *is_gone; /* owned; by slot: its block was already freed */
     uint64_t freed_cnt;
     sl_calls made; /* only the list and the counts */
 } merger;

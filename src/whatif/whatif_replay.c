@@ -29,7 +29,7 @@ static sl_alloc_limits limits_of(const sl_pass_options *options) {
     double fraction = options->settings.fraction;
     if (total != SL_ALLOC_NO_LIMIT && (fraction > 0 || options->settings.gc_threshold > 0))
         limits.process_bytes = (uint64_t)((fraction > 0 ? fraction : 1) * (double)total);
-    /* Garbage collection needs a limit of the process: the card's own then. */
+    /* Garbage collection needs a limit of the process: without one it is the size of the card. */
     limits.process_bytes = sl_min_u64(limits.process_bytes, SL_ALLOC_NO_LIMIT);
     if (limits.process_bytes != SL_ALLOC_NO_LIMIT)
         limits.process_bytes = sl_min_u64(limits.process_bytes, options->limit_bytes);
@@ -54,7 +54,8 @@ static sl_alloc_result request_start(pass_run *run, const sl_call_segment *segme
     return sl_alloc_request(run->model, group_of(run, segment->group), piece->slot, bytes);
 }
 
-/* The run knows nothing of padding: blocks of which only the free is in the trace are up to 512 bytes too short. */
+/* The run does not know about padding: blocks with only a free in the trace are up to 512 bytes
+ * too short. */
 static void pad_pieces(const pass_run *run, sl_alloc_piece *pieces, size_t cnt) {
     const sl_alloc_settings *settings = &run->options->settings;
     for (size_t i = 0; i + 1 < cnt; i++) {
@@ -115,7 +116,7 @@ static bool prepare(pass_run *run) {
 
 /* ---- as recorded ---- */
 
-/* The trace's own reserved bytes just before an event. */
+/* Advances the trace's own reserved bytes to just before an event. */
 static void follow_reserved(pass_run *run, uint32_t until) {
     const sl_events *events = &run->calls->replay->device->events;
     for (; run->next_event < until; run->next_event++) {
@@ -144,7 +145,7 @@ static void compare(pass_run *run, const sl_call *call) {
     out->same_cnt += !is_given && is_same;
     if (!is_same && out->first_wrong_event == SL_EVENT_NEVER)
         out->first_wrong_event = call->event;
-    /* A recording's totals follow the request that changed them. */
+    /* In a recording, totals come after the request that changed them. */
     uint32_t until = call->event + 1;
     while (until < run->calls->replay->event_cnt && events->kind[until] == SL_EV_RESERVED)
         until++;
@@ -155,7 +156,7 @@ static void compare(pass_run *run, const sl_call *call) {
 
 /* ---- the repair ---- */
 
-/* What the repaired program gives back before this call. */
+/* Frees what the repaired program frees before this call. */
 static bool give_back_early(pass_run *run, uint32_t idx) {
     const sl_repair *repair = run->options->repair;
     for (; run->next_free < repair->frees.cnt && repair->frees.at[run->next_free].call <= idx;
@@ -218,7 +219,7 @@ static sl_alloc_result serve(pass_run *run, const sl_call *call, uint32_t slot) 
     return result;
 }
 
-/* How often more the last request could be served, if all of its blocks were kept. */
+/* How many more times the last request could be served if all of its blocks were kept. */
 static void serve_often(pass_run *run, const sl_call *call) {
     uint32_t cnt = 0;
     while (cnt < SL_MORE_MAX && serve(run, call, run->calls->slot_cnt + 1 + cnt) == SL_ALLOC_DONE)

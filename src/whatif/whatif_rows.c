@@ -10,10 +10,9 @@
 #define LONG_TRACE   500000 /* calls: only the recorded and the best row get a smallest card */
 #define MEDIUM_TRACE 100000 /* calls: smallest cards are found to 1/64 of the range */
 
-/* What a setting changes nothing without: it is then left out. */
+/* What a setting needs to have any effect; without it the setting is skipped. */
 typedef enum sweep_need { NEEDS_LIMIT = 1, NEEDS_STREAMS = 2, NEEDS_DROPS = 4 } sweep_need;
 
-/* The sweep. */
 static const struct sweep_row {
     const char *conf;
     sl_whatif_kind kind;
@@ -146,7 +145,7 @@ static sl_status fits(const sl_whatif *whatif, const sl_whatif_row *row, uint64_
     return SL_OK;
 }
 
-/* A card that surely suffices: what a replay without a limit reserves. */
+/* A card that is certainly large enough: what a replay without a limit reserves. */
 static sl_status find_enough(const sl_whatif *whatif, const sl_whatif_row *row, uint64_t *mib,
                              sl_error *err) {
     sl_pass_options options = sl_whatif_pass(whatif, &row->settings);
@@ -164,8 +163,9 @@ static bool is_long(const sl_whatif *whatif) {
     return whatif->calls->list.cnt > LONG_TRACE;
 }
 
-/* Bisection in MiB between the floor and what suffices; each step is a whole replay, so a longer trace gets a coarser
- * one. Most settings need all that they reserve, which the first step shows. */
+/* Bisection in MiB between the floor and what is large enough. Each step is a whole replay, so a
+ * longer trace gets a coarser result. Most settings need all that they reserve, which the first
+ * step shows. */
 static sl_status find_card(const sl_whatif *whatif, sl_whatif_row *row, sl_error *err) {
     uint64_t low = whatif->floor_bytes / MIB, high;
     SL_TRY(find_enough(whatif, row, &high, err));
@@ -182,7 +182,7 @@ static sl_status find_card(const sl_whatif *whatif, sl_whatif_row *row, sl_error
     return SL_OK;
 }
 
-/* Of a long trace only the recorded and the best row get theirs. */
+/* In a long trace only the recorded and the best row get a smallest card. */
 sl_status sl__whatif_find_best_card(sl_whatif *whatif, sl_error *err) {
     sl_whatif_row *best = &whatif->rows.at[whatif->best];
     return best->card_bytes.known ? SL_OK : find_card(whatif, best, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs that do not depend on each other, spread over threads. */
+/* Runs independent jobs in several threads. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

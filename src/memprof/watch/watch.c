@@ -16,12 +16,12 @@
 #include "memprof/watch/watch_child.h"
 
 #define BUFFER_DEFAULT 10000
-/* An alert comes again only when the value fell this far below its threshold in between. */
+/* An alert is repeated only after the value fell this far below its threshold. */
 #define REARM_POINTS   5.0
 #define LARGE_STEP     (INT64_C(100) << 20)
-/* Another large step is told after this time, or when it is twice as large. */
+/* Another large step is reported after this time, or when it is twice as large. */
 #define STEP_QUIET_NS  INT64_C(10000000000)
-/* Texts of records that are gone are thrown away from here on. */
+/* From this number of texts on, those of dropped records are freed. */
 #define TEXTS_MAX      100000
 #define CHILD_GRACE_NS INT64_C(5000000000)
 
@@ -62,7 +62,7 @@ static void read_card(sl_watch *watch, figures *f) {
         return;
     f->used = sample.used_bytes.known ? (int64_t)sample.used_bytes.value : 0;
     f->total = sample.total_bytes.known ? (int64_t)sample.total_bytes.value : SL_TM_NULL;
-    /* Where the driver does not tell processes apart, the card's figure stands for it. */
+    /* If the driver does not report memory per process, the card's figure is used. */
     f->allocated = sample.process_bytes.known ? (int64_t)sample.process_bytes.value : f->used;
     if (f->total != SL_TM_NULL && f->used > f->total)
         f->used = f->total;
@@ -97,8 +97,8 @@ static uint32_t move_text(const sl_telemetry *from, sl_telemetry *to, uint32_t i
     return sl_strtab_intern(&to->strings, text.ptr, text.len);
 }
 
-/* Texts such as "Memory allocated: 1.25 MB" differ from tick to tick; those of records that left the
- * ring would stay for ever. */
+/* Frees the texts of records that left the ring. Texts such as "Memory allocated: 1.25 MB"
+ * differ from tick to tick and would otherwise accumulate. */
 static void compact(sl_watch *watch) {
     sl_telemetry *fresh = sl_telemetry_new();
     if (!fresh)
@@ -128,7 +128,7 @@ static bool keep(sl_watch *watch, const sl_tm_record *record) {
     return true;
 }
 
-/* What every record of a card says about its origin, as the Python tool's do. */
+/* The metadata of every record of a card: where it comes from, as in the Python tool's records. */
 static const char *card_metadata(const sl_watch *watch, char *buf, size_t cap, const char *own) {
     if (!watch->counters)
         return own;
@@ -186,7 +186,7 @@ static sl_status emit(sl_watch *watch, const figures *f, const happening *h) {
     return SL_OK;
 }
 
-/* What is said about a process that ended is said with its last figures. */
+/* After the process ended, records have its last figures. */
 sl_status sl_watch_record(sl_watch *watch, const char *event_type, int64_t change,
                           const char *context, const char *metadata) {
     figures f = {watch->current_bytes, watch->last_used, watch->last_free, watch->total_bytes,
@@ -258,7 +258,7 @@ static sl_status note_change(sl_watch *watch, const figures *f, int64_t change) 
 
 static sl_status tick(sl_watch *watch) {
     figures f = read_figures(watch);
-    /* A process that ended between two looks leaves nothing to count, not a freed everything. */
+    /* A process that ended between two readings has no figures; it did not free everything. */
     if (!watch->tree->is_alive)
         return SL_OK;
     int64_t change = f.allocated - watch->last_bytes;
@@ -372,7 +372,7 @@ static sl_status loop(sl_watch *watch) {
         if (now < next_tick)
             continue;
         SL_TRY(tick(watch));
-        /* Ticks that were missed (the machine slept) are not made up for. */
+        /* Missed ticks (the machine slept) are not made up for. */
         while (next_tick <= now)
             next_tick += interval_ns;
     }
@@ -381,7 +381,7 @@ static sl_status loop(sl_watch *watch) {
 
 static void look_back(sl_watch *watch) {
     sl_maybe_u64 kills = sl_cgroup_oom_kills();
-    /* Ctrl-C reached the command too; it may want a moment to end. */
+    /* Ctrl-C reached the command too; it may need a moment to end. */
     if (watch->child && watch->end == SL_WATCH_INTERRUPTED)
         sl_watch_child_wait(watch, CHILD_GRACE_NS);
     watch->was_oom_killed = kills.known && watch->oom_kills.known &&

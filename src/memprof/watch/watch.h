@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Watching the memory of a process from outside: its own tree of processes on the host, and what the
- * driver says of a card. Every tick gives telemetry records; alerts come once and again only after
- * the value fell back (hysteresis). One thread; it owns the handlers of SIGINT, SIGTERM and SIGCHLD
- * while it runs. */
+/* Watches the memory of a process from outside: its process tree on the host, and what the
+ * driver reports about a card. Every tick gives telemetry records. An alert is given once, and
+ * again only after the value fell back (hysteresis). One thread; it owns the handlers of SIGINT,
+ * SIGTERM and SIGCHLD while it runs. */
 #ifndef SL_WATCH_H
 #define SL_WATCH_H
 
@@ -15,7 +15,7 @@ typedef struct sl_watch sl_watch;
 
 typedef struct sl_watch_options {
     double interval_s;
-    double duration_s;    /* <= 0 = until something else ends it */
+    double duration_s;    /* <= 0 = until the process or a signal ends it */
     int device;           /* -1 = the first */
     int pid;              /* 0 = the command, or this process */
     char *const *command; /* ends with NULL; NULL = none */
@@ -70,16 +70,17 @@ struct sl_watch {
     sl_watch_end end;
 };
 
-/* Starts the command where there is one and watches to the end. The caller calls sl_watch_fini
- * whatever comes back. SL_E_SYSTEM when the command cannot be started, SL_E_DEVICE when the process
- * or the device is not there. */
+/* Starts the command, if there is one, and watches until the end. The caller calls sl_watch_fini
+ * even when this fails. SL_E_SYSTEM when the command cannot be started, SL_E_DEVICE when the
+ * process or the device does not exist. */
 sl_status sl_watch_run(sl_watch *watch, const sl_watch_options *options, sl_error *err);
 void sl_watch_fini(sl_watch *watch);
 
-/* The kept records, oldest first, as pointers; the caller frees the array. NULL = no memory. */
+/* The kept records, oldest first, as pointers; the caller frees the array. NULL when memory ran
+ * out. */
 const sl_tm_record **sl_watch_kept(const sl_watch *watch, size_t *cnt);
 
-/* Adds a record by the watcher's own hand, with the figures of now. */
+/* Adds a record outside the regular ticks, with the current figures. */
 sl_status sl_watch_record(sl_watch *watch, const char *event_type, int64_t change,
                           const char *context, const char *metadata);
 
@@ -88,7 +89,7 @@ int sl_watch_exit_code(const sl_watch *watch);
 
 double sl_watch_percent(const sl_watch *watch);
 
-/* "cuda" when a card answers, else "cpu". */
+/* "cuda" when a card is available, else "cpu". */
 const char *sl_watch_backend(void);
 
 #endif

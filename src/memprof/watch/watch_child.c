@@ -19,8 +19,8 @@ int64_t sl_watch_clock(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* In the child: the signals as they were, the pipe as standard error, then the command. Only calls
- * that are safe after fork. */
+/* In the child: restores the signals, makes the pipe standard error, then executes the command.
+ * Only calls that are safe after fork. */
 static void become(const sl_watch *watch, int report_fd, int errors_fd) {
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
@@ -33,7 +33,8 @@ static void become(const sl_watch *watch, int report_fd, int errors_fd) {
     _exit(done == sizeof code ? 127 : 126);
 }
 
-/* What the child could not do; nothing arrives when exec worked, because the pipe closes with it. */
+/* Reads what the child could not do; nothing arrives when exec succeeds, because exec closes the
+ * pipe. */
 static sl_status read_report(int fd, const char *command, sl_error *err) {
     int code = 0;
     ssize_t got;

@@ -62,7 +62,7 @@ sl_status sl_watch_read_identity(const sl_opts *opts, sl_identity *out, sl_error
                                .local_rank = claim(opts, "local-rank"),
                                .world_size = claim(opts, "world-size")};
     sl_status status = sl_identity_resolve(&given, NULL, getenv, out, err);
-    /* A wrong rank is no wrong use of the command line here, but an error with exit code 1. */
+    /* Here a wrong rank is not a usage error but an error with exit code 1. */
     if (status == SL_E_USAGE)
         status = err->code = SL_E_OPEN;
     return status;
@@ -75,7 +75,7 @@ sl_status sl_watch_log_open(sl_watch_log *log, const char *path, sl_error *err) 
     SL_TRY(sl_make_parents(path, err));
     snprintf(log->part_path, sizeof log->part_path, "%.1000s.part.jsonl", path);
     SL_TRY(sl_place_check(log->part_path, err));
-    /* Always a new file: what has this name may be a link to another one. */
+    /* Always a new file: an existing one of this name may be a link to another file. */
     unlink(log->part_path);
     int fd = sl_file_create(AT_FDCWD, log->part_path, 0666);
     log->part = fd < 0 ? NULL : fdopen(fd, "w");
@@ -93,7 +93,7 @@ void sl_watch_log_put(sl_watch_log *log, const sl_telemetry *set, const sl_tm_re
     if (!log->part)
         return;
     sl_tm_out_put(&log->out, set, record);
-    /* Written at once: evidence that is still in this process dies with it. */
+    /* Written at once: records that are still in this process are lost if it is killed. */
     fflush(log->part);
 }
 
@@ -120,7 +120,7 @@ sl_status sl_watch_log_finish(sl_watch_log *log, sl_tm_form form, sl_error *err)
             sl_file_out_abandon(&file);
     }
     sl_telemetry_free(set);
-    /* After a failure the lines stay, so that nothing is lost. */
+    /* After a failure the JSON lines stay, so that nothing is lost. */
     if (status == SL_OK)
         sl_watch_log_close(log);
     return status;

@@ -32,15 +32,16 @@
     }
 
 /* --interval, --duration, --pid and the command; SL_E_USAGE when the interval is not positive or
- * both a process and a command are named. *command is the caller's to free. */
+ * both a process and a command are given. The caller frees *command. */
 sl_status sl_watch_read_options(const sl_opts *opts, sl_watch_options *out, char ***command,
                                 sl_error *err);
 
-/* The four identity options and the launcher's environment. */
+/* The four identity options, and the launcher's environment variables. */
 sl_status sl_watch_read_identity(const sl_opts *opts, sl_identity *out, sl_error *err);
 
-/* Records on their way to a file: JSON lines beside it from the first record on, so that a killed
- * watcher leaves them; at the end they become the file in the form that was asked for. */
+/* The file of the records. While the watch runs, they are written as JSON lines to a file beside
+ * it, so that they survive if the watcher is killed; at the end they become the file in the
+ * requested form. */
 typedef struct sl_watch_log {
     const char *path; /* borrowed; NULL = nothing is written */
     char part_path[1100];
@@ -50,11 +51,11 @@ typedef struct sl_watch_log {
 
 sl_status sl_watch_log_open(sl_watch_log *log, const char *path, sl_error *err);
 void sl_watch_log_put(sl_watch_log *log, const sl_telemetry *set, const sl_tm_record *record);
-/* Writes the file; parents are made. */
+/* Writes the file and creates its parent folders. */
 sl_status sl_watch_log_finish(sl_watch_log *log, sl_tm_form form, sl_error *err);
 /* Reads the records back. */
 sl_status sl_watch_log_load(sl_watch_log *log, sl_telemetry *set, sl_error *err);
-/* Removes the part. */
+/* Removes the file of JSON lines. */
 void sl_watch_log_close(sl_watch_log *log);
 
 #endif

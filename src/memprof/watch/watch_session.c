@@ -16,7 +16,7 @@ void sl_watch_print_own(const sl_watch_options *options) {
         printf("Watching this process itself; --pid PID or -- CMD watch another one.\n");
 }
 
-/* What the caller's options say, after our own on_record. */
+/* Passes calls on to the caller's options, records after they were logged. */
 typedef struct relay {
     sl_watch_session *session;
     const sl_watch_options *to;

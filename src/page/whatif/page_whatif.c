@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What other allocator settings would have reserved: the curves of the replays in thinned form, and the table. The
- * sentences are those of `stormlog whatif`. */
+/* What other allocator settings would have reserved: the curves of the replays with fewer
+ * points, and the table. The sentences are those of `stormlog whatif`. */
 #include "export/whatif/whatif_words.h"
 #include "page/page_meta.h"
 
-/* Enough for a pixel of a common screen in two; with 8 different curves some 5 KB. */
+/* About one bin per two pixels of a common screen; 8 different curves take some 5 KB. */
 #define BINS_MAX  600
-/* Each has a table of some 5 KB; of more devices the first ones have one. */
+/* Each lane has a table of some 5 KB; with more devices only the first ones have a table. */
 #define LANES_MAX 16
 
 static void put_curves(sl_page_lane *lane) {
@@ -121,7 +121,7 @@ void sl_page_whatif_absent(const sl_page_lane *lane, sl_json_out *json) {
     if (lane->event_cnt == 0 || lane->is_sampled || is_host || lane->curves)
         return;
     if (lane->whatif && lane->whatif->state == SL_WHATIF_OFF)
-        return; /* as it was asked for */
+        return; /* the user switched it off */
     if (lane->whatif)
         snprintf(text, sizeof text,
                  "What other allocator settings would have reserved is not shown: %s.",

@@ -72,7 +72,7 @@ sl_status sl_chart_panel_begin(sl_chart *chart, sl_chart_kind kind, const char *
                                                              : sl_fail_no_memory(err, "a chart");
 }
 
-/* NULL before the first one. */
+/* NULL before the first panel. */
 static sl_chart_panel *newest(sl_chart *chart) {
     return chart->panels.cnt ? &chart->panels.at[chart->panels.cnt - 1] : NULL;
 }

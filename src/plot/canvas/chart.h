@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Small charts as SVG or PNG: panels with lines, points, bars or a table of coloured cells. For data that
- * a program has in its hands; recordings and their timelines have pictures of their own.
+/* Small charts as SVG or PNG: panels with lines, points, bars or a table of coloured cells. For
+ * data that a program already has in memory; recordings and their timelines have pictures of
+ * their own.
  *
- * A chart is built up panel by panel; every call works on the panel begun last. It copies what it is
+ * A chart is built panel by panel; every call works on the newest panel. It copies what it is
  * given. One thread at a time. */
 #ifndef SL_CHART_H
 #define SL_CHART_H
@@ -16,8 +17,8 @@
 typedef enum sl_chart_kind {
     SL_CHART_LINES,
     SL_CHART_POINTS,
-    SL_CHART_BARS,  /* one bar a label; the first series is their heights */
-    SL_CHART_CELLS, /* one row a label, one series a column; colours by column */
+    SL_CHART_BARS,  /* one bar per label; the first series is the heights */
+    SL_CHART_CELLS, /* one row per label, one series per column; colours by column */
     SL_CHART_KIND_CNT
 } sl_chart_kind;
 
@@ -52,22 +53,22 @@ typedef struct sl_chart {
 
 typedef enum sl_chart_form {
     SL_CHART_SVG,
-    SL_CHART_PAGE, /* the SVG inside a page that opens by itself */
+    SL_CHART_PAGE, /* the SVG inside an HTML page that needs no other file */
     SL_CHART_PNG,
     SL_CHART_FORM_CNT
 } sl_chart_form;
 
-/* By the end of a file's name: .svg, .html, .htm, .png; false for any other. */
+/* By the file name's suffix: .svg, .html, .htm, .png; false for any other. */
 bool sl_chart_form_find(const char *path, sl_chart_form *form);
 
-/* "lines", "points", "bars", "cells"; false when the name is none of them. */
+/* "lines", "points", "bars", "cells"; false for any other name. */
 bool sl_chart_kind_find(const char *name, sl_chart_kind *kind);
 
 /* NULL when memory ran out. */
 sl_chart *sl_chart_new(const char *title, int width, int height, int columns);
 void sl_chart_free(sl_chart *chart); /* NULL is fine */
 
-/* All of these: SL_E_NOMEM; SL_E_USAGE when no panel was begun. */
+/* Each of these may return SL_E_NOMEM, and SL_E_USAGE when no panel was begun. */
 sl_status sl_chart_panel_begin(sl_chart *chart, sl_chart_kind kind, const char *title,
                                sl_error *err);
 sl_status sl_chart_set_axes(sl_chart *chart, const char *x_label, const char *y_label,
@@ -78,7 +79,7 @@ sl_status sl_chart_add_series(sl_chart *chart, const char *name, const double *x
 sl_status sl_chart_add_label(sl_chart *chart, const char *text, sl_error *err);
 sl_status sl_chart_add_note(sl_chart *chart, const sl_chart_note *note, sl_error *err);
 
-/* The whole picture. SL_E_WRITE; SL_E_UNSUPPORTED for pixels in a build that cannot draw them. */
+/* Writes the whole picture. SL_E_WRITE; SL_E_UNSUPPORTED for PNG in a build without cairo. */
 sl_status sl_chart_write(const sl_chart *chart, sl_chart_form form, FILE *to, sl_error *err);
 
 #endif

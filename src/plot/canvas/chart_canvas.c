@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A chart's pen on a canvas, for pixels. */
+/* The pen that draws a chart on a canvas, as pixels. */
 #include "plot/canvas/chart_pen.h"
 
 static void canvas_rect(void *to, sl_box box, uint32_t rgb) {

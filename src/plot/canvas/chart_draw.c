@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Drawing: a panel's rectangle, the range of its data, and one function a kind of panel. */
+/* Drawing: a panel's rectangle, the range of its data, and one function per kind of panel. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@
 #define MARGIN_BOTTOM 48
 #define TICK_CNT      5
 
-/* Told apart by people who do not see red and green, and in print. */
+/* These colours can be told apart in print and by people who cannot distinguish red from green. */
 static const uint32_t colors[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7,
                                   0xe69f00, 0x56b4e9, 0x000000, 0x999933};
 #define COLOR(i)   (colors[(i) % SL_COUNT_OF(colors)])
@@ -29,7 +29,8 @@ typedef struct frame {
     double x_min, x_max, y_min, y_max;
 } frame;
 
-/* 0 at `low`, 1 at `high`. Halves, because the difference of two doubles may be infinite. */
+/* 0 at `low`, 1 at `high`. Computed with halves, because the difference of two doubles may
+ * overflow to infinity. */
 static double share_of(double value, double low, double high) {
     return (value / 2 - low / 2) / (high / 2 - low / 2);
 }
@@ -49,7 +50,7 @@ static void widen(double value, double *low, double *high) {
     *high = value > *high ? value : *high;
 }
 
-/* A range that is not empty, so that nothing is divided by 0. */
+/* Makes the range non-empty, so that nothing is divided by 0. */
 static void settle(double *low, double *high) {
     if (!(*low <= *high))
         *low = 0, *high = 1;

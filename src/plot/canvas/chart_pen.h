@@ -5,7 +5,7 @@
 
 #include "plot/canvas/plot_canvas.h"
 
-/* The four things that are drawn; `to` is the pen's. */
+/* The four drawing operations; `to` is that of the pen. */
 typedef struct sl_pen_ops {
     void (*rect)(void *to, sl_box box, uint32_t rgb);
     void (*dot)(void *to, sl_point center, double radius, uint32_t rgb);

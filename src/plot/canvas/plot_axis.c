@@ -7,7 +7,7 @@
 
 /* ---- bytes ---- */
 
-/* Between two ticks this many of the unit; 1024 is the next unit. */
+/* Steps between two ticks, in the current unit; 1024 would be the next unit. */
 static const double byte_steps[] = {1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256, 512};
 
 #define BYTE_TICKS 7.0
@@ -57,13 +57,13 @@ void sl_byte_axis_draw(sl_plot *plot, const sl_byte_axis *axis) {
 
 /* ---- time ---- */
 
-#define GAP_SHARE   0.10 /* a silence longer than this part of the recording is cut short */
+#define GAP_SHARE   0.10 /* an idle time longer than this share of the recording is cut short */
 #define GAP_PIXELS  26.0
-#define TICK_BESIDE 20.0 /* pixels right of the plot that nothing else needs */
-#define TICK_ROOM   90.0 /* pixels a label wants */
-#define TICKS_MAX   500  /* after a silence of years a step may be too small to be added */
+#define TICK_BESIDE 20.0 /* pixels to the right of the plot that are always empty */
+#define TICK_ROOM   90.0 /* pixels that a label needs */
+#define TICKS_MAX   500  /* after years of idle time a step may be too small to change the sum */
 
-/* Steps above a second; below, it is 1, 2, 5 times a power of ten. */
+/* Steps of a second and more; below a second they are 1, 2 and 5 times a power of ten. */
 static const double long_steps_s[] = {1,   2,   5,    10,   20,   30,    60,    120,  300,
                                       600, 900, 1800, 3600, 7200, 21600, 43200, 86400};
 
@@ -150,7 +150,8 @@ static double x_of(const sl_time_axis *axis, double us) {
 }
 
 double sl_time_axis_x(const sl_time_axis *axis, int64_t time_us) {
-    /* Unsigned, because times of a hostile input may lie further apart than a signed number. */
+    /* Unsigned, because the difference of two times of a hostile input may not fit a signed
+     * number. */
     uint64_t delta = (uint64_t)time_us - (uint64_t)axis->first_us;
     return x_of(axis, time_us < axis->first_us ? 0 : (double)delta);
 }
@@ -175,7 +176,7 @@ static void draw_gap(sl_plot *plot, const sl_time_axis *axis, const sl_time_gap 
     sl_plot_note(plot, (sl_point){center, axis->box.y + 28}, text, style);
 }
 
-/* A tick inside a gap is left out, and so is one whose label would touch the one before. */
+/* A tick inside a gap is skipped, and so is one whose label would touch the label before it. */
 static bool is_in_gap(const sl_time_axis *axis, double us, double *behind) {
     for (size_t i = 0; i < axis->gap_cnt; i++)
         if (us > axis->gaps[i].from_us && us < axis->gaps[i].to_us) {
@@ -192,7 +193,7 @@ static void draw_tick(sl_plot *plot, const sl_time_axis *axis, double x, const c
     sl_canvas_segment(plot->canvas, (sl_point){floor(x) + 0.5, bottom},
                       (sl_point){floor(x) + 0.5, bottom + 4},
                       (sl_stroke){sl_solid(plot->theme->muted), 1, 0});
-    /* The last one may be wider than what is left between the plot and the legend or the edge. */
+    /* The last label may be wider than the room between the plot and the legend or the edge. */
     double half = sl_canvas_text_width(plot->canvas, text, style) / 2;
     double center = fmin(x, axis->box.x + axis->box.w + TICK_BESIDE - half);
     sl_canvas_text(plot->canvas, (sl_point){center, bottom + 17}, text, style);

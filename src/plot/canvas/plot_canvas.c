@@ -9,7 +9,8 @@
 
 #include "base/text/term.h"
 
-/* In every Debian and in tools/setup.sh; where it is missing, fontconfig takes the nearest one. */
+/* Part of every Debian, and installed by tools/setup.sh; without it fontconfig takes the nearest
+ * font. */
 #define FONT "DejaVu Sans"
 
 #define TEXT_CAP 1024
@@ -136,7 +137,7 @@ static void set_font(sl_canvas *canvas, sl_text_style style) {
     cairo_set_font_size(canvas->cairo, style.size);
 }
 
-/* cairo stops drawing for good when it meets bytes that are not UTF-8. */
+/* cairo refuses to draw anything more after bytes that are not UTF-8. */
 static void copy_clean(char out[TEXT_CAP], const char *text, size_t len) {
     snprintf(out, TEXT_CAP, "%.*s", (int)(len < TEXT_CAP ? len : TEXT_CAP - 1), text);
     sl_term_clean(out);
@@ -167,7 +168,7 @@ void sl_canvas_text(sl_canvas *canvas, sl_point at, const char *text, sl_text_st
     cairo_show_text(canvas->cairo, clean);
 }
 
-/* The next place at or before `len` where a character begins. */
+/* The last character boundary at or before `len`. */
 static size_t whole_characters(const char *text, size_t len) {
     while (len > 0 && ((unsigned char)text[len] & 0xC0) == 0x80)
         len--;

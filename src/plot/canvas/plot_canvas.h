@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A picture that is being drawn: shapes and text in pixels, the origin at the top left. The only
- * module that knows cairo. A failure sticks and is told when the canvas is closed. One thread. */
+ * module that uses cairo. The first failure is kept and reported when the canvas is closed. One
+ * thread. */
 #ifndef SL_PLOT_CANVAS_H
 #define SL_PLOT_CANVAS_H
 
@@ -38,10 +39,10 @@ typedef struct sl_stroke {
     double dash; /* length of a dash and of the gap after it; 0 = solid */
 } sl_stroke;
 
-/* An SVG of these dimensions, or else a PNG, into the stream, which must outlive the canvas. */
+/* Begins an SVG (or else a PNG) of these dimensions. The stream must outlive the canvas. */
 sl_status sl_canvas_open(sl_canvas **out, double width, double height, bool is_svg, FILE *to,
                          sl_error *err);
-/* Writes what is not written yet and frees the canvas, whatever the result. */
+/* Writes what is not written yet. Frees the canvas even when it fails. */
 sl_status sl_canvas_close(sl_canvas *canvas, sl_error *err);
 
 void sl_canvas_rect(sl_canvas *canvas, sl_box box, sl_paint paint);
@@ -50,11 +51,11 @@ void sl_canvas_area(sl_canvas *canvas, const sl_point *points, size_t cnt, sl_pa
 void sl_canvas_line(sl_canvas *canvas, const sl_point *points, size_t cnt, sl_stroke stroke);
 void sl_canvas_segment(sl_canvas *canvas, sl_point from, sl_point to, sl_stroke stroke);
 
-/* Everything until the end of the clip is drawn inside the box only. */
+/* Until the clip ends, only what is inside the box is drawn. */
 void sl_canvas_clip(sl_canvas *canvas, sl_box box);
 void sl_canvas_end_clip(sl_canvas *canvas);
 
-/* One line of text with its baseline at `at`. Anything but UTF-8 and printable is shown as '?'. */
+/* One line of text with its baseline at `at`. What is not printable UTF-8 is shown as '?'. */
 void sl_canvas_text(sl_canvas *canvas, sl_point at, const char *text, sl_text_style style);
 double sl_canvas_text_width(sl_canvas *canvas, const char *text, sl_text_style style);
 
@@ -62,7 +63,8 @@ double sl_canvas_text_width(sl_canvas *canvas, const char *text, sl_text_style s
 void sl_canvas_text_fit(sl_canvas *canvas, sl_point at, const char *text, double width,
                         sl_text_style style);
 
-/* Bytes of the first line when the text is broken between words at this width; at least one word. */
+/* Bytes of the first line when the text is broken between words at this width; at least one
+ * word. */
 size_t sl_canvas_break(sl_canvas *canvas, const char *text, double width, sl_text_style style);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a device's memory did in each pixel column of a timeline: the true lowest and highest live
- * bytes, and who held them at the highest moment. No event is skipped. */
+/* A device's memory in each pixel column of a timeline: the true lowest and highest live bytes,
+ * and what each band held at the highest moment. No event is skipped. */
 #ifndef SL_PLOT_COLUMNS_H
 #define SL_PLOT_COLUMNS_H
 
@@ -18,7 +18,7 @@ typedef struct sl_plot_columns {
     size_t cnt;
 } sl_plot_columns;
 
-/* One column a pixel of the axis's box. False when memory ran out. */
+/* One column per pixel of the axis's box. False when memory ran out. */
 bool sl_plot_columns_init(sl_plot_columns *columns, const sl_time_axis *axis,
                           const sl_site_bands *bands);
 void sl_plot_columns_fini(sl_plot_columns *columns);

@@ -12,8 +12,8 @@
 #define TITLE_STEP 21.0
 #define TITLE_ROWS 3
 
-/* Series colours that stay apart for the common kinds of colour blindness and keep a contrast of
- * 3:1 on both backgrounds. */
+/* Series colours that can be told apart with the common kinds of colour blindness and have a
+ * contrast of at least 3:1 on both backgrounds. */
 #define SERIES_COLORS                                                                             \
     {                                                                                             \
         0x4269d0, 0xe0a010, 0xf0614c, 0x3fae9a, 0x3c9a4b, 0xe56da0, 0x9556e0, 0x6fa3ea, 0x9c6b4e, \
@@ -123,7 +123,7 @@ void sl_plot_describe(char buf[SL_WORDS_CAP], const sl_plot *plot, const sl_plot
 }
 
 #define LEGEND_ROW  18.0
-#define LEGEND_PAIR 34.0 /* with a second line */
+#define LEGEND_PAIR 34.0 /* height of a row with a second line */
 
 #define DETAIL_COLUMNS    34 /* characters of the second line that fit beside a picture */
 #define DETAIL_FOLDER_MIN 10
@@ -137,7 +137,7 @@ static void draw_key(sl_plot *plot, sl_point at, const sl_legend_row *row) {
         sl_canvas_rect(plot->canvas, (sl_box){at.x + 2, at.y - 9, 10, 10}, sl_solid(row->rgb));
 }
 
-/* What is left of a row for its name. */
+/* The width that a row leaves for its name. */
 static double name_room(sl_plot *plot, double width, const sl_legend_row *row) {
     return width - 32 - sl_canvas_text_width(plot->canvas, row->value, sl_plot_normal(plot));
 }
@@ -153,7 +153,7 @@ static void draw_legend_row(sl_plot *plot, sl_box box, const sl_legend_row *row)
                        small);
 }
 
-/* A name that is too long goes on in the second line, where that is free. */
+/* A name that is too long continues in the second line if that is empty. */
 static sl_legend_row broken_row(sl_plot *plot, double width, const sl_legend_row *row) {
     sl_legend_row broken = *row;
     sl_text_style style = sl_plot_normal(plot);
@@ -167,7 +167,7 @@ static sl_legend_row broken_row(sl_plot *plot, double width, const sl_legend_row
     return broken;
 }
 
-/* With the second lines where there is room for all of them. */
+/* Whether all rows fit with their second lines. */
 static bool has_room(sl_plot *plot, sl_box box, const sl_legend_row *rows, size_t cnt) {
     double height = 0;
     for (size_t i = 0; i < cnt; i++)
@@ -194,7 +194,7 @@ void sl_plot_legend(sl_plot *plot, sl_box box, const sl_legend_row *rows, size_t
     }
 }
 
-/* The end of a folder tells more than its beginning. */
+/* The end of a folder's path says more than its beginning. */
 static void add_folder(sl_legend_row *row, const char *file, size_t len) {
     char folder[SL_WORDS_CAP], fitted[sizeof row->detail];
     size_t used = strlen(row->detail);
@@ -252,7 +252,8 @@ void sl_plot_note(sl_plot *plot, sl_point at, const char *text, sl_text_style st
     notes->cnt++;
 }
 
-/* Whether a note that was drawn before number `first` is there; those have the higher numbers. */
+/* Whether a note that is already drawn is there. Notes are drawn from the last to the first, so
+ * those have higher numbers than `first`. */
 static bool is_taken(const sl_plot_notes *notes, size_t first, const sl_box *box) {
     for (size_t i = first + 1; i < notes->cnt; i++) {
         const sl_box *other = &notes->at[i].box;

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* What a block is ordered by; the number makes it total, also where a hostile trace lets segments overlap. */
+/* The sort key of a block. The number makes the order total even if segments of a hostile trace
+ * overlap. */
 typedef struct block_key {
     uint64_t bytes, addr;
     uint32_t idx;
@@ -14,7 +15,7 @@ void sl_bins_init(sl_alloc_bins *bins) {
     memset(bins->used, 0, sizeof bins->used);
 }
 
-/* Monotone in the size: four bins for each power of two of 512-byte units. */
+/* Monotonic in the size: four bins for each power of two of 512-byte units. */
 static unsigned bin_of(uint64_t bytes) {
     uint64_t units = bytes >> 9;
     if (units < 4)
@@ -34,7 +35,7 @@ static block_key key_of(const sl_alloc_block *blocks, uint32_t idx) {
     return (block_key){blocks[idx].bytes, blocks[idx].addr, idx};
 }
 
-/* The treap's priority: a hash of the number, so that it costs no memory. */
+/* The treap's priority: a hash of the number, so that it takes no memory. */
 static uint32_t rank_of(uint32_t idx) {
     uint32_t x = (idx + 1) * 0x9e3779b1u;
     x ^= x >> 15;
@@ -42,7 +43,7 @@ static uint32_t rank_of(uint32_t idx) {
     return x ^ x >> 13;
 }
 
-/* Cuts a tree into what is before the key and the rest. */
+/* Splits a tree into the blocks before the key and the rest. */
 static void split(sl_alloc_block *blocks, uint32_t root, const block_key *key, uint32_t *before,
                   uint32_t *rest) {
     while (root != SL_ALLOC_NONE) {
@@ -59,7 +60,7 @@ static void split(sl_alloc_block *blocks, uint32_t root, const block_key *key, u
     *before = *rest = SL_ALLOC_NONE;
 }
 
-/* Joins two trees of which everything in `a` is before everything in `b`. */
+/* Joins two trees; everything in `a` must be before everything in `b`. */
 static void join(sl_alloc_block *blocks, uint32_t a, uint32_t b, uint32_t *to) {
     while (a != SL_ALLOC_NONE && b != SL_ALLOC_NONE) {
         if (rank_of(a) > rank_of(b)) {
@@ -98,7 +99,7 @@ void sl_bins_remove(sl_alloc_bins *bins, sl_alloc_block *blocks, uint32_t idx) {
         bins->used[bin >> 6] &= ~((uint64_t)1 << (bin & 63));
 }
 
-/* The first bin from this one on that is not empty; SL_BIN_CNT. */
+/* The first non-empty bin from this one on; SL_BIN_CNT if there is none. */
 static unsigned bin_from(const sl_alloc_bins *bins, unsigned bin) {
     for (unsigned word = bin >> 6; word < SL_BIN_WORDS; word++) {
         uint64_t bits = bins->used[word];
@@ -110,7 +111,7 @@ static unsigned bin_from(const sl_alloc_bins *bins, unsigned bin) {
     return SL_BIN_CNT;
 }
 
-/* The last bin before this one that is not empty; SL_BIN_CNT. */
+/* The last non-empty bin before this one; SL_BIN_CNT if there is none. */
 static unsigned bin_before(const sl_alloc_bins *bins, unsigned bin) {
     while (bin-- > 0) {
         uint64_t bits = bins->used[bin >> 6] & ~(uint64_t)0 >> (63 - (bin & 63));
@@ -121,7 +122,7 @@ static unsigned bin_before(const sl_alloc_bins *bins, unsigned bin) {
     return SL_BIN_CNT;
 }
 
-/* The first block that is not before the key. */
+/* The first block at or after the key. */
 static uint32_t at_or_after(const sl_alloc_bins *bins, const sl_alloc_block *blocks,
                             const block_key *key) {
     unsigned bin = bin_of(key->bytes);
@@ -138,7 +139,7 @@ static uint32_t at_or_after(const sl_alloc_bins *bins, const sl_alloc_block *blo
     return found;
 }
 
-/* The last block that is before the key. */
+/* The last block before the key. */
 static uint32_t before(const sl_alloc_bins *bins, const sl_alloc_block *blocks,
                        const block_key *key) {
     unsigned bin = bin_of(key->bytes);

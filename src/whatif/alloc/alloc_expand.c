@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Expandable segments of the allocator's model: address space that is mapped and unmapped page by page. */
+/* Expandable segments in the model of the allocator: address space that is mapped and unmapped
+ * page by page. */
 #include "base/core/order.h"
 #include "whatif/alloc/alloc_model_impl.h"
 
-/* A card of this size where the trace does not say. Only the address space depends on it. */
+/* Assumed size of the card if the trace does not have it. Only the address space depends on it. */
 #define USUAL_CARD ((uint64_t)80 << 30)
 
 /* Nine eighths of the card. */
@@ -42,7 +43,7 @@ bool sl__alloc_add_unmapped(sl_alloc_model *model, uint32_t idx) {
 void sl__alloc_remove_unmapped(sl_alloc_model *model, uint32_t idx) {
     alloc_set *set = set_of(model, idx);
     size_t pos = unmapped_position(model, set, block_at(model, idx)->addr);
-    /* Address spaces of a hostile trace may overlap: equal addresses stand next to each other. */
+    /* Address spaces of a hostile trace may overlap: blocks with equal addresses are adjacent. */
     while (pos < set->unmapped.cnt && set->unmapped.at[pos] != idx)
         pos++;
     for (size_t i = pos + 1; i < set->unmapped.cnt; i++)
@@ -73,7 +74,7 @@ uint32_t sl__alloc_add_space(sl_alloc_model *model, uint32_t set, uint64_t base,
     return sl__alloc_add_unmapped(model, idx) ? idx : SL_ALLOC_NONE;
 }
 
-/* The lowest place with room, beginning with the free block before an unmapped one. */
+/* The lowest place with enough room; a free block before an unmapped one counts as part of it. */
 static uint32_t find_space(sl_alloc_model *model, uint32_t set, uint64_t bytes) {
     const alloc_set *in = model->sets.at[set];
     for (size_t i = 0; i < in->unmapped.cnt; i++) {
@@ -87,8 +88,8 @@ static uint32_t find_space(sl_alloc_model *model, uint32_t set, uint64_t bytes) 
     return sl__alloc_add_space(model, set, sl__alloc_place(model, space), space);
 }
 
-/* Maps the first pages of an unmapped block, at least `bytes`, and makes a free block of them and of free
- * neighbours. Returns false when the card is full, or with *no_memory. */
+/* Maps the first pages of an unmapped block, at least `bytes`, and merges them with free
+ * neighbours into one free block. Returns false when the card is full, or with *no_memory. */
 static bool map(sl_alloc_model *model, uint32_t idx, uint64_t bytes, bool *no_memory) {
     const alloc_range *range = &model->ranges.at[block_at(model, idx)->range];
     uint64_t pages = (bytes + range->page_bytes - 1) / range->page_bytes * range->page_bytes;
@@ -138,7 +139,8 @@ uint32_t sl__alloc_expand(sl_alloc_model *model, uint32_t set, uint64_t bytes, b
     return idx;
 }
 
-/* A free block for what lies between two addresses of `idx`; nothing when they are equal. */
+/* Makes a free block of the range between two addresses of `idx`; does nothing when they are
+ * equal. */
 static bool keep_rest(sl_alloc_model *model, uint32_t idx, uint64_t from, uint64_t to,
                       bool is_before) {
     if (from == to)

@@ -116,7 +116,7 @@ void sl__alloc_add_free(sl_alloc_model *model, uint32_t idx) {
     sl_bins_add(&set->bins, model->blocks.at, idx);
 }
 
-/* Whether `other` may become part of a block in this state, and takes it out of its set. */
+/* Whether `other` may be merged into a block in this state; if so, takes it out of its set. */
 static bool take_neighbour(sl_alloc_model *model, uint32_t other, uint8_t state) {
     if (other == SL_ALLOC_NONE || block_at(model, other)->state != state)
         return false;
@@ -167,7 +167,7 @@ static void count_active(sl_alloc_model *model, uint64_t bytes) {
 
 /* ---- a request ---- */
 
-/* Bytes of the segment for a request of this size. */
+/* The size of the segment for a request of this size. */
 static uint64_t segment_bytes(const sl_alloc_model *model, uint64_t bytes) {
     uint64_t plain = sl_round_segment(bytes);
     return plain == SL_ALLOC_LARGE_SEGMENT && bytes < SL_ALLOC_MIN_LARGE
@@ -175,7 +175,7 @@ static uint64_t segment_bytes(const sl_alloc_model *model, uint64_t bytes) {
                : plain;
 }
 
-/* What a block could serve if its expandable segment grew behind it. */
+/* The bytes that a block could have if its expandable segment grew at its end. */
 static uint64_t expanded_bytes(const sl_alloc_model *model, uint32_t idx) {
     const sl_alloc_block *block = &model->blocks.at[idx];
     uint32_t next = block->next;
@@ -183,8 +183,8 @@ static uint64_t expanded_bytes(const sl_alloc_model *model, uint32_t idx) {
     return block->bytes + (grows ? model->blocks.at[next].bytes : 0);
 }
 
-/* With expandable segments a block that can still grow counts as large, so a later one may fit better. Without them,
- * blocks of expandable segments are passed over. */
+/* With expandable segments, a block that can still grow counts with its full possible size, so a
+ * later one may fit better. Without them, blocks of expandable segments are skipped. */
 static uint32_t prefer(sl_alloc_model *model, const alloc_set *set, uint32_t found) {
     const sl_alloc_block *blocks = model->blocks.at;
     if (blocks[found].range == SL_ALLOC_NONE)
@@ -203,7 +203,7 @@ static uint32_t prefer(sl_alloc_model *model, const alloc_set *set, uint32_t fou
     return found;
 }
 
-/* (M1), (M2): a block that is taken out of the set, or SL_ALLOC_NONE. */
+/* (M1), (M2): takes a block out of the set and returns it, or SL_ALLOC_NONE. */
 static uint32_t find_free(sl_alloc_model *model, alloc_set *set, uint64_t bytes) {
     uint64_t max_split = model->settings.rounding.max_split_bytes;
     model->pools.at[set->pool].searches[set->is_large]++;
@@ -219,7 +219,7 @@ static uint32_t find_free(sl_alloc_model *model, alloc_set *set, uint64_t bytes)
     return found;
 }
 
-/* Asks the driver (M5); a free block in no set, or SL_ALLOC_NONE. */
+/* Requests memory from the driver (M5); a free block in no set, or SL_ALLOC_NONE. */
 static uint32_t grow(sl_alloc_model *model, uint32_t set, uint64_t bytes, bool *no_memory) {
     uint64_t segment = segment_bytes(model, bytes), reserved = model->stats.reserved_bytes;
     if (segment > SL_ALLOC_BYTES_MAX || reserved > SL_ALLOC_BYTES_MAX)
@@ -259,14 +259,14 @@ static uint32_t grow_or_release(sl_alloc_model *model, uint32_t set, uint64_t by
     return grow(model, set, bytes, no_memory);
 }
 
-/* Whether what is left of the block becomes a free block of its own. */
+/* Whether the rest of the block becomes a free block of its own. */
 static bool should_split(const sl_alloc_model *model, bool is_large, uint64_t bytes,
                          uint64_t rest) {
     return sl_should_split(&model->settings.rounding, bytes, rest, is_large,
                            model->settings.is_expandable);
 }
 
-/* Leaves the first `bytes` in the block and adds the rest as a free one. */
+/* Keeps the first `bytes` in the block and adds the rest as a free block. */
 static bool split_block(sl_alloc_model *model, uint32_t idx, uint64_t bytes) {
     uint32_t rest = sl__alloc_new_block(model, block_at(model, idx)->set, 0, 0);
     if (rest == SL_ALLOC_NONE)
@@ -296,7 +296,7 @@ static void occupy(sl_alloc_model *model, uint32_t idx, uint32_t slot) {
     count_active(model, block_at(model, idx)->bytes);
 }
 
-/* Without caching a block is a segment of its own, of the size that was asked for. */
+/* Without caching, each block is a segment of its own, of the requested size. */
 static sl_alloc_result request_uncached(sl_alloc_model *model, uint32_t set, uint32_t slot,
                                         uint64_t bytes) {
     uint64_t limit = sl_min_u64(model->limits.process_bytes, model->limits.card_bytes);

@@ -36,7 +36,7 @@ struct sl_alloc_model {
     size_t next_recorded;
     uint64_t next_addr, random;
     SL_VEC(sl_alloc_place) holes; /* (M7), by ascending address */
-    uint64_t hint;                /* where the next segment lies; 0 = as `places` says */
+    uint64_t hint;                /* address of the next segment; 0 = as `places` says */
     bool hint_was_used;
     sl_alloc_stats stats;
     SL_VEC(sl_alloc_block) blocks;
@@ -61,23 +61,25 @@ static inline alloc_set *set_of(sl_alloc_model *model, uint32_t idx) {
 /* A new block without neighbours; SL_ALLOC_NONE when memory ran out. Moves the blocks. */
 uint32_t sl__alloc_new_block(sl_alloc_model *model, uint32_t set, uint64_t addr, uint64_t bytes);
 void sl__alloc_drop_block(sl_alloc_model *model, uint32_t idx);
-/* Puts `idx` between prev and next, which may be SL_ALLOC_NONE. */
+/* Links `idx` between prev and next, which may be SL_ALLOC_NONE. */
 void sl__alloc_link(sl_alloc_model *model, uint32_t prev, uint32_t idx, uint32_t next);
-/* The block becomes a free one of its set. */
+/* Adds the block to the free blocks of its set. */
 void sl__alloc_add_free(sl_alloc_model *model, uint32_t idx);
-/* Takes the free or unmapped neighbours of the same kind into the block, which is in no set. */
+/* Merges the free or unmapped neighbours of the same kind into the block, which must be in no
+ * set. */
 void sl__alloc_merge(sl_alloc_model *model, uint32_t idx);
 void sl__alloc_reserve(sl_alloc_model *model, uint64_t bytes);
 void sl__alloc_unreserve(sl_alloc_model *model, uint64_t bytes);
-/* alloc_place.c: where a new segment lies. */
+/* alloc_place.c: the address of a new segment. */
 uint64_t sl__alloc_place(sl_alloc_model *model, uint64_t bytes);
 
-/* alloc_expand.c. A free block of at least these bytes, in no set; SL_ALLOC_NONE with *no_memory when the host has
- * no more. */
+/* alloc_expand.c. A free block of at least this size, in no set; SL_ALLOC_NONE, with *no_memory
+ * when the host is out of memory. */
 uint32_t sl__alloc_expand(sl_alloc_model *model, uint32_t set, uint64_t bytes, bool *no_memory);
 /* Unmaps the whole pages of a free block. */
 bool sl__alloc_unmap(sl_alloc_model *model, uint32_t idx);
-/* A new address space without memory: one unmapped block, in its set; SL_ALLOC_NONE when the host is out of memory. */
+/* A new address space without memory: one unmapped block, in its set; SL_ALLOC_NONE when the
+ * host is out of memory. */
 uint32_t sl__alloc_add_space(sl_alloc_model *model, uint32_t set, uint64_t base, uint64_t bytes);
 bool sl__alloc_add_unmapped(sl_alloc_model *model, uint32_t idx);
 void sl__alloc_remove_unmapped(sl_alloc_model *model, uint32_t idx);

@@ -3,7 +3,7 @@
 #include "base/core/order.h"
 #include "whatif/alloc/alloc_model_impl.h"
 
-/* More holes than this are not remembered: a driver call looks through all of them. */
+/* More holes than this are not remembered: every driver call scans all of them. */
 #define HOLES_MAX 1024
 
 /* xorshift64; any seed but 0. */
@@ -20,7 +20,7 @@ static uint64_t end_of(const sl_alloc_place *place) {
     return place->addr + place->bytes;
 }
 
-/* Holes are by ascending address and never touch. */
+/* Holes are sorted by ascending address and never touch. */
 static size_t hole_position(const sl_alloc_model *model, uint64_t addr) {
     size_t lo = 0, hi = model->holes.cnt;
     while (lo < hi) {
@@ -63,7 +63,7 @@ static void add_hole(sl_alloc_model *model, uint64_t addr, uint64_t bytes) {
     }
 }
 
-/* The smallest hole that has room, the lowest of equal ones; 0 when there is none. */
+/* Takes the smallest hole with enough room, the lowest of equal ones; 0 when there is none. */
 static uint64_t take_hole(sl_alloc_model *model, uint64_t bytes) {
     size_t best = model->holes.cnt;
     for (size_t i = 0; i < model->holes.cnt; i++)
@@ -91,7 +91,8 @@ static bool is_taken(const sl_alloc_model *model, const sl_alloc_place *place, s
     return false;
 }
 
-/* Where the trace's later segments lay there was room, whatever the sizes are. */
+/* Makes holes of the places of the trace's later segments: there was room, whatever the sizes
+ * are. */
 static void leave_trace(sl_alloc_model *model, size_t from) {
     size_t cnt = sl_min_size(model->places.recorded_cnt, HOLES_MAX);
     for (size_t i = from; i < cnt; i++)
@@ -100,7 +101,7 @@ static void leave_trace(sl_alloc_model *model, size_t from) {
     model->next_recorded = model->places.recorded_cnt;
 }
 
-/* Below everything, in whole chunks; what is left of them is a hole. */
+/* Takes whole chunks below everything else; the rest of them becomes a hole. */
 static uint64_t new_chunks(sl_alloc_model *model, uint64_t bytes) {
     uint64_t chunks =
         (sl_min_u64(bytes, SL_ALLOC_BYTES_MAX) + SL_DRIVER_CHUNK - 1) & ~(SL_DRIVER_CHUNK - 1);

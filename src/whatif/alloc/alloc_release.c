@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What the allocator's model gives back to the driver: by garbage collection, for an oversize request, in a flush. */
+/* What the allocator's model returns to the driver: by garbage collection, for an oversize
+ * request, in a flush. */
 #include "base/core/order.h"
 #include "whatif/alloc/alloc_model_impl.h"
 
-/* A free block that is a whole segment. */
+/* Whether a free block is a whole segment. */
 static bool is_whole(const sl_alloc_block *block) {
     return block->range == SL_ALLOC_NONE && block->prev == SL_ALLOC_NONE &&
            block->next == SL_ALLOC_NONE;
 }
 
-/* The first free block that may be a segment or hold a page of one; smaller ones, which are most, cannot. Without this a
- * run at the edge of its limit, which flushes all the time, would take quadratic time. */
+/* The first free block that may be a whole segment or hold a whole page; most blocks are too
+ * small for that. Without this, a run at its limit, which flushes all the time, would take
+ * quadratic time. */
 static uint32_t first_releasable(const sl_alloc_model *model, const alloc_set *set) {
     uint64_t large = sl_min_u64(SL_ALLOC_MIN_LARGE, model->settings.large_segment_bytes);
     return sl_bins_find(&set->bins, model->blocks.at,
@@ -75,7 +77,8 @@ static bool release_round(sl_alloc_model *model, collection *all) {
     return any;
 }
 
-/* Segments older than the average go, round by round, until the reserved bytes are below the threshold. */
+/* Releases segments older than the average, in rounds, until the reserved bytes are below the
+ * threshold. */
 void sl__alloc_collect(sl_alloc_model *model) {
     uint64_t threshold =
         (uint64_t)(model->settings.gc_threshold * (double)model->limits.process_bytes);
@@ -94,8 +97,8 @@ void sl__alloc_collect(sl_alloc_model *model) {
 
 /* ---- oversize blocks ---- */
 
-/* One free block of at least the request, or several of at least max_split, largest first. True when as much
- * as was asked for is released. */
+/* Releases one free block of at least the request, or several of at least max_split, largest
+ * first. True when at least the requested bytes were released. */
 bool sl__alloc_release_oversize(sl_alloc_model *model, uint32_t set_idx, uint64_t bytes) {
     uint64_t max_split = model->settings.rounding.max_split_bytes, sum = 0;
     if (max_split == UINT64_MAX)
@@ -146,7 +149,7 @@ static bool flush_set(sl_alloc_model *model, alloc_set *set) {
     return true;
 }
 
-/* Everything that waits for another stream is waited for. */
+/* Completes all pending frees. */
 static bool finish_pending(sl_alloc_model *model) {
     for (size_t i = 0; i < model->pending.cnt; i++) {
         uint32_t slot = model->pending.at[i], idx = model->block_of_slot.at[slot];
@@ -172,7 +175,8 @@ bool sl__alloc_flush(sl_alloc_model *model) {
 
 /* ---- as a trace says ---- */
 
-/* The free block that holds the range; SL_ALLOC_NONE. Linear in the free blocks of one bin and above. */
+/* The free block that contains the range; SL_ALLOC_NONE. Linear in the free blocks of one bin
+ * and above. */
 static uint32_t find_holder(sl_alloc_model *model, uint64_t addr, uint64_t bytes) {
     const sl_alloc_block *blocks = model->blocks.at;
     for (size_t s = 0; s < model->sets.cnt; s++) {

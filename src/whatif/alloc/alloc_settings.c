@@ -68,7 +68,7 @@ static sl_status refuse(parser *in, size_t at, const char *expected) {
         (int)(in->key.len < 60 ? in->key.len : 60), in->key.ptr, expected, at + 1, found);
 }
 
-/* A decimal number; false when there is none, or it does not fit. */
+/* A decimal number; false when there is none or it does not fit. */
 static bool word_number(sl_str word, uint64_t *number) {
     uint64_t n = 0;
     for (size_t i = 0; i < word.len; i++) {
@@ -323,8 +323,9 @@ static bool has_one_division(const sl_rounding *rounding) {
     return true;
 }
 
-/* The first entry covers all smaller sizes. The first size of ">" is named, too: in older versions of torch ">" begins with the
- * last named one, and the text shall mean the same in all. */
+/* The first entry covers all smaller sizes. The first size of ">" is written as well: in older
+ * versions of torch, ">" begins with the last named size, and the text must mean the same in all
+ * versions. */
 static void append_roundup(char buf[SL_SETTINGS_TEXT_CAP], const sl_rounding *rounding) {
     const uint32_t *divisions = rounding->divisions;
     char list[SL_ROUND_BUCKETS * 20 + 20] = "";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The state that the allocator's model begins with, where a trace begins in the middle of a run. */
+/* The initial state of the allocator's model, for a trace that begins in the middle of a run. */
 #include "base/core/order.h"
 #include "whatif/alloc/alloc_model_impl.h"
 
-/* A block for one piece, linked behind prev. */
+/* Adds a block for one piece, linked after prev. */
 static uint32_t add_piece(sl_alloc_model *model, uint32_t set, uint32_t range, uint32_t prev,
                           const sl_alloc_piece *piece) {
     uint32_t idx = sl__alloc_new_block(model, set, piece->addr, piece->bytes);
@@ -25,7 +25,7 @@ static uint32_t add_piece(sl_alloc_model *model, uint32_t set, uint32_t range, u
     return idx;
 }
 
-/* The pieces behind prev; the last of them, or SL_ALLOC_NONE when memory ran out. */
+/* Adds the pieces after prev; returns the last block, or SL_ALLOC_NONE when memory ran out. */
 static uint32_t add_pieces(sl_alloc_model *model, uint32_t set, uint32_t range, uint32_t prev,
                            const sl_alloc_piece *pieces, size_t cnt) {
     for (size_t i = 0; i < cnt; i++) {
@@ -37,7 +37,8 @@ static uint32_t add_pieces(sl_alloc_model *model, uint32_t set, uint32_t range, 
     return prev;
 }
 
-/* The unmapped block that the range [addr, end) lies in: the end of the last address space, or a new one. */
+/* The unmapped block that contains the range [addr, end): the end of the last address space, or
+ * a new one. */
 static uint32_t space_for(sl_alloc_model *model, uint32_t set, uint64_t addr, uint64_t end) {
     uint32_t tail = model->sets.at[set]->tail;
     if (tail != SL_ALLOC_NONE && block_at(model, tail)->addr <= addr &&
@@ -75,7 +76,7 @@ static bool add_mapped(sl_alloc_model *model, uint32_t set, const sl_alloc_piece
     return sl__alloc_add_unmapped(model, tail);
 }
 
-/* Two free neighbours where mapped ranges touch are one block. */
+/* Merges two free neighbours at the border of two mapped ranges. */
 static void join_free(sl_alloc_model *model, uint32_t idx) {
     if (block_at(model, idx)->state != SL_ALLOC_FREE)
         return;

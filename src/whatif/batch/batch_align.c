@@ -8,7 +8,7 @@
 #include "base/core/str.h"
 #include "whatif/batch/batch_fit.h"
 
-/* Differences that one window looks through before it takes the best path so far. */
+/* The most differences that one window searches before it takes the best path so far. */
 #define WINDOW 400
 
 /* ---- keys ---- */
@@ -21,7 +21,7 @@ static uint64_t mix(uint64_t hash, uint64_t with) {
     return (hash ^ with) * 0x9e3779b97f4a7c15u;
 }
 
-/* Of a native frame only the function counts: its line moves with the build. */
+/* Of a native frame only the function counts: its line changes with the build. */
 static uint64_t frame_key(const sl_trace *trace, sl_frame frame, bool is_python_frame) {
     sl_str function = sl_strtab_get(&trace->strings, frame.function);
     uint64_t key = sl_hash_bytes(function.ptr, function.len);
@@ -43,7 +43,8 @@ static uint64_t stack_key(const sl_trace *trace, uint32_t stack_id) {
     return python ? python : native;
 }
 
-/* A workspace, and the few bytes by which its parts signal each other. */
+/* Most often a library's workspace, or the few bytes by which the parts of one signal each
+ * other. */
 static bool is_brief(const sl_calls *calls, size_t request) {
     const sl_call *call = &calls->list.at[request];
     unsigned between = 0;
@@ -96,7 +97,7 @@ typedef struct aligner {
     const sl_batch_side *a, *b;
     uint32_t *match;
     size_t a_from, b_from;            /* where the window begins */
-    int64_t furthest[2 * WINDOW + 3]; /* of `a`, by diagonal */
+    int64_t furthest[2 * WINDOW + 3]; /* position in `a`, by diagonal */
     int64_t *trails;                  /* owned; `furthest` before each number of differences */
 } aligner;
 
@@ -121,12 +122,13 @@ static int64_t *at_diagonal(aligner *al, int64_t diagonal) {
     return &al->furthest[diagonal + WINDOW + 1];
 }
 
-/* The best way onto a diagonal with one more difference: a request of `b` skipped, or one of `a`. */
+/* Whether the best path onto a diagonal with one more difference comes from the one above (it
+ * skips a request of `b`) or from the one below (it skips one of `a`). */
 static bool comes_from_above(const int64_t *furthest, int64_t diagonal, int64_t d) {
     return diagonal == -d || (diagonal != d && furthest[diagonal - 1] < furthest[diagonal + 1]);
 }
 
-/* Notes the pairs on the path that ends at x on this diagonal after d differences. */
+/* Stores the pairs on the path that ends at x on this diagonal after d differences. */
 static void note_path(aligner *al, int64_t x, int64_t diagonal, int64_t d) {
     for (; d >= 0; d--) {
         const int64_t *before = al->trails + d * (2 * WINDOW + 3) + WINDOW + 1;
@@ -148,7 +150,7 @@ typedef struct reached {
     bool is_end;
 } reached;
 
-/* One more difference on each diagonal; keeps the furthest. */
+/* Extends each diagonal by one more difference; keeps the furthest path. */
 static void widen(aligner *al, int64_t d, reached *best) {
     int64_t a_cnt = (int64_t)(al->a->requests.cnt - al->a_from);
     int64_t b_cnt = (int64_t)(al->b->requests.cnt - al->b_from);
@@ -158,7 +160,7 @@ static void widen(aligner *al, int64_t d, reached *best) {
         if (d > 0)
             x = comes_from_above(at_diagonal(al, 0), k, d) ? *at_diagonal(al, k + 1)
                                                            : *at_diagonal(al, k - 1) + 1;
-        /* Off the edge: such a path leads nowhere. */
+        /* Outside the table: such a path cannot be continued. */
         if (x < 0 || x - k < 0 || x > a_cnt || x - k > b_cnt) {
             *at_diagonal(al, k) = INT32_MIN;
             continue;
@@ -185,7 +187,7 @@ static bool align_window(aligner *al) {
 
 /* ---- what is left between the pairs (A2) ---- */
 
-/* Whether two sizes are so far apart that the allocations cannot be the same. */
+/* False when two sizes are so far apart that the allocations cannot be the same. */
 static bool is_plausible(const sl_batch_side *a, uint64_t a_bytes, const sl_batch_side *b,
                          uint64_t b_bytes) {
     double grown = (double)b_bytes / (double)sl_max_u64(a_bytes, 1);

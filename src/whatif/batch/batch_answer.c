@@ -17,7 +17,7 @@ static sl_pass_options pass_options(const sl_batch *batch, const sl_alloc_settin
                              .total_bytes = card};
 }
 
-/* The recording whose size is nearest, by ratio; of two, the larger one. */
+/* The recording with the nearest size, by ratio; the larger one of two equally near. */
 static size_t nearest_to(const sl_batch *batch, uint64_t size) {
     size_t best = 0;
     for (size_t i = 1; i < batch->recording_cnt; i++) {
@@ -33,7 +33,7 @@ static void take_peak(sl_batch_row *row, uint64_t peak) {
     row->high = sl_max_u64(row->high, peak);
 }
 
-/* (B2) for one recording's calls; `sums` are those of likely, low and high bytes. */
+/* (B2) for the calls of one recording; `sums` are those of likely, low and high bytes. */
 static sl_status replay_base(sl_batch *batch, size_t base, bool is_nearest, sl_batch_row *row,
                              double sums[3], sl_error *err) {
     sl_pass_options options = pass_options(batch, &row->settings, false);
@@ -73,7 +73,7 @@ static sl_status judge(sl_batch *batch, size_t base, sl_batch_row *row, sl_error
     return SL_OK;
 }
 
-/* (B3); at least by the step in which the allocator takes memory. */
+/* (B3); by at least one large segment, the unit in which the allocator takes memory. */
 static void widen(sl_batch_row *row, double doubt) {
     uint64_t step = doubt > 0 ? SL_ALLOC_LARGE_SEGMENT : 0;
     uint64_t less = (uint64_t)((double)row->low * fmin(doubt, 1)) + step;
@@ -140,7 +140,7 @@ static void count_laws(sl_batch *batch) {
     batch->growth = linear + square > 0 ? 1 + square / (linear + square) : 1;
 }
 
-/* When no size that was asked for has an answer, there is none. */
+/* When no requested size has an answer, there is no answer at all. */
 static void refuse_poor(sl_batch *batch) {
     for (size_t i = 0; i < batch->rows.cnt; i++)
         if (!batch->rows.at[i].is_poor)
@@ -173,7 +173,7 @@ static sl_status find_largest(sl_batch *batch, const sl_alloc_settings *settings
     uint64_t low = 0, high = recorded * SL_BATCH_REACH + 1;
     sl_batch_largest largest = {.settings = *settings};
     sl_batch_row row;
-    /* Most often it is near the recorded sizes. */
+    /* The largest size is usually near the recorded ones. */
     uint64_t mid = recorded;
     while (high - low > 1) {
         SL_TRY(predict(batch, mid, settings, &row, err));
@@ -203,7 +203,7 @@ static sl_status load_recording(sl_batch_recording *recording, const sl_batch_in
                                 sl_error *err) {
     sl_alloc_settings defaults;
     sl_alloc_settings_init(&defaults);
-    /* Only the proof is wanted: one row more is the least that can be asked for. */
+    /* Only the proof (W1) is needed: one extra row is the least that can be requested. */
     sl_whatif_options options = {
         .settings = &defaults, .setting_cnt = 1, .thread_cnt = 1, .placement_cnt = 1};
     recording->size = input->size;
@@ -227,7 +227,8 @@ static sl_status check_sizes(const sl_batch *batch, const sl_batch_options *opti
     return SL_OK;
 }
 
-/* As many as whatif makes for a trace of this length, shared among the kinds of bytes. */
+/* As many placements as whatif makes for a trace of this length, divided among the kinds of
+ * bytes. */
 static unsigned placements_for(const sl_batch *batch, const sl_batch_options *options) {
     size_t longest = 1;
     if (options->placement_cnt)

@@ -8,8 +8,8 @@
 
 #define BYTES_MAX ((double)((uint64_t)1 << 56))
 
-/* By how much a point may be off: requests are exact; a block is up to 512 bytes larger, or 1 MiB where the allocator
- * does not split it. */
+/* The tolerance of a point: requests are exact; a block is up to 512 bytes larger, or 1 MiB if
+ * the allocator does not split it. */
 static double slack_of(const sl_batch_point *point) {
     if (!point->is_rounded)
         return 0.5;
@@ -21,7 +21,7 @@ static uint64_t to_bytes(double bytes) {
     return bytes <= 0 ? 0 : bytes >= BYTES_MAX ? (uint64_t)BYTES_MAX : (uint64_t)(bytes + 0.5);
 }
 
-/* Nearly all powers are whole ones, and pow() is what a long recording would wait for. */
+/* Nearly all powers are whole numbers, and pow() would dominate the time for a long recording. */
 static double raised(double base, double power) {
     return power == 0 ? 1 : power == 1 ? base : power == 2 ? base * base : pow(base, power);
 }
@@ -31,7 +31,7 @@ static double by_power(const sl_batch_point *point, double power, double size) {
     return (double)point->bytes * raised(size / (double)point->size, power);
 }
 
-/* How far the points are off, as a share of what is allowed; up to 1 the law holds. */
+/* The error of the points, as a share of the tolerance; up to 1 the law holds. */
 static double power_error(const sl_batch_point *points, size_t cnt, double power) {
     const sl_batch_point *last = &points[0];
     double worst = 0;
@@ -46,7 +46,7 @@ static double power_error(const sl_batch_point *points, size_t cnt, double power
     return worst;
 }
 
-/* (F1): the law that holds best; SL_BATCH_OTHER when none does. */
+/* (F1): the law that fits best; SL_BATCH_OTHER when none does. */
 static sl_batch_law simple_law(const sl_batch_point *points, size_t cnt) {
     sl_batch_law law = SL_BATCH_OTHER;
     double best = 1;
@@ -108,7 +108,8 @@ static bool fit_mixed(const sl_batch_point *points, size_t cnt, double size, dou
 
 /* ---- no law (F3) ---- */
 
-/* A constant part and one that grows as the program's tensors do; steeper where that part would be negative. */
+/* A constant part and a part that grows as the program's tensors do; if a part would be
+ * negative, a steeper growth. */
 static double drawn_through(const sl_batch_point *p, const sl_batch_point *q,
                             const sl_batch_point *near, double size, double growth) {
     two_terms plain = through(p, q, 0, growth), steeper = through(p, q, growth, 2 * growth);
@@ -133,7 +134,7 @@ static sl_batch_estimate estimate_other(const sl_batch_point *p, const sl_batch_
         double grown = by_power(near, growth, size);
         low = fmin(low, grown);
         high = fmax(high, grown);
-        /* Where it became less, the other way may be taken again. */
+        /* If the bytes decreased, the library may return to its earlier choice. */
         if (q->bytes < p->bytes)
             high = fmax(high, by_power(p, size > (double)p->size ? growth : 0, size));
     }
@@ -158,7 +159,7 @@ sl_batch_estimate sl_batch_estimate_at(const sl_batch_point *points, size_t cnt,
     if (cnt == 1)
         return estimate_alone(&points[0], at, growth);
     sl_batch_law law = simple_law(points, cnt);
-    /* A recorded size is as recorded: it says more than any law about that size. */
+    /* A recorded size keeps its recorded bytes: they are more reliable than any law. */
     for (size_t i = 0; i < cnt; i++)
         if (points[i].size == size)
             return exactly(points[i].bytes, law);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether recordings are of the same program, and in which words they are not (B1). */
+/* Whether recordings are of the same program, and the message when they are not (B1). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -10,7 +10,8 @@
 #include "model/addr_map.h"
 #include "whatif/batch/batch.h"
 
-/* A rest at the end that is longer than this is the other recording's having made fewer steps. */
+/* If more than this share of the requests at the end has no match, the other recording made
+ * fewer steps. */
 #define TAIL_SHARE  0.05
 /* Blocks from before the trace may differ by this share of the peak. */
 #define START_SHARE 0.01
@@ -57,7 +58,7 @@ static void check_start(sl_batch *batch) {
 
 /* ---- as a pair ---- */
 
-/* How often each stack requests, less how often it does in the other recording. */
+/* The difference between the numbers of requests of a stack in two recordings. */
 typedef struct stack_count {
     uint32_t stack_id; /* of `a`, or of `b` where a_cnt is 0 */
     uint64_t a_cnt, b_cnt;
@@ -85,7 +86,7 @@ static uint64_t distance(const stack_count *count) {
     return sl_max_u64(count->a_cnt, count->b_cnt) - sl_min_u64(count->a_cnt, count->b_cnt);
 }
 
-/* A line says more than "no stack". */
+/* A stack with a line says more than "no stack". */
 static bool is_further(const stack_count *count, const stack_count *than) {
     bool has = count->stack_id != SL_STACK_EMPTY && distance(count) > 0;
     bool had = than->stack_id != SL_STACK_EMPTY && distance(than) > 0;
@@ -129,7 +130,7 @@ static sl_status explain_difference(sl_batch *batch, const sl_batch_recording *a
     return ok ? SL_OK : sl_fail_no_memory(err, "the comparison of two recordings");
 }
 
-/* Requests of `a` before the rest that `b` does not have; all when that rest is short. */
+/* The number of requests of `a` before the unmatched end; all when that end is short. */
 static size_t without_tail(const sl_batch_recording *a, const uint32_t *match) {
     size_t cnt = a->side.requests.cnt, used = cnt;
     while (used > 0 && match[used - 1] == SL_BATCH_NONE)
@@ -158,7 +159,7 @@ static sl_status align_to(sl_batch *batch, size_t base, size_t other, size_t *us
         return sl_fail_no_memory(err, "the alignment of two recordings");
     size_t used = without_tail(a, match);
     *used_cnt = sl_min_size(*used_cnt, used);
-    /* The smaller size is named first. */
+    /* The message names the smaller size first. */
     if (!is_aligned(&a->side, match, used))
         return explain_difference(batch, base < other ? a : b, base < other ? b : a, err);
     return SL_OK;

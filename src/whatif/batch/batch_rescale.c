@@ -6,7 +6,8 @@
 #include "base/core/order.h"
 #include "whatif/batch/batch.h"
 
-/* Blocks from before the trace are requested first; how they lay would be that of the recorded size. */
+/* Blocks from before the trace are requested first: their recorded places would be those of the
+ * recorded size. */
 static bool copy_start(sl_calls *to, const sl_calls *from) {
     for (size_t s = 0; s < from->start.cnt; s++) {
         const sl_call_segment *segment = &from->start.at[s];
@@ -35,7 +36,7 @@ static bool copy_groups(sl_calls *to, const sl_calls *from) {
     return true;
 }
 
-/* Everything before the first request that is not used. */
+/* Copies the calls before the first request that is not used. */
 static bool copy_list(sl_batch_recording *recording, size_t used_cnt) {
     const sl_calls *from = recording->whatif->calls;
     sl_calls *to = recording->scaled;
@@ -100,7 +101,7 @@ double sl__batch_rescale(sl_batch *batch, size_t base, uint64_t size, sl_batch_b
                          : which == SL_BATCH_LOW  ? estimate.low
                                                   : estimate.high;
         sum += (double)bytes;
-        /* A workspace may have reached its largest size. */
+        /* A workspace may already have reached its largest size. */
         if (request->is_brief && which == SL_BATCH_LOW)
             bytes = sl_min_u64(bytes, request->bytes);
         recording->scaled->list.at[recording->scaled_call[i]].bytes = bytes;

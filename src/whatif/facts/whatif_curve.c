@@ -24,7 +24,7 @@ typedef struct drawing {
     uint32_t bin;    /* of it */
 } drawing;
 
-/* Bins without a call hold what was reserved before them. */
+/* Fills bins without a call with the reserved bytes before them. */
 static void advance(drawing *to, uint32_t bin) {
     while (to->bin < bin)
         to->bytes[++to->bin] = to->last;
@@ -54,7 +54,7 @@ static sl_status draw_row(const sl_whatif_curves *curves, const sl_whatif_row *r
 
 /* ---- all of them ---- */
 
-/* Bounds are not for setting, and no_caching is only a saw around the floor. */
+/* Users cannot set bounds, and no_caching would only oscillate around the floor. */
 static bool has_curve(const sl_whatif *whatif, size_t row) {
     return whatif->rows.at[row].kind != SL_WHATIF_BOUND;
 }
@@ -81,7 +81,7 @@ static sl_status add_curve(sl_whatif_curves *curves, size_t row, const uint64_t 
     return sl_vec_push(&curves->list, curve) ? SL_OK : sl_fail_no_memory(err, "the curves");
 }
 
-/* As recorded, the best, the others; those that fail last. */
+/* As recorded, the best, the others; those that fail come last. */
 static int rank_of(const sl_whatif *whatif, const sl_whatif_curve *curve) {
     if (curve->row == 0)
         return 0;
@@ -97,7 +97,7 @@ static bool is_before(const sl_whatif *whatif, const sl_whatif_curve *a, const s
     return a->peak_bytes != b->peak_bytes ? a->peak_bytes < b->peak_bytes : a->row < b->row;
 }
 
-/* Some twenty of them. */
+/* Insertion sort: there are about twenty curves. */
 static void sort(sl_whatif_curves *curves) {
     for (size_t i = 1; i < curves->list.cnt; i++) {
         sl_whatif_curve moved = curves->list.at[i];
@@ -123,7 +123,7 @@ static void link_rows(sl_whatif_curves *curves) {
         }
 }
 
-/* The best row is drawn before the others, so that its name is the one that a shared curve has. */
+/* The best row is added before the others, so that a shared curve has its name. */
 static sl_status draw_all(sl_whatif_curves *curves, sl_error *err) {
     const sl_whatif *whatif = curves->whatif;
     for (size_t i = 0; i < whatif->rows.cnt; i++)

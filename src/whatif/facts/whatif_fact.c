@@ -34,7 +34,7 @@ static void say_too_long(const sl_run_device *device, uint64_t before, sl_whatif
                  device->events->events.cnt, SL_WHATIF_EVENTS_MAX);
 }
 
-/* A reason that needs no replay; false when there is none. */
+/* Finds a reason that needs no replay; false when there is none. */
 static bool is_left_out(const sl_run_device *device, sl_whatif_fact *fact) {
     const sl_events *events = &device->events->events;
     uint64_t before = count_replayed(device->input->run);
