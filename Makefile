@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-#
-# The front door. Meson does the building; this file names what a person wants to do and does the set-up.
-# A "## text" after a target is its line in `make help`.
+# The entry point for people. Meson builds; this file has a target for each task and does the set-up. A "## text" after a target
+# is its line in `make help`.
 
 BUILD   ?= build
 PREFIX  ?= /usr/local
@@ -9,21 +8,21 @@ DESTDIR ?=
 # One name or part of a name each: make test T='test_status golden'.
 T       ?=
 FUZZ_SECONDS ?= 60
-# Set, it is the time of all targets together, and FUZZ_SECONDS does not count.
+# If set, the time for all targets together; FUZZ_SECONDS is then ignored.
 FUZZ_MINUTES ?=
 
-# Debian's own interpreter first: another python3 earlier on PATH would not see Debian's torch.
+# Prefer Debian's interpreter: another python3 earlier on PATH would not find Debian's torch.
 PYTHON  := $(firstword $(wildcard /usr/bin/python3) python3)
 RUN     := $(PYTHON) tools/run_tests.py
 
-# One line per compiled file is for people who watch; a log gets only warnings and errors.
+# A terminal gets one line per compiled file; a log gets only warnings and errors.
 QUIET   := $(if $(MAKE_TERMOUT),,--quiet)
 
 # bench/<name>/run.sh for each name; also reachable alone as `make bench-<name>`.
 BENCHES := $(sort $(patsubst bench/%/run.sh,%,$(wildcard bench/*/run.sh)))
 
-# Sanitizer builds report through the runner; the plain build is the one that judges warnings, because the
-# sanitizers' own instrumentation makes gcc warn about code nobody wrote.
+# Only the plain build treats warnings as errors: the sanitizers' instrumentation makes gcc warn about code that it generated
+# itself. Sanitizer builds report through the test runner.
 SANITIZE_asan  := address,undefined
 SANITIZE_ubsan := undefined
 SANITIZE_tsan  := thread
@@ -111,7 +110,8 @@ setup:
 
 # --- Build folders ---------------------------------------------------------------------------------------------
 
-# A package that came or went since the folder was configured changes what meson finds, and meson does not notice.
+# Meson does not notice when a package is installed or removed after the folder was configured, although that changes what it
+# finds.
 DPKG_STATUS := $(wildcard /var/lib/dpkg/status)
 
 define configure

@@ -6,7 +6,7 @@
 #
 #   tools/check-torch2.sh BUILD          last line: N passed, N failed, N skipped
 #
-# Needs root, for chroot and mounts; these are made in a namespace of their own and are gone at the end.
+# Needs root, for chroot and mounts; the mounts are in a separate namespace and disappear at the end.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=$(realpath "${1:?usage: tools/check-torch2.sh BUILD}")
@@ -21,7 +21,7 @@ fail() {
 [ "$(id -u)" = 0 ] || fail "it must be run as root"
 command -v debootstrap >/dev/null || apt-get install -y -qq debootstrap >/dev/null || fail "debootstrap is not installed"
 
-# The mark is made last: a set-up that was interrupted begins anew.
+# The marker file is written last: an interrupted set-up starts again from the beginning.
 if [ ! -e "$root/.is-complete" ]; then
     echo "check-torch2: unpacking Debian 13 into $root"
     rm -rf "$root"

@@ -30,7 +30,7 @@ def main(argv):
         f"--suppressions-list={ROOT / 'tools' / 'cppcheck.suppress'}",
         f"--cppcheck-build-dir={cache}", f"-j{min(os.cpu_count() or 1, 8)}",
         "--template={file}:{line}: {severity}: {message} [{id}]",
-        # CPython's headers are not looked into; these two open and close a block.
+        # CPython's headers are not read; these two macros open and close a block.
         "-DPy_BEGIN_ALLOW_THREADS={", "-DPy_END_ALLOW_THREADS=}",
         "-D_GNU_SOURCE", f"-I{ROOT / 'include'}", f"-I{ROOT / 'src'}", f"-I{build / 'src'}",
     ]

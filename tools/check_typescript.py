@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds TypeScript and JavaScript to the limits of C: the columns of .clang-format, and the lines of functions and files
-that size_report.py lists. Where prettier is installed (npm ci in web/), its layout is compared, too.
+"""Checks TypeScript and JavaScript against the limits for C: the columns of .clang-format, and the lines of functions and files
+that size_report.py lists. If prettier is installed (npm ci in web/), the layout is compared with prettier's, too.
 
     check_typescript.py [--root FOLDER]
     check_typescript.py --fix               rewrites the files with prettier

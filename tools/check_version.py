@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The version is written twice, in meson.build and in include/stormlog/version.h, because each has readers that see only the
-one; this compares them. Argument: a build folder, whose sl_config.h carries meson's."""
+"""The version is written twice, in meson.build and in include/stormlog/version.h, because each is used where the other is not
+available; this compares them. Argument: a build folder, whose sl_config.h has meson's."""
 
 import re
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tools/demo.sh records: a training loop with a common leak, which then dies as the kernel's OOM killer would end it."""
+"""What tools/demo.sh records: a training loop with a common leak, which ends as if the kernel's OOM killer had killed it."""
 
 import os
 import signal

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Fuzzes with libFuzzer: tools/fuzz.sh SECONDS [NAME...], each target for SECONDS, or, with FUZZ_MINUTES in the
-# environment, all of them together for so many minutes. New inputs gather in build-fuzz/corpus; an input that crashes is
-# left there as crash-*, to be copied into tests/fuzz/corpus/<name>/ together with the fix. A target that finds something
-# does not keep the others from their time. The last lines say how often each one ran.
+# environment, all of them together for that many minutes. New inputs are collected in build-fuzz/corpus; an input that crashes
+# is left there as crash-*, to be copied into tests/fuzz/corpus/<name>/ together with the fix. After a target finds something,
+# the others still run for their time. The last lines say how often each one ran.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${1:?usage: tools/fuzz.sh SECONDS [NAME...]}
@@ -15,7 +15,7 @@ command -v clang >/dev/null || { echo "fuzz: clang is not installed (tools/setup
     -Dlibfuzzer=true -Db_sanitize=address,undefined -Db_lundef=false -Dwerror=false >/dev/null
 ninja -C build-fuzz
 
-# The build ends at the first finding (-fno-sanitize-recover=all); this holds for libraries built otherwise too.
+# The build ends at the first finding (-fno-sanitize-recover=all); this option covers libraries built without that flag too.
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export LSAN_OPTIONS=suppressions=tests/cli/lsan_fonts.supp:print_suppressions=0
 

@@ -3,8 +3,8 @@
 #
 # Everything docs/gpu-results.md shows, in one command on a machine with a GPU: the tests that need a device, the cost of a
 # training step, and the recordings of tests/data/slog. Arguments: a folder for the results (gpu-results.md, slog/*.xz, log.txt),
-# then the parts wanted (default: tests recordings cost page). What a part finds lies in the folder at once, so a machine that is
-# lent for ten minutes at a time can do one part after the other; `page` needs what the others left.
+# then the parts wanted (default: tests recordings cost page). Each part writes its results to the folder at once, so on a
+# machine with a time limit the parts can run one by one; `page` needs the results of the others.
 # Exit status: that of the tests.
 set -uo pipefail
 mkdir -p "${1:?usage: tools/gpu-proof.sh FOLDER [tests|recordings|cost|page]...}/slog"

@@ -26,12 +26,12 @@ from tap_parse import FAIL, PASS, SKIP
 
 OUTPUT_LINES_SHOWN = 200
 SLOWEST_SHOWN = 5
-# Instrumented code is 2 to 15 times slower; a test that is 4 times slower than its own limit is still a hang.
+# Instrumented code is 2 to 15 times slower; a test that takes 4 times its own limit still counts as a hang.
 SANITIZER_TIMEOUT_FACTOR = 4
 
 SANITIZER_ENV = {
-    # 99: not an exit code of our own, so no test can expect it. The value 2 keeps cmocka from taking the signals
-    # over: its report of a crash has no stack.
+    # 99 is not one of our exit codes, so no test can expect it. The value 2 stops cmocka from catching signals: its report of a
+    # crash has no stack.
     "ASAN_OPTIONS": "exitcode=99:detect_leaks=1:handle_segv=2:handle_sigbus=2:handle_sigfpe=2:handle_sigill=2:handle_abort=0",
     "UBSAN_OPTIONS": "exitcode=99:print_stacktrace=1",
     "TSAN_OPTIONS": "exitcode=99:halt_on_error=1:second_deadlock_stack=1",
@@ -72,7 +72,7 @@ def load_programs(folder_spec):
 def program_from(entry, prefix, folder):
     suites = [suite.rpartition(":")[2] for suite in entry["suite"]]
     title = f"{suites[0]}/{entry['name']}" if suites else entry["name"]
-    # Whoever runs the tests may have settings of their own.
+    # The user who runs the tests may have settings of their own, which must not apply here.
     env = {"CMOCKA_MESSAGE_OUTPUT": "TAP", "MESON_BUILD_ROOT": os.path.abspath(folder), "STORMLOG_SETTINGS": "0"}
     timeout_s = entry["timeout"]
     if prefix:
@@ -122,7 +122,7 @@ def run_program(program):
 
 
 def wait_for(process, timeout_s):
-    """Waits, and leaves none of the test's own children behind."""
+    """Waits, and ends any child processes that the test left."""
     try:
         process.wait(timeout_s)
         return tap_parse.Ending(process.returncode)
@@ -147,7 +147,7 @@ def read_back(file):
 
 
 def run_all(programs, jobs):
-    """Yields outcomes as they come. Programs that want the machine to themselves run one by one, last."""
+    """Yields outcomes as they come. Programs that must run alone run one by one, last."""
     together = [program for program in programs if program.is_parallel]
     alone = [program for program in programs if not program.is_parallel]
     with ThreadPoolExecutor(jobs) as pool:
@@ -231,7 +231,8 @@ def main(argv):
     if not programs:
         print(f"run_tests: no test matches suite {args.suite or 'any'} and name {args.names or 'any'}", file=sys.stderr)
         return 2
-    # Long ones first, so that the last of the two workers does not idle behind one; meson knows only the limits.
+    # Long tests first, so that no worker waits for one at the end. Only the time limits are known, so they serve as the
+    # estimate.
     programs.sort(key=lambda program: -program.timeout_s)
 
     outcomes = []

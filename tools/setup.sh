@@ -3,9 +3,9 @@
 #
 # Installs the Debian packages that `make test` and `make demo` need. Asking dpkg costs a few
 # milliseconds, so both targets call this first every time; nothing happens when nothing is missing.
-# The build alone needs only a C compiler, meson and ninja and never comes here.
+# The build alone needs only a C compiler, meson and ninja and does not call this.
 #
-#   STORMLOG_NO_SETUP=1   skip: go on with what is installed (tests then skip aloud what they miss)
+#   STORMLOG_NO_SETUP=1   skip: continue with what is installed (tests report what they skip)
 #
 # Exit status: 0 everything is there (or skipped), 1 something is missing and could not be installed.
 set -euo pipefail
@@ -58,15 +58,15 @@ missing_packages() {
     comm -23 <(echo "$wanted") <(echo "$installed")
 }
 
-# The page's tests need Node; any will do, so Debian's packages are only asked for where there is none.
+# The page's tests need Node. Any Node is enough, so Debian's packages are installed only if there is none.
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
     PACKAGES+='nodejs                  page-tests
 npm                     page-tests
 '
 fi
 
-# The page's tools (web/package-lock.json), anew when the list changed. Not having them is no reason to stop:
-# what is built from them is checked in, and the tests that need them skip aloud.
+# The page's tools (web/package-lock.json), installed again when the list changed. A failure is not fatal: what they build is
+# checked in, and the tests that need them report that they were skipped.
 install_web_tools() {
     local root stamp
     root=$(cd "$(dirname "$0")/.." && pwd)
@@ -82,7 +82,7 @@ install_web_tools() {
     fi
 }
 
-# The one explanation for every way of not being able to install.
+# Prints the same explanation whatever prevented the installation.
 refuse() {
     local reason=$1
     {
@@ -136,8 +136,8 @@ echo "setup: installing $(describe)"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# Package lists on a machine that has been up for a while are good enough; on a bare one there are none, and
-# on an old one they name files that are gone. Hence: try, refresh, try again.
+# The existing package lists are usually good enough; a new machine has none, and old lists name files that no longer exist.
+# Hence: try, refresh, try again.
 if ! apt install --no-install-recommends "${missing[@]}" >"$log" 2>&1; then
     if ! apt update >"$log" 2>&1 || ! apt install --no-install-recommends "${missing[@]}" >"$log" 2>&1; then
         tail -n 15 "$log" >&2

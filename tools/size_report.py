@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints how large things are, so that drift is seen before it is argued about. It judges nothing and always exits with 0.
+"""Prints the sizes of functions, files and products, so that growth is noticed early. It has no limits and always exits with 0.
 
 For each folder: files, lines, the median and the 90th percentile of function lengths, functions over 60 lines, files
 over 600, share of comment lines. Then the functions and files themselves, and the sizes of the built products.
@@ -113,7 +113,7 @@ def script_functions(lines):
             continue
         indent = indent_of(line)
         start = number
-        # A signature of several lines: the function begins where it does.
+        # A signature of several lines: the function begins at its first line.
         while text[0] in ")}]" and start > 0:
             start -= 1
             if lines[start].strip() and indent_of(lines[start]) == indent:

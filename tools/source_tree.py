@@ -15,7 +15,7 @@ def c_files(*folders, root=ROOT):
 
 
 def script_files(root=ROOT):
-    """Every TypeScript and JavaScript file that people write, sorted: the page, its tests, its benchmark."""
+    """Every TypeScript and JavaScript file that is written by hand, sorted: the page, its tests, its benchmark."""
     found = list((root / "web").glob("*.mjs"))
     for folder, ending in [("web/src", "*.ts"), ("tests/web", "*.mjs"), ("bench/page", "*.mjs")]:
         found += (root / folder).rglob(ending)

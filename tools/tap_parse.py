@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Turns what a test program printed, and how it ended, into test points.
 
-The programs speak TAP (https://testanything.org): cmocka's and tests/lib/tap.py's flavour of it. A program is not
-trusted to report its own end: dying, hanging, running fewer tests than planned or leaving with an error after only good
-points is a failed point of its own here.
+The programs print TAP (https://testanything.org): cmocka's and tests/lib/tap.py's flavour of it. A program is not trusted to
+report how it ended: a crash, a hang, fewer tests than planned, or an error exit after only passed points becomes an additional
+failed point.
 """
 
 import re
@@ -30,7 +30,7 @@ class Point:
 
 @dataclass
 class Ending:
-    """How the process ended; exactly one of the fields tells the story, returncode if neither other is set."""
+    """How the process ended; exactly one of the fields is used, returncode if neither other is set."""
 
     returncode: int
     timeout_s: float = 0  # set when it was killed for taking longer than this
@@ -67,7 +67,7 @@ def point_from(match, pending_reason):
     directive = DIRECTIVE.search(rest)
     if not directive:
         return Point(rest, FAIL if match["no"] else PASS)
-    # TAP puts the name before the directive; cmocka 1.1 puts it behind, where other programs put the reason.
+    # TAP puts the name before the directive; cmocka 1.1 puts it after, where other programs put the reason.
     name, after = rest[:directive.start()].strip(), directive["reason"].strip()
     if not name:
         name, after = after, ""
@@ -75,7 +75,7 @@ def point_from(match, pending_reason):
 
 
 def describe_ending(ending):
-    """The failure this ending is by itself, or '' for a normal end (whatever its exit code)."""
+    """The failure that this ending means, or '' for a normal end (with any exit code)."""
     if ending.timeout_s:
         return f"timed out after {ending.timeout_s:g} s"
     if ending.returncode < 0:
@@ -104,7 +104,7 @@ def judge_tap(text, ending):
 
 
 def judge_exit_code(text, ending):
-    """The single point of a program that says everything with its exit code."""
+    """The single point of a program that reports only by its exit code."""
     died = describe_ending(ending)
     if died:
         return [Point(died, FAIL)]

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what the analyses say, for bench/findings/score.py to hold against the truth.
- *   bench_findings FILE...          one JSON object a file, a line each
- *   bench_findings --synthetic N    one a made-up run: every habit, N seeds
- *   bench_findings --speed N        replay and analysis of a made-up run of about N events */
+/* Prints the results of the analyses; bench/findings/score.py compares them with the labels.
+ *   bench_findings FILE...          one JSON object per file, one per line
+ *   bench_findings --synthetic N    one per synthetic run: every habit, N seeds
+ *   bench_findings --speed N        replay and analysis of a synthetic run of about N events */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

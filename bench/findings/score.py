@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Precision and recall of the findings over labelled runs. Arguments: the bench_findings program, stormlog.
 
-Real runs: tests/data/h200 and tests/data/corpus, each with NAME.truth.json. Made-up runs: every habit of tests/lib/synth.h with
-several seeds. A leak counts as found when the verdict names it and one finding stands on an accepted line. The real runs once more
-as telemetry, which has neither stacks nor steps: there a leak counts as found when there is a finding of one.
+Real runs: tests/data/h200 and tests/data/corpus, each with NAME.truth.json. Synthetic runs: every habit of tests/lib/synth.h
+with several seeds. A leak counts as found when the verdict names it and one finding is on an accepted line. The real runs are also
+scored as telemetry, which has neither stacks nor steps: there a leak counts as found when any finding reports one.
 """
 import glob
 import json
@@ -27,7 +27,7 @@ def lines_of(site):
 
 
 def leak_hits(report, script, accepted):
-    """Leak findings whose user's line is accepted, and those whose is not."""
+    """Leak findings whose user's line is accepted, and the other leak findings."""
     hits, misses = [], []
     for f in report["findings"]:
         if f["kind"] == "leak":
@@ -92,7 +92,7 @@ def wants_leak(truth):
 
 
 def score_real(program, cases):
-    # The error's text goes with an out-of-memory case, as a user would have it.
+    # An out-of-memory case is passed with the text of its error, which a user would have.
     reports = run(program, *[d + ("=" + t["message"] if t.get("message") else "") for d, t in cases])
     tp = fp = fn = tn = exact = 0
     for (path, truth), report in zip(cases, reports):
@@ -110,7 +110,7 @@ def score_real(program, cases):
 
 
 def score_telemetry(stormlog, cases):
-    found = {True: [], False: []}  # by what the truth says: whether a leak was found
+    found = {True: [], False: []}  # by the label of the run: whether a leak was found
     with tempfile.TemporaryDirectory() as folder:
         records = os.path.join(folder, "telemetry.jsonl")
         for path, truth in cases:

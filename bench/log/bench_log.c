@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What one event costs. The threads of a case free and allocate blocks of a live set, as an allocator with a cache does: each
- * event updates site totals, live table, ring and the curve of allocated bytes. Time is processor time of the writing
- * threads, so that other work on the machine shows less. Cases are interleaved and repeated; median, smallest and largest
- * are printed, and the ratio to copying 32 bytes into a ring of the same size.
+ * The cost of one event. The threads of a case free and allocate blocks of a live set, as an
+ * allocator with a cache does: each event updates site totals, live table, ring and the curve of
+ * allocated bytes. Time is processor time of the writing threads, so that other work on the machine
+ * shows less. Cases are interleaved and repeated; median, smallest and largest are printed, and the
+ * ratio to copying 32 bytes into a ring of the same size.
  *
  * usage: bench_log FOLDER                  the table
  *        bench_log FOLDER EVENTS RING      writes the events of a file (see events.py) and the used bytes of the ring to RING;

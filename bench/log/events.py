@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Events of a snapshot of our own (tests/data/h200) as rows for bench_log: what the recorder's hook would have seen of that
-run. Snapshots have microseconds; the nanoseconds below them are made up at random, which is what they are.
+run. Snapshots have microseconds; the nanoseconds below them are random, as they are in reality.
 
 usage: events.py SNAPSHOT OUT      prints the number of events
 """

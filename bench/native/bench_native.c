@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a native stack costs: the recorder's walk beside the C++ runtime's own, over the same frames. Arguments: frames,
- * walks a round, rounds.
+ * The cost of a native stack: the recorder's stack walk compared with the C++ runtime's, over the
+ * same frames. Arguments: frames, walks per round, rounds.
  */
 #include <execinfo.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static unsigned walk_runtime(void) {
 
 static const way ways[] = {{"the recorder's walk", walk_recorder}, {"backtrace()", walk_runtime}};
 
-/* Time of the calling thread alone: what others do on the machine does not count. */
+/* CPU time of the calling thread only: other load on the machine is not counted. */
 static double now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

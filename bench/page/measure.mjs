@@ -1,5 +1,5 @@
-// Opens pages in headless Chromium and prints size, first paint and frames a second while panning:
-// measure.mjs PAGE... One line of figures for each page; medians of several runs.
+// Opens pages in headless Chromium and prints size, first paint and frames per second while
+// panning: measure.mjs PAGE... One line of figures for each page; medians of several runs.
 import { statSync } from "node:fs";
 import { openBrowser, openPage, whyNot } from "../../tests/web/browser.mjs";
 
@@ -22,7 +22,7 @@ function spread(values, unit) {
   return `${median(values).toFixed(0)} ${unit} (${least.toFixed(0)} to ${most.toFixed(0)})`;
 }
 
-/** When the browser first painted, and when timeline and tabs stood. */
+/** When the browser first painted, and when timeline and tabs were drawn. */
 async function paint(context, file) {
   const { page, troubles } = await openPage(context, file);
   const times = await page.evaluate(async () => {
@@ -31,7 +31,7 @@ async function paint(context, file) {
     await frame();
     const ready = performance.now();
     const painted = () => performance.getEntriesByName("first-contentful-paint")[0];
-    while (!painted()) await frame(); // told some time after the paint
+    while (!painted()) await frame(); // reported some time after the paint
     return { first: painted().startTime, ready };
   });
   await page.close();
@@ -39,7 +39,7 @@ async function paint(context, file) {
   return times;
 }
 
-/** Frames a second while the range of a zoomed plot moves on every frame, with one view open. */
+/** Frames per second while the range of a zoomed plot moves on every frame, with one view open. */
 async function pan(context, file, view) {
   const { page, troubles } = await openPage(context, file);
   await page.click(`#tab-${view}`);

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 #
 # Size, first paint and panning speed of pages of 100,000, 1 M and 10 M events and of 512 ranks, and the same snapshots in
-# PyTorch's own viewer where it can be had. Argument: build folder.
+# PyTorch's own viewer if it is available. Argument: build folder.
 #
 #   STORMLOG_VIEWER=FILE      torch/utils/viz/MemoryViz.js of a PyTorch; without it the viewer is not measured
-#   STORMLOG_VIEWER_EVENTS    events of the snapshots for that, "100000 1000000" by itself
-#   STORMLOG_VIEWER_LIMIT_S   how long a viewer may take, 300 by itself
+#   STORMLOG_VIEWER_EVENTS    events of the snapshots for that (default: "100000 1000000")
+#   STORMLOG_VIEWER_LIMIT_S   how long a viewer may take, in seconds (default: 300)
 set -euo pipefail
 build=${1:-build}
 here=$(dirname "$0")

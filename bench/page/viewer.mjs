@@ -1,8 +1,8 @@
-// The page beside PyTorch's own viewer on the same snapshots: viewer.mjs STORMLOG D3_FOLDER
+// Compares the page with PyTorch's own viewer on the same snapshots: viewer.mjs STORMLOG D3_FOLDER
 // SNAPSHOT... STORMLOG_VIEWER names a MemoryViz.js; its imports of d3 are answered from D3_FOLDER
 // (node_modules of npm's d3@7), so nothing is loaded from the network. One line for each program
 // and snapshot: bytes that are opened, seconds until the view is drawn, highest memory of the
-// page's process, frames a second while panning.
+// page's process, frames per second while panning.
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -70,7 +70,7 @@ function rendererPeak(profile) {
   );
 }
 
-/** Reads the peak again and again: a renderer that dies takes its figure with it. */
+/** Reads the peak repeatedly: the figure of a renderer is lost when it dies. */
 function watchPeak(profile) {
   let peak = 0;
   const look = () => {
@@ -84,7 +84,7 @@ function watchPeak(profile) {
   };
 }
 
-/** The result of the work, or in words why there is none. */
+/** The result of the work, or a text that says why there is none. */
 async function orDeath(page, work) {
   let late;
   const died = new Promise((done) =>
@@ -138,7 +138,7 @@ async function servePages(context, d3) {
   });
 }
 
-/** Frames a second while a plot is dragged with the mouse, to and fro. */
+/** Frames per second while a plot is dragged back and forth with the mouse. */
 function dragFrames({ selector, frames }) {
   const target = document.querySelector(selector);
   const box = target.getBoundingClientRect();

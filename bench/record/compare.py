@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a change does to the cost of an event while training: two builds, alternating, with the clock around each report of
-steps.py. Arguments: build folder before, build folder after (each made by `make bench-record` or `ninja bench-programs`), runs.
+"""The effect of a change on the cost of an event while training: two builds, alternating, each report timed as in steps.py.
+Arguments: build folder before, build folder after (each made by `make bench-record` or `ninja bench-programs`), runs.
 
     git worktree add /tmp/before HEAD~1 && make -C /tmp/before build && ninja -C /tmp/before/build bench-programs
     bench/record/compare.py /tmp/before/build build

@@ -26,7 +26,7 @@ def measure(options):
 ways = {"not recorded": None, "no stacks": ["--stacks", "none"], "30 Python frames": [],
         "native frames": ["--stacks", "native"]}
 results = {name: [] for name in ways}
-for _ in range(runs):  # alternating, so that a busy moment of the machine hits all of them
+for _ in range(runs):  # alternating, so that load on the machine affects all of them
     for name, options in ways.items():
         results[name].append(measure(options))
 

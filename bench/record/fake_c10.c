@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The report function as torch has it while no profiler is on: it looks and returns.
+ * The report function as in torch while no profiler is on: it checks for one and returns.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A stand-in for libc10_cuda: reports blocks across a library border, as fast as it can. Loaded by hook_loop.py, so that
- * the calling thread has a Python stack. The working set is 1,000 blocks; each is freed before it is handed out again.
+ * A stand-in for libc10_cuda: reports blocks through a call into another library, as fast as it
+ * can. Loaded by hook_loop.py, so that the calling thread has a Python stack. The working set is
+ * 1,000 blocks; each is freed before it is handed out again.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@ void report(void *ptr, int64_t size, size_t allocated, size_t reserved,
 
 __attribute__((visibility("default"))) double hook_loop(long event_cnt);
 
-/* Time of the calling thread alone: what others do on the machine does not count. */
+/* CPU time of the calling thread only: other load on the machine is not counted. */
 static double now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

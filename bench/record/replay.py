@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What --replay adds to the cost of an event: processes without the recorder, with it, and with PyTorch's own trace, all at the
-same time on processors of their own, on a real card. Each block of events stands between two blocks of plain Python calls, and
-counts in those: the speed of the processor cancels out. Arguments: build folder, processes of each kind."""
+same time on separate processors, on a real card. Each block of events is between two blocks of plain Python calls, and its time
+is expressed in such calls, so that the speed of the processor cancels out. Arguments: build folder, processes of each kind."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def deep(depth, work):
 
 
 def plain_calls():
-    """ns per call of a function that does next to nothing."""
+    """ns per call of a function that does almost nothing."""
     start = time.perf_counter_ns()
     for _ in range(500):
         numbers = [abs(number) for number in range(10)]
@@ -33,7 +33,7 @@ def plain_calls():
 
 
 def measure_loop(torch, size):
-    """An alloc or free in plain calls, and in ns, through the allocator's own functions."""
+    """The cost of an alloc or free through the allocator's own functions, in plain calls and in ns."""
     alloc, free = torch._C._cuda_cudaCachingAllocator_raw_alloc, torch._C._cuda_cudaCachingAllocator_raw_delete
     stream = torch.cuda.current_stream().cuda_stream
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What recording costs: per event, per training step, and for a look at an optimizer. Argument: the build folder. The interpreter with torch may be
-# named in STORMLOG_TORCH_PYTHON.
+# The cost of recording: per event, per training step, and for a scan of an optimizer. Argument: the build folder.
+# STORMLOG_TORCH_PYTHON may name the interpreter with torch.
 set -euo pipefail
 build=$(cd "${1:?usage: bench/record/run.sh BUILD_FOLDER}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)

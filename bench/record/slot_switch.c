@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Takes the recorder's functions for torch out of the import slots of the loaded libraries, and puts them back, in less than
- * a microsecond: so steps with and without recording can alternate in one process. "Out" is what sl_record_stop leaves
- * behind, the slots hold torch's own functions. Works for a process that was started under `stormlog run` as for one that
- * called sl_record_start.
+ * a microsecond: so steps with and without recording can alternate in one process. "Out" is the
+ * state after sl_record_stop: the slots hold torch's own functions. Works both under `stormlog run`
+ * and for a process that called sl_record_start.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -30,10 +30,10 @@ __attribute__((visibility("default"))) void slot_switch_use_caches(size_t bytes)
 typedef enum slot_state {
     SLOT_TORCH,    /* nothing is recorded */
     SLOT_RECORDER, /* everything is */
-    SLOT_REPORTED, /* torch reports CPU memory as while it is recorded; nobody listens */
+    SLOT_REPORTED, /* torch reports CPU memory as during a recording; the reports are ignored */
     SLOT_COUNTED,  /* the same, and reports are counted */
-    SLOT_TIMED,    /* as SLOT_RECORDER, a clock around every report */
-    SLOT_TIMED_0,  /* as SLOT_REPORTED, the same clock: what the clock and torch take themselves */
+    SLOT_TIMED,    /* as SLOT_RECORDER, and every report is timed */
+    SLOT_TIMED_0,  /* as SLOT_REPORTED, and timed: the cost of the clock and of torch */
     SLOT_STATE_CNT,
 } slot_state;
 
@@ -67,7 +67,7 @@ static void count_report(void *ptr, int64_t size, uint64_t allocated, uint64_t r
 
 static inline uint64_t read_ticks(void) {
 #if defined(__x86_64__)
-    __builtin_ia32_lfence(); /* what came before is not on the bill */
+    __builtin_ia32_lfence(); /* wait for earlier instructions, so that they are not timed */
     return __builtin_ia32_rdtsc();
 #else
     struct timespec now;
@@ -76,7 +76,7 @@ static inline uint64_t read_ticks(void) {
 #endif
 }
 
-static uint8_t other_data[OTHER_DATA_MAX]; /* of the program, so to say */
+static uint8_t other_data[OTHER_DATA_MAX]; /* stands for the program's memory */
 static size_t other_bytes;                 /* of it are read before each timed report */
 static volatile uint64_t other_sum;
 
@@ -149,7 +149,7 @@ static void take_slot(_Atomic(void *) *at, size_t function) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     if (slot_cnt == SLOT_MAX || !pair->torch ||
         mprotect((void *)((uintptr_t)at & ~(page - 1)), page, PROT_READ | PROT_WRITE) != 0)
-        abort(); /* half of the slots would measure something nobody asked for */
+        abort(); /* switching only half of the slots would measure the wrong thing */
     switched_slot *slot = &slots[slot_cnt++];
     slot->at = at;
     for (int state = 0; state < SLOT_STATE_CNT; state++) {

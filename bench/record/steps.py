@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Slowdown of a training step: of one that is bound by the CPU, which is the worst case, and on a GPU of one that keeps it busy.
+"""Slowdown of a training step: of one limited by the CPU, which is the worst case, and on a GPU also of one limited by the GPU.
 
 All ways of one process take turns in blocks of a few steps: the recorder's functions are taken out of torch's import slots
-and put back by slot_switch.c, torch's own history is turned on and off by torch. The order is drawn anew in every round. A
+and put back by slot_switch.c, torch's own history is turned on and off by torch. The order is random in every round. A
 round gives one ratio for each way, its block against the mean of the two blocks with nothing on; shown are the median of the
-ratios and its 95 % interval (order statistics, as in the sign test). "nothing" stands there twice: the second against the
-first is the error of the method. On a machine that others use that error is several percent; then the clock around each
-report is what can be relied on: it does not see what the recorder's use of the caches costs the program, and nothing else
-disturbs it.
+ratios and its 95 % interval (order statistics, as in the sign test). "nothing" is listed twice: the ratio of the second to the
+first is the error of the method. On a shared machine that error is several percent; then rely on the time measured around each
+report: it does not include what the recorder's use of the caches costs the program, but nothing else disturbs it.
 
 The processes are measured one after the other: one under `stormlog run`, one that called sl_record_start, one that calls
-sl_record_start and sl_record_stop around every block, so that the recorder's own thread comes and goes as well, and with a GPU
-one whose step the GPU takes longer for than Python does.
+sl_record_start and sl_record_stop around every block, so that the recorder's own thread is started and stopped as well, and
+with a GPU one whose step takes longer on the GPU than in Python.
 
 Arguments: build folder, rounds, steps per block, rounds of the third process and of the large step.
 """
@@ -42,8 +41,8 @@ GPU_BOUND = {"cuda": (1024, 64, 512, "bfloat16")}
 
 
 def make_step(torch, device, sizes=CPU_BOUND):
-    """A small transformer: the time goes into launching, which is where a recorder can hurt. Or a large one. Gradients are gone
-    at the end, so that blocks of different ways leave each other no memory to free."""
+    """A small transformer, which spends its time on kernel launches, where a recorder can slow it down; or a large one.
+    Gradients are freed at the end, so that no block has to free memory of the one before."""
     width, batch, length, dtype = sizes[device]
     place = {"device": device, "dtype": getattr(torch, dtype)}
     layer = torch.nn.TransformerEncoderLayer(width, 4, 2 * width, dropout=0.0, batch_first=True)
@@ -67,7 +66,7 @@ class Options(ctypes.Structure):
 
 
 class Recorder:
-    """Recording by sl_record_start, or the one that `stormlog run` brought along."""
+    """A recording started by sl_record_start, or the one of `stormlog run`."""
 
     def __init__(self, build, folder):
         self.library = ctypes.CDLL(os.path.join(build, "libstormlog_record.so"))
@@ -146,7 +145,7 @@ def take_turns(ways, step, wait, rounds, block, warm):
     times = {name: [] for name in ways}
     order = random.Random(1)
     gc.disable()
-    for number in range(rounds + 2):  # two rounds to get warm
+    for number in range(rounds + 2):  # two warm-up rounds
         if number % 16 == 0:
             gc.collect()
         for name in order.sample(list(ways), len(ways)):
@@ -171,8 +170,8 @@ def count_events(switch, step):
 
 
 class TimedReports:
-    """A clock around every report, while training runs: the direct cost of events between which the program does its own work
-    and uses the caches. Blocks with and without the recorder alternate; the clock's own time is taken off."""
+    """Times every report while training runs: the direct cost of events, with the program's own work and use of the caches in
+    between. Blocks with and without the recorder alternate; the clock's own cost is subtracted."""
 
     def __init__(self, switch):
         self.switch = switch
@@ -244,7 +243,7 @@ def work(kind, build, folder, rounds, block):
         recorder.stop()
         ways, warm = started_ways(recorder), 10  # a new file: stacks are seen for the first time again
     else:
-        ways, warm = switched_ways(torch, switch), 1  # caches are cold after the others' turns
+        ways, warm = switched_ways(torch, switch), 1  # caches are cold after the other blocks
     pin_main_thread()
     if kind in (PRELOADED, STARTED):
         timed = TimedReports(switch)
@@ -276,7 +275,7 @@ def highest_tenth(values):
 
 
 def mean_uninterrupted(values):
-    """Without the slowest 2 %, among which are those during which another program ran."""
+    """Without the slowest 2 %, which include those that another program interrupted."""
     return statistics.fmean(sorted(values)[:int(len(values) * 0.98)])
 
 

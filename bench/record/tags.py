@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What looking at an optimizer costs, in CPU time of the program's thread: one look, the end of a step without one, and
-both as a share of a training step.
+"""The cost of scanning an optimizer, in CPU time of the program's thread: one scan, the end of a step without one, and both as
+a share of a training step.
 
-A look happens after steps 1, 2, 4, 8, ...: in very many steps of a tiny optimizer nearly all ends are without one, in 64
-steps of a model there are seven. Argument: the program stormlog.
+A scan happens after steps 1, 2, 4, 8, ...: in very many steps of a tiny optimizer nearly all steps end without one, in 64 steps
+of a model there are seven. Argument: the program stormlog.
 """
 
 import glob

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """compare.py BUILD FILE REPEATS: time and peak memory of reading one snapshot, by us and by others.
 
-The readers take turns, so that a busy machine is busy for all of them. Each runs in a process of its own; time is what the
-process measured itself, without its start (a command measures nothing, so it is charged with its start), memory is the
+The readers take turns, so that load on the machine affects all of them. Each runs in a separate process; time is what the
+process measured itself, without its start (a command measures nothing, so its time includes its start), memory is the
 process's peak as the system counted it. A ratio is the median of the ratios of the turns; the spread is their smallest and
 largest.
 

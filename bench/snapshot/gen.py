@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Writes a snapshot of N events as torch 2.12 would: gen.py N FILE.
 
-A made-up training loop: forward allocates, backward frees in reverse, the optimizer works in between. Stacks are 40 to 60
-frames deep, about 240 different ones over about 700 frames, and each allocation and each free has a list object of its own, as
-in torch's files. Addresses are reused; segments and blocks at the end agree with the events.
+A synthetic training loop: forward allocates, backward frees in reverse, the optimizer works in between. Stacks are 40 to 60
+frames deep, about 240 different ones over about 700 frames, and each allocation and each free has its own list object, as in
+torch's files. Addresses are reused; segments and blocks at the end agree with the events.
 
 Python's own pickler writes the objects. Above TILE_EVENTS they would not fit into memory; then the steps after the first
-one are written again and again, with later times, until there are enough. `gen.py --check` looks at a small file made that
-way: Python must be able to load it, time must go on, and every free must find its block.
+one are written again and again, with later times, until there are enough. `gen.py --check` checks a small file made that way:
+Python must be able to load it, times must increase, and every free must match a block.
 """
 
 import pickle
@@ -24,7 +24,7 @@ KEYS = ("action", "addr", "size", "stream", "time_us", "compile_context", "user_
 
 
 class Program:
-    """The stacks of the made-up program, and the order in which a step passes through them."""
+    """The stacks of the synthetic program, and the order in which a step uses them."""
 
     def __init__(self, rng):
         self.frames = []
@@ -199,7 +199,7 @@ def without_frames(data):
 
 
 class Tile:
-    """The bytes of the steps after the first, and where in them the times stand."""
+    """The bytes of the steps after the first, and the positions of the times in them."""
 
     def __init__(self, data, run):
         # After the first event, keys are references: } MEMOIZE ( j <id of "action">.

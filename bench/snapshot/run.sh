@@ -3,7 +3,7 @@
 #
 # Reads a generated snapshot with us and with Python, alternating, and prints the ratio of the medians:
 #   make bench-snapshot             1,000,000 events
-#   make bench-snapshot N=20000000  more; Python is left out above 4,000,000, where its memory would not do
+#   make bench-snapshot N=20000000  more; Python is skipped above 4,000,000, where it would run out of memory
 #   make bench-snapshot REPEATS=9
 set -euo pipefail
 build=${1:?usage: bench/snapshot/run.sh BUILD}

@@ -17,7 +17,7 @@
 #include "telemetry/telemetry.h"
 #include "telemetry/telemetry_out.h"
 
-/* CPU time: one thread, and machines that build beside it do not count. */
+/* CPU time of the one thread, so that other load on the machine is not counted. */
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);

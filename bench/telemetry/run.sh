@@ -3,8 +3,8 @@
 #
 # Analysis of telemetry: ours at 200,000 records and beyond (linear?), and beside it the Python tool where STORMLOG_PEER
 # names its checkout (a folder with stormlog/ in it; needs numpy, scipy, psutil, pandas, torch). The Python tool is measured
-# at STORMLOG_PEER_RECORDS (4,000: seconds), and the ratio is given for the same file; set it to 200000 for the whole truth,
-# which takes it many minutes, because its time grows with the square.
+# at STORMLOG_PEER_RECORDS (4,000: seconds), and the ratio is given for the same file; set it to 200000 to compare at full size,
+# which takes many minutes, because the Python tool's time grows with the square of the records.
 # SIZES: record counts of ours.
 set -euo pipefail
 build=${1:?usage: bench/telemetry/run.sh BUILD}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Small trainings whose real memory peaks the replay is held against. Fixed seeds: every run does the same.
+"""Small training programs; the replay is compared with their real memory peaks. Fixed seeds: every run does the same.
 
 card_programs.py NAME SIZE RESULT.json [SNAPSHOT.pickle [python|all]]
 
@@ -22,7 +22,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def attention(q, k, v, is_math):
-    """Scaled dot products; written out where the scores shall be tensors of their own."""
+    """Scaled dot products; computed step by step if the scores must be separate tensors."""
     if not is_math:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
@@ -236,7 +236,7 @@ def big_unet(size):
 
 
 def lengths(size, steps=14):
-    """Batches of varying length: what the allocator likes least; `size` is the batch."""
+    """Batches of varying length, the worst case for the allocator; `size` is the batch."""
     model = Transformer(8192, 384, 3, 1024).to(DEVICE)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     for _ in range(steps):

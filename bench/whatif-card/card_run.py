@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures on a card what the replay is held against: card_run.py FOLDER [CALLS.json.gz [RECORDER.so]].
+"""Measures on a card what the replay is compared with: card_run.py FOLDER [CALLS.json.gz [RECORDER.so]].
 
 Every program of card_programs.py runs once with torch's own history and once under each setting, and those whose size can be
 scaled at eight sizes; with CALLS (by snapshot: requests as bytes, frees as -1 - number of the request) these go through torch's
-own allocator, too. Processes run side by side: what one reserves does not depend on the others. Ends by itself after
-CARD_SECONDS; what is done by then is in the folder: results.jsonl, raw.jsonl and *.pickle.gz.
+own allocator, too. Processes run side by side: what one reserves does not depend on the others. Stops after CARD_SECONDS; the
+results so far are in the folder: results.jsonl, raw.jsonl and *.pickle.gz.
 """
 
 import gzip
@@ -140,7 +140,7 @@ class Card:
             try:
                 task = job.pop("task")
                 (self.run_raw if task == "raw" else self.run_program)(**job)
-            except Exception as wrong:  # one run must not take the others with it
+            except Exception as wrong:  # one failed run must not end the others
                 self.note({"wrong": repr(wrong), **job})
             with self.lock:
                 self.open -= 1

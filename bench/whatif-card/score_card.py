@@ -106,7 +106,7 @@ def print_settings(rows: list[Prediction]) -> bool:
     for row in rows:
         if abs(row.off) > 0.01:
             print(f"differs: {row.program} {row.what}: {row.peak >> 20} MiB ({row.low >> 20} to {row.high >> 20}) for {row.real >> 20}")
-    # With larger segments other holes of the address space are taken than the trace shows: the range says so.
+    # With larger segments, other gaps of the address space are used than the trace shows; the predicted range covers that.
     usual = [row for row in rows if "large_segment" not in row.what]
     return within(rows, 0.01) >= 0.95 * len(rows) and all(abs(row.off) <= 0.04 for row in usual)
 

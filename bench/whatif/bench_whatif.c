@@ -3,7 +3,8 @@
  *   bench_whatif --proof FILE...       one line per device: addresses, reserved bytes
  *   bench_whatif --oracle FILE < ROWS  rows "conf<TAB>limit<TAB>seed": what the model makes of the file's calls
  *   bench_whatif --speed FILE...       nanoseconds per event and setting
- *   bench_whatif --stress N            the same for about N made-up events: 20,000 blocks of many sizes at once, three streams */
+ *   bench_whatif --stress N            the same for about N synthetic events: 20,000 blocks of many
+ *                                      sizes at once, three streams */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -25,7 +25,7 @@ GC_LIMIT = int(0.02 * 150_109_880_320)
 
 
 def answers(program: str, path: Path, rows: list[dict]) -> list[list[int]]:
-    """What the model makes of each row: peak, end, allocated peak, first failure or -1, driver calls, calls."""
+    """The model's result for each row: peak, end, allocated peak, first failure or -1, driver calls, calls."""
     lines = []
     for row in rows:
         limit = row["limit_bytes"] or (GC_LIMIT if "garbage" in row["conf"] else 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The former name of stormlog: every name is stormlog's own, submodules included."""
+"""The former name of stormlog: every name is the same object as in stormlog, submodules included."""
 
 from __future__ import annotations
 

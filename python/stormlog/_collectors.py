@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every collector is, and the one that needs no framework. The others stand in device_collectors."""
+"""The base class of collectors, and the collector that needs no framework. The others are in device_collectors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class DeviceMemoryCollector(ABC):
     def capabilities(self) -> Dict[str, Any]: ...
 
     def peak_bytes(self) -> Optional[int]:
-        """The allocator's own maximum since the process began or since it was reset; None where it keeps none."""
+        """The allocator's own maximum since the process began or since it was reset; None if it does not keep one."""
         return None
 
     def used_source(self) -> str:

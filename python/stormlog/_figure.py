@@ -15,7 +15,7 @@ _SUFFIXES = (".svg", ".png", ".html", ".htm")
 
 
 class Figure:
-    """What the plot methods return. ``panel``, ``series``, ``label`` and ``note`` are those of the chart."""
+    """What the plot methods return. ``panel``, ``series``, ``label`` and ``note`` are passed to the chart."""
 
     def __init__(self, title: str, width: int = 1200, height: int = 800, columns: int = 1) -> None:
         self.chart = _read.Chart(title, width, height, columns)
@@ -24,8 +24,8 @@ class Figure:
         return getattr(self.__dict__["chart"], name)
 
     def save(self, path: Any) -> str:
-        """``.svg``, ``.png``, or ``.html`` for a page that opens by itself. ValueError for another suffix: a file that is
-        not what its name says would be worse than none. RuntimeError for ``.png`` in a build without cairo."""
+        """``.svg``, ``.png``, or ``.html`` for a self-contained page. ValueError for another suffix, because the content would
+        not match the file's name. RuntimeError for ``.png`` in a build without cairo."""
         target = Path(path)
         if target.suffix.lower() in _SUFFIXES:
             target.parent.mkdir(parents=True, exist_ok=True)

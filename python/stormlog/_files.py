@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files that appear whole or not at all, and where this package's own binaries lie."""
+"""Files that appear whole or not at all, and where this package's own binaries are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_shared() -> bool:
 
 
 def private_file_mode() -> int:
-    """0600, shared 0644; the kernel applies the umask, which this package never touches: it belongs to the process."""
+    """0600, or 0644 when shared. The kernel applies the umask, which this package never changes: it belongs to the process."""
     return 0o644 if is_shared() else 0o600
 
 
@@ -37,7 +37,7 @@ def private_folder_mode() -> int:
 
 
 def create_file(path: Union[str, "os.PathLike[str]"], flags: int, mode: int) -> int:
-    """A new file's descriptor. FileExistsError when anything of this name is there, also a link that leads nowhere."""
+    """A new file's descriptor. FileExistsError when anything of this name exists, even a broken link."""
     return os.open(path, flags | _NEW, mode)
 
 
@@ -52,7 +52,8 @@ def open_beside(target: Path, mode: int = 0o666) -> Tuple[BinaryIO, Path]:
 
 
 def write_bytes_whole(path: Union[str, "os.PathLike[str]"], write: Callable[[BinaryIO], Any], mode: int = 0o666) -> None:
-    """Calls ``write`` with a file beside the place, syncs, renames. A link at the place is replaced, never followed."""
+    """Calls ``write`` with a temporary file in the target's folder, syncs, renames. A link at the target is replaced, never
+    followed."""
     target = Path(path)
     file, temporary = open_beside(target, mode)
     try:
@@ -67,15 +68,15 @@ def write_bytes_whole(path: Union[str, "os.PathLike[str]"], write: Callable[[Bin
 
 
 def write_text_whole(path: Union[str, "os.PathLike[str]"], text: str, mode: int = 0o666) -> None:
-    """Writes beside the place, syncs, renames. Makes the folder."""
+    """Writes a temporary file in the target's folder, syncs, renames. Makes the folder."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     write_bytes_whole(path, lambda file: file.write(text.encode("utf-8")), mode)
 
 
 def own_temporary_folder() -> Path:
     """A folder below the system's temporary one that only this user can write. Its name is always the same, so that the
-    evidence of a killed process can be found; when somebody else has made it (everybody may write /tmp), or it is a link
-    or open to others, a folder with a random name."""
+    evidence of a killed process can be found; if another user made it (everybody may write /tmp), or it is a link or open to
+    others, a folder with a random name is used."""
     path = Path(tempfile.gettempdir()) / f"stormlog-{os.geteuid()}"
     try:
         path.mkdir(mode=0o700)
@@ -101,12 +102,12 @@ def remove_temporary(paths: Iterable[Path]) -> None:
 
 
 def write_json_whole(path: Union[str, "os.PathLike[str]"], value: Any, mode: int = 0o666) -> None:
-    """JSON with an indent of 2; what JSON does not know becomes its str()."""
+    """JSON with an indent of 2; values that JSON cannot express become their str()."""
     write_text_whole(path, json.dumps(value, indent=2, default=str), mode)
 
 
 def _places(name: str, folder: str) -> List[Path]:
-    """Wheel, build folder, `make install` below a prefix."""
+    """The paths to try: wheel, build folder, `make install` below a prefix."""
     return [_PACKAGE / "_bin" / name, _PACKAGE.parents[1] / name, _PACKAGE.parents[2].parent / folder / name]
 
 
@@ -116,7 +117,7 @@ def find_library() -> Optional[Path]:
 
 
 def find_program(name: str) -> Optional[Path]:
-    """The C program under one of its names, or None. A console script of the same name on PATH is not it."""
+    """The C program under one of its names, or None. Never a console script of the same name on PATH."""
     for path in _places(name, "bin"):
         if path.is_file() and os.access(path, os.X_OK):
             return path

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Who this process is in a distributed job. The recording side uses it, so it must not load the reading module."""
+"""The rank of this process in a distributed job. The recording side uses it, so it must not load the reading module."""
 
 from __future__ import annotations
 
 import os
 from typing import Any, Dict, Mapping, Optional
 
-# Launchers: rank, local rank, world size. The first whose rank and size are set is the one.
+# Launchers: rank, local rank, world size. The first whose rank and size are set is used.
 _RANK_VARIABLES = (
     ("RANK", "LOCAL_RANK", "WORLD_SIZE"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"),
@@ -55,7 +55,7 @@ def resolve_distributed_identity(*, job_id: Optional[str] = None, rank: Optional
     env = os.environ if env is None else env
     given = {"rank": rank, "local_rank": local_rank, "world_size": world_size}
     known = {name: metadata.get(name) if value is None else value for name, value in given.items()}
-    # With everything said, the launcher's variables are not even parsed.
+    # If all values are given, the launcher's variables are not parsed.
     launched = _env_ranks(env) if any(value is None for value in known.values()) else {}
     known = {name: launched.get(name) if value is None else value for name, value in known.items()}
 

@@ -9,14 +9,14 @@ from typing import Dict, NamedTuple, Optional
 
 from . import _record
 
-# Watches the peak between two readings without the interpreter; 5 ms costs 0.1 % of one core.
+# A native thread watches the peak between two readings; an interval of 5 ms costs 0.1 % of one core.
 WATCH_INTERVAL_S = 0.005
-# The kernel counts pages by processor and adds them up now and then: less than this is no new maximum.
+# The kernel counts pages per processor and sums them up only from time to time: a smaller increase is not a new maximum.
 _KERNEL_NOISE = 1024 ** 2
 
 
 class MemoryInfo(NamedTuple):
-    """Bytes. peak_rss is the kernel's own maximum since the process began, None where it does not keep one."""
+    """Bytes. peak_rss is the kernel's own maximum since the process began, None if it does not keep one."""
 
     rss: int
     vms: int
@@ -34,7 +34,7 @@ class Process:
         return MemoryInfo(*_record.process_memory())
 
     def cpu_percent(self, interval: Optional[float] = None) -> float:
-        """CPU time over wall time since the last call, in percent of one core; 0.0 when called at once again."""
+        """CPU time over wall time since the last call, in percent of one core; 0.0 when called again at once."""
         if interval:
             time.sleep(interval)
         now = (time.monotonic(), time.process_time())
@@ -74,7 +74,7 @@ def used_memory() -> int:
 
 
 def physical_cpu_count() -> Optional[int]:
-    """Cores, without their hardware threads; None when the kernel does not say."""
+    """Cores, without their hardware threads; None when the kernel does not report it."""
     cores = set()
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
@@ -106,7 +106,7 @@ class PeakWatch:
 
     @property
     def peak(self) -> int:
-        """The same up to now; the watch goes on."""
+        """The same up to now; watching continues."""
         return self._exact(self._watch.peak)
 
     def _exact(self, sampled: int) -> int:

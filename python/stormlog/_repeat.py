@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""One thing done again and again in a thread of its own."""
+"""A function called at intervals in a thread."""
 
 import threading
 from typing import Any, Callable, Optional
 
 
 class Repeater:
-    """Calls ``work`` every ``interval()`` seconds in a daemon thread. Starting twice or stopping twice does nothing; one that
-    was stopped may be started again."""
+    """Calls ``work`` every ``interval()`` seconds in a daemon thread. Starting twice or stopping twice does nothing; it can be
+    started again after a stop."""
 
     def __init__(self, name: str, work: Callable[[], Any], interval: Callable[[], float], at_once: bool = True) -> None:
         self._name = name

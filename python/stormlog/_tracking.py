@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 ALERT_TYPES = ("warning", "critical", "error")
 JOIN_TIMEOUT_S = 5.0
 ERROR_PAUSE_S = 1.0
-EVIDENCE_MAX_BYTES = 64 * 1024 ** 2  # of one file; a full one becomes <name>.old, so that two of them are kept
+EVIDENCE_MAX_BYTES = 64 * 1024 ** 2  # size of one file; a full one is renamed to <name>.old, so that two are kept
 
 
 @dataclass
@@ -61,7 +61,7 @@ class TrackingEvent:
 
 
 class Clock:
-    """Wall-clock nanoseconds that never go back: the wall at the start plus a monotonic difference."""
+    """Wall-clock nanoseconds that never go back: the wall clock at the start plus a monotonic difference."""
 
     def __init__(self) -> None:
         self._wall_ns = time.time_ns()
@@ -73,8 +73,8 @@ class Clock:
 
 class EvidenceFile:
     """Every event as one line of JSON, on disk from the first one: a killed process loses nothing. In the folder that
-    STORMLOG_DIR names, else in that of the out-of-memory bundles, else below the system's temporary folder, where it is
-    removed when the interpreter ends in good order. Always a new file: nobody else can have put it there."""
+    STORMLOG_DIR names, else in that of the out-of-memory bundles, else below the system's temporary folder, where it is removed
+    when the interpreter exits normally. Always a new file, so no other user can have put it there."""
 
     _numbers = iter(range(1, 1 << 62))
     _temporary: List[Tuple[int, Path]] = []  # the process that made it, the file
@@ -93,7 +93,7 @@ class EvidenceFile:
 
     @classmethod
     def _create(cls, folder: Path, kind: str) -> Tuple[Path, Optional[FileIO]]:
-        """A process of the same number may have left its files: the first free name."""
+        """An earlier process with the same number may have left files, so the first free name is used."""
         while True:
             path = folder / f"{kind}_events_{os.getpid()}_{next(cls._numbers)}.jsonl"
             try:
@@ -114,7 +114,7 @@ class EvidenceFile:
         self._bytes += self._file.write(line) or 0
 
     def close(self) -> None:
-        """Gives the descriptor back; another event opens the file again."""
+        """Closes the file; another event opens it again."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -183,13 +183,13 @@ class TrackerBase:
         self.stats["tracking_start_time"] = time.time()
         self._open_evidence()
         first = self._take_sample()
-        # Memory that is there already is no allocation of the first tick, and no peak of this tracking.
+        # Memory allocated before the start is neither an allocation of the first tick nor a peak of this tracking.
         self._peak_floor = self._last_peak_read = self.collector.peak_bytes()
         self._add_event("start", 0, "Memory tracking started", sample=first)
         self._sampler.start()
 
     def stop_tracking(self) -> None:
-        """Ends sampling, after one last sample; does nothing when there is none."""
+        """Ends sampling, after one last sample; does nothing when it is not sampling."""
         if not self.is_tracking:
             return
         if not self._sampler.stop(JOIN_TIMEOUT_S):
@@ -232,7 +232,7 @@ class TrackerBase:
             self._sampler.pause(ERROR_PAUSE_S)
 
     def _take_sample(self) -> Optional[DeviceMemorySample]:
-        """A new sample, or None when the device could not be asked; that is counted, never shown as 0 bytes."""
+        """A new sample, or None when the device could not be read; such failures are counted, never shown as 0 bytes."""
         try:
             self._last_sample = self.collector.sample()
             return self._last_sample
@@ -243,7 +243,7 @@ class TrackerBase:
             return None
 
     def _safe_sample(self) -> DeviceMemorySample:
-        """A new sample; the last good one when the device cannot be asked; all unknown before any."""
+        """A new sample; the last good one when the device cannot be read; all values unknown if there is none yet."""
         return self._take_sample() or self._last_sample or DeviceMemorySample(0, 0, 0, None, None, None, None, -1)
 
     def _tick(self) -> None:
@@ -267,7 +267,7 @@ class TrackerBase:
         if peak is None:
             return sample.allocated_bytes
         if self._last_peak_read is not None and peak < self._last_peak_read:
-            self._peak_floor = 0  # somebody reset the counter: whatever it shows from now on is new
+            self._peak_floor = 0  # the counter was reset: whatever it shows from now on is new
         self._last_peak_read = peak
         is_new = self._peak_floor is None or peak > self._peak_floor
         return max(peak, sample.allocated_bytes) if is_new else sample.allocated_bytes
@@ -288,7 +288,7 @@ class TrackerBase:
         self._add_event(kind, change, f"Memory {word}: {format_bytes(abs(change))}", None, sample)
 
     def _check_alerts(self, sample: DeviceMemorySample, change: int) -> None:
-        """Rules of the tracker; none here."""
+        """Alert rules of the tracker; the base class has none."""
 
     # --- events ---------------------------------------------------------------------------------------------------
 
@@ -357,7 +357,7 @@ class TrackerBase:
     # --- export ---------------------------------------------------------------------------------------------------
 
     def _record_metadata(self) -> Dict[str, Any]:
-        """Keys that every exported record's metadata gets."""
+        """Keys that are added to the metadata of every exported record."""
         return {}
 
     def _event_record(self, event: TrackingEvent) -> Dict[str, Any]:

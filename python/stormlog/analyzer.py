@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""MemoryAnalyzer: what measured calls and telemetry events say. The arithmetic is in C, shared with the commands."""
+"""MemoryAnalyzer: analyses measured calls and telemetry events. The arithmetic is in C, shared with the commands."""
 
 from __future__ import annotations
 

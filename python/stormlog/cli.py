@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The commands are one C program; these functions run it under the right name.
 
-``main()`` returns, so that programs and notebooks can call it; the console scripts become the program instead.
+``main()`` returns, so that programs and notebooks can call it; the console scripts are replaced by the program (exec) instead.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def _command(name: str) -> str:
 
 
 def _is_real(stream: Any, number: int) -> bool:
-    """Whether the stream is the process's own: a notebook or a test puts another one there, which a child cannot write."""
+    """Whether the stream is the process's own: a notebook or a test replaces it with one that a child process cannot write
+    to."""
     try:
         return stream.fileno() == number
     except (AttributeError, OSError, ValueError):
@@ -41,7 +42,7 @@ def _copy(source: TextIO, target: TextIO) -> None:
 
 
 def run(name: str, arguments: List[str]) -> int:
-    """Runs the program and returns its exit code. Ctrl+C is the program's: it ends in good order, and so does this call."""
+    """Runs the program and returns its exit code. Ctrl+C goes to the program: it exits cleanly, and so does this call."""
     is_real = _is_real(sys.stdout, 1) and _is_real(sys.stderr, 2)
     pipe = None if is_real else subprocess.PIPE
     sys.stdout.flush()
@@ -61,7 +62,7 @@ def _environment() -> Dict[str, str]:
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Only the main thread may change this, and only there it is needed: signals arrive in it."""
+    """Only the main thread may change this, and only it needs to: Python handles signals there."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -73,14 +74,16 @@ def _interrupts_ignored() -> Iterator[None]:
 
 
 def replace(name: str, *command: str) -> None:
-    """Becomes the program, with this command before the arguments: signals and exit code need no forwarding."""
+    """Replaces this process with the program (exec), with this command before the arguments: signals and exit code need no
+    forwarding."""
     program = _command(name)
     sys.stdout.flush()
     os.execve(program, [name, *command, *sys.argv[1:]], _environment())
 
 
 def run_or_exit(name: str, argv: Optional[List[str]]) -> int:
-    """With arguments: the exit code. Without: those of this process, and SystemExit for a failure, as programs have it."""
+    """With arguments: returns the exit code. Without: uses those of this process and raises SystemExit for a failure, as a
+    program would."""
     code = run(name, sys.argv[1:] if argv is None else argv)
     if argv is None and code:
         raise SystemExit(code)

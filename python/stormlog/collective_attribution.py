@@ -28,7 +28,7 @@ class CollectiveAttributionConfig:
 
 @dataclass
 class CollectiveAttributionEvidence:
-    """What an attribution rests on; ``evidence.marker_hits`` and ``evidence["marker_hits"]`` are the same."""
+    """The evidence for an attribution; ``evidence.marker_hits`` and ``evidence["marker_hits"]`` are the same."""
 
     marker_hits: int = 0
     synchronized_ranks: int = 0
@@ -60,7 +60,7 @@ class CollectiveAttributionResult:
 def resolve_collective_attribution_config(preset: str = "medium",
                                           overrides: Optional[Mapping[str, float]] = None
                                           ) -> CollectiveAttributionConfig:
-    """The thresholds of ``low``, ``medium`` or ``high`` with single ones replaced. Raises ValueError for an unknown
+    """The thresholds of ``low``, ``medium`` or ``high``, with individual ones replaced. Raises ValueError for an unknown
     preset, an unknown name ("Unknown collective attribution override") or a value out of range."""
     values = _read.collective_config(preset, dict(overrides or {}))
     return CollectiveAttributionConfig(preset=preset.strip().lower(), **values)

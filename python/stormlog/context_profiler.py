@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Decorators and blocks on one profiler for the whole process."""
+"""Decorators and context managers that share one profiler for the whole process."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def profile_function(func: Optional[Callable[..., Any]] = None, *, name: Optiona
 @contextmanager
 def profile_context(name: str = "context", device: Any = None,
                     profiler: Optional[GPUMemoryProfiler] = None) -> Iterator[GPUMemoryProfiler]:
-    """Measures a block; gives the profiler."""
+    """Measures a block; yields the profiler."""
     chosen = profiler or get_global_profiler(device)
     with chosen.profile_context(name):
         yield chosen
@@ -116,7 +116,7 @@ def _profiled_module_class() -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    # The class needs torch.nn as its base, which importing this module must not need.
+    # The class is made at first use: its base is in torch.nn, which importing this module must not require.
     if name != "ProfiledModule":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = _profiled_module_class()
@@ -124,7 +124,7 @@ def __getattr__(name: str) -> Any:
 
 
 class MemoryProfiler:
-    """The whole of this module as one object."""
+    """The functions of this module as one object."""
 
     def __init__(self, device: Any = None) -> None:
         self.profiler = GPUMemoryProfiler(device=device)
@@ -170,7 +170,7 @@ class MemoryProfiler:
 
 
 def _run_batch(model: Any, batch: Any, device: Any) -> None:
-    """Forward and backward of one batch. Weights stay as they are: there is no optimizer, and gradients are dropped."""
+    """Forward and backward of one batch. Weights do not change: there is no optimizer, and gradients are dropped."""
     inputs = batch[0] if isinstance(batch, (tuple, list)) else batch
     output = model(inputs.to(device) if hasattr(inputs, "to") else inputs)
     if getattr(output, "requires_grad", False):
@@ -179,7 +179,7 @@ def _run_batch(model: Any, batch: Any, device: Any) -> None:
 
 
 def profile_model_training(model: Any, train_loader: Any, epochs: int = 1, device: Any = None) -> Dict[str, Any]:
-    """Measures forward and backward of up to 11 batches an epoch, in the contexts ``training_setup``, ``epoch_<e>``,
+    """Measures forward and backward of up to 11 batches per epoch, in the contexts ``training_setup``, ``epoch_<e>``,
     ``batch_<e>_<b>``. The model is not trained."""
     profiler = GPUMemoryProfiler(device=device)
     summaries: List[Dict[str, Any]] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The same questions about main memory: what this process holds. Needs no framework."""
+"""The profiler and tracker for main memory: what this process holds. Needs no framework."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def _format_bytes(value: float) -> str:
 
 @dataclass
 class CPUMemorySnapshot:
-    """Bytes; cpu_percent is of one core, since the snapshot before. What the process has in main memory is what the allocator
-    of a GPU calls allocated and reserved, so that one visualizer and one analyzer serve both."""
+    """Bytes; cpu_percent is of one core, since the snapshot before. The resident size is also given as allocated and reserved,
+    the names for a GPU's allocator, so that one visualizer and one analyzer work for both."""
 
     timestamp: float
     rss: int
@@ -153,7 +153,7 @@ class CPUMemoryProfiler:
         return self._monitor.thread
 
     def profile_function(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> CPUProfileResult:
-        """Calls the function once; its value is dropped, its exception goes on and leaves no result."""
+        """Calls the function once; its value is dropped. If it raises, the exception propagates and there is no result."""
         with self.profile_context(getattr(func, "__name__", None) or "cpu_function"):
             func(*args, **kwargs)
         return self.results[-1]
@@ -171,12 +171,12 @@ class CPUMemoryProfiler:
             watched = watch.stop()
         duration = time.perf_counter() - started
         after = self._take_snapshot()
-        # A stand-in for the process has numbers of its own, which the watch knows nothing of.
+        # A substitute for the process has its own numbers, which the native watch cannot see.
         peak = watched if getattr(self.process, "pid", None) == os.getpid() else 0
         self.results.append(CPUProfileResult(name, duration, before, after, max(before.rss, after.rss, peak)))
 
     def clear_results(self) -> None:
-        """Forgets results and snapshots; the baseline is taken anew."""
+        """Clears results and snapshots; takes a new baseline."""
         self.results.clear()
         self.snapshots.clear()
         self._baseline_snapshot = self._take_snapshot()
@@ -211,7 +211,7 @@ class CPUMemoryTracker(TrackerBase):
         self.enable_alerts = enable_alerts
 
     def _event_record(self, event: TrackingEvent) -> Dict[str, Any]:
-        # Main memory is no device: what others may use of it is not this record's business.
+        # Main memory is not a device: its use by other processes is not part of this record.
         record = super()._event_record(event)
         record.update(device_used_bytes=event.memory_allocated, device_free_bytes=None, device_total_bytes=None)
         return record
@@ -230,7 +230,7 @@ class CPUMemoryTracker(TrackerBase):
         }
 
     def get_memory_timeline(self, interval: float = 1.0) -> Dict[str, List[float]]:
-        """One point for every event; ``interval`` is accepted for the sake of MemoryTracker's signature."""
+        """One point for every event; ``interval`` is ignored; it is accepted because MemoryTracker has it."""
         events = self._event_list()
         values = [float(event.memory_allocated) for event in events]
         return {"timestamps": [event.timestamp for event in events], "allocated": values, "reserved": list(values)}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Where a tracker's numbers come from: the framework's allocator and, where it can be asked, the driver.
+"""Where a tracker's numbers come from: the framework's allocator and, if available, the driver.
 
-On CUDA and ROCm ``used_bytes`` is what the driver says is in use on the device, by everybody: the difference to
+On CUDA and ROCm ``used_bytes`` is what the driver reports as in use on the device, by all processes: the difference to
 ``reserved_bytes`` is the hidden memory (contexts, communication buffers, other libraries, other processes).
 """
 
@@ -25,7 +25,7 @@ _OFFER = 'MemoryTracker("cpu") watches main memory'
 
 
 class CudaDeviceCollector(DeviceMemoryCollector):
-    """torch.cuda's counters, one call a sample, and the driver's free memory."""
+    """torch.cuda's counters, one call per sample, and the driver's free memory."""
 
     _name = "cuda"
     _sampling_source = "torch.cuda.memory_allocated/reserved"
@@ -61,8 +61,8 @@ class CudaDeviceCollector(DeviceMemoryCollector):
             inactive_bytes=int(stats.get("inactive_split_bytes.all.current", 0)), device_id=self.device_id)
 
     def _ask_driver(self) -> Tuple[Optional[int], Optional[int]]:
-        """(total, free). Free is None when asking would create a CUDA context that the program did not make itself, or
-        when torch is too old to ask."""
+        """(total, free). Free is None if the call would create a CUDA context that the program has not made itself, or if torch
+        is too old for the call."""
         is_initialized = getattr(torch.cuda, "is_initialized", lambda: True)()
         if is_initialized and hasattr(torch.cuda, "mem_get_info"):
             free, total = torch.cuda.mem_get_info(self.device_id)
@@ -89,14 +89,14 @@ class CudaDeviceCollector(DeviceMemoryCollector):
 
 
 class ROCmDeviceCollector(CudaDeviceCollector):
-    """The same on AMD devices, where torch.cuda speaks HIP."""
+    """The same on AMD devices, where torch.cuda uses HIP."""
 
     _name = "rocm"
     _sampling_source = "torch.cuda.memory_* (HIP runtime)"
 
 
 class MPSDeviceCollector(DeviceMemoryCollector):
-    """torch.mps's counters; the device is the machine's."""
+    """torch.mps's counters; the machine has only one such device."""
 
     def __init__(self, device: Any = None) -> None:
         self.device = _resolve_device("mps" if device is None else device)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A bundle to attach to an issue, about this process: environment, a short timeline, a judgement.
 
-`gpumemprof diagnose` writes the same files about a machine or another process; this module sees the counters of the
-process it runs in, which no other program can.
+`gpumemprof diagnose` writes the same files about a machine or another process; this module reads the counters of the process it
+runs in, which no other program can read.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def write_bundle(output: Optional[Any] = None, device: Any = None, duration: flo
     write_json_whole(folder / _FILES[3], {
         "version": 1,
         "created_iso": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-        "command_line": " ".join(getattr(sys, "orig_argv", sys.argv)),  # with the interpreter, and what it was given
+        "command_line": " ".join(getattr(sys, "orig_argv", sys.argv)),  # with the interpreter and its arguments
         "files": list(_FILES),
         "exit_code": 2 if is_risk else 0,
         "risk_detected": is_risk,

@@ -81,7 +81,7 @@ def _cause_result(found: Dict[str, Any]) -> FirstCauseAnalysisResult:
 
 
 def merge_cross_rank_timelines(events: Sequence[TelemetryEventV2]) -> CrossRankMergeResult:
-    """All ranks' samples, shifted so that first samples coincide."""
+    """The samples of all ranks, shifted so that the first samples coincide."""
     return _merge_result(_read.merge_ranks(events))
 
 

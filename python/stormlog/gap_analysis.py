@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hidden memory: what the device says is used, less what the framework's allocator has reserved."""
+"""Hidden memory: what the device reports as used, minus what the framework's allocator has reserved."""
 
 from __future__ import annotations
 

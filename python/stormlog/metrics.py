@@ -23,7 +23,7 @@ _host_watch: List[_process.PeakWatch] = []
 
 
 def _cuda(device: Any) -> Any:
-    """torch.cuda when the device is one of its, else None."""
+    """torch.cuda for a CUDA device, else None."""
     torch = None if str(device).startswith("cpu") else torch_or_none()
     return torch.cuda if torch is not None and torch.cuda.is_available() else None
 
@@ -62,7 +62,7 @@ def format_memory_stats(device: Any = None) -> str:
 
 def reset_peak_memory(device: Any = None) -> None:
     """The next ``peak_gb`` counts from now. Without CUDA a thread watches this process from the first reset on (0.1 % of a
-    core): the kernel's own peak is left alone, because it belongs to everybody."""
+    core): the kernel's own peak is not reset, because other code may use it."""
     cuda = _cuda(device)
     if cuda is not None:
         cuda.reset_peak_memory_stats(device)

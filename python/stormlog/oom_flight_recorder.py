@@ -2,8 +2,8 @@
 """Bundles of evidence written when memory runs out: the last events, the error, the environment.
 
 A bundle is a folder that appears whole (written under another name, synced, renamed) with its manifest written last.
-Retention never removes the newest bundle, nor one that another living process wrote. A bundle that is larger than the limit
-by itself is made smaller: the oldest events go first, then the caller's metadata.
+Retention never removes the newest bundle, nor one that another running process wrote. A bundle that alone exceeds the limit is
+made smaller: the oldest events are removed first, then the caller's metadata.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def _torch_oom_type() -> Any:
 
 
 def classify_oom_exception(exc: BaseException) -> OOMExceptionClassification:
-    """By type where the framework has one, else by the words of the message."""
+    """Recognised by type if the framework has one, else by the text of the message."""
     torch_type = _torch_oom_type()
     if isinstance(torch_type, type) and isinstance(exc, torch_type):
         return OOMExceptionClassification(True, _TORCH_REASON)
-    # Loaded only when something went wrong: a process that records does not need the reading module.
+    # Loaded only after an error: a process that records does not need the reading module.
     from . import _read
 
     kind = "MemoryError" if isinstance(exc, MemoryError) else type(exc).__name__
@@ -162,7 +162,7 @@ def _json_bytes(part: Any) -> int:
 
 
 def _shrink(parts: Dict[str, Any], limit: int) -> None:
-    """Leaves events out, the oldest first, until the bundle fits; where that is not enough, the caller's metadata."""
+    """Drops events, the oldest first, until the bundle fits; if that is not enough, the caller's metadata."""
     rest = sum(_json_bytes(part) for name, part in parts.items() if name != "events") + _SHRINK_MARGIN
     if rest > limit:
         parts["metadata"]["custom_metadata"] = {"left_out": "larger than max_total_mb"}
@@ -198,7 +198,7 @@ def _folder_bytes(folder: Path) -> int:
 
 
 def _may_remove(bundle: Path) -> bool:
-    """Bundles of this process, and those whose process is gone."""
+    """Bundles of this process, and those whose process has ended."""
     match = re.match(rf"{_BUNDLE_PREFIX}[^_]+_(\d+)_", bundle.name)
     if match is None or int(match[1]) == os.getpid():
         return True

@@ -58,7 +58,7 @@ class ProfileResult:
     call_count: int = 1
 
     def memory_diff(self) -> int:
-        """After less before, signed."""
+        """After minus before, signed."""
         return self.memory_after.allocated_memory - self.memory_before.allocated_memory
 
     def peak_memory_usage(self) -> int:
@@ -82,13 +82,13 @@ class TensorTracker:
         for thing in gc.get_objects():
             try:
                 count += isinstance(thing, torch.Tensor) and thing.is_cuda
-            except ReferenceError:  # a proxy whose object is gone
+            except ReferenceError:  # a weak proxy whose object was freed
                 pass
         return count
 
 
 class _Region:
-    """A measured region that is open: the largest peaks seen while it was."""
+    """A measured region that has not ended yet, with the largest peaks seen in it so far."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -103,8 +103,8 @@ class _Region:
 class GPUMemoryProfiler:
     """Measures calls and blocks on one CUDA or ROCm device.
 
-    torch keeps one peak counter for the whole process. It is reset when a region begins; before that, what it shows is
-    folded into every region that is open, so nested and overlapping regions keep their own exact peaks.
+    torch keeps one peak counter for the whole process. It is reset when a region begins; before that, its value is recorded in
+    every open region, so nested and overlapping regions keep their own exact peaks.
     """
 
     def __init__(self, device: Any = None, track_tensors: bool = True, track_cpu_memory: bool = True,
@@ -153,7 +153,7 @@ class GPUMemoryProfiler:
         return torch_or_none().cuda.memory_stats(self.device)
 
     def _stack_trace(self) -> str:
-        """The last frames of the program, not of this package."""
+        """The innermost frames of the program, without those of this package."""
         frames = [frame for frame in traceback.extract_stack() if not frame.filename.startswith(_PACKAGE_DIR)]
         return "".join(traceback.format_list(frames[-_STACK_FRAMES:]))
 
@@ -205,7 +205,7 @@ class GPUMemoryProfiler:
 
     @contextmanager
     def _measure(self, name: str) -> Iterator[List[ProfileResult]]:
-        """The list holds the result when the block is over."""
+        """Yields a list that holds the result after the block."""
         tensors_before = self._tensor_tracker.count_tensors() if self.track_tensors else 0
         before = self._take_snapshot(f"before_{name}")
         region = self._begin(name)
@@ -234,14 +234,15 @@ class GPUMemoryProfiler:
             self.function_stats.setdefault(result.function_name, []).append(result)
 
     def profile_function(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> ProfileResult:
-        """Calls the function once and measures it; its value is dropped. An exception leaves a result, then goes on."""
+        """Calls the function once and measures it; its value is dropped. If it raises, there is a result, and the exception
+        propagates."""
         with self._measure(getattr(func, "__name__", None) or type(func).__name__) as made:
             func(*args, **kwargs)
         return made[0]
 
     @contextmanager
     def profile_context(self, name: str = "context") -> Iterator[None]:
-        """Measures a block; the result is appended also when the block raises."""
+        """Measures a block; the result is appended even if the block raises."""
         with self._measure(name):
             yield
 
@@ -295,7 +296,7 @@ class GPUMemoryProfiler:
         }
 
     def clear_results(self) -> None:
-        """Forgets everything and takes a new baseline."""
+        """Clears everything and takes a new baseline."""
         with self._lock:
             self.results.clear()
             self.snapshots.clear()

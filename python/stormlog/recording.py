@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The recorder's switch: every allocation of this process with its Python stack, into a file that survives kill -9.
+"""Starts and stops the recorder: every allocation of this process with its Python stack, in a file that survives kill -9.
 
     with stormlog.record(): train()                       # a block
     recording = stormlog.record(); ...; recording.stop()  # a call
     stormlog.record(steps=(10, 15), snapshot="s.pickle")  # from step 10 to step 15, as stormlog.step(n) counts them
 
-Under `stormlog run` the recorder is in the process already; all functions here then speak to that recording.
+Under `stormlog run` the recorder is already in the process; all functions here then act on that recording.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _counter = {"step": 0}
 
 
 def _load() -> None:
-    """The recorder's library, into this process."""
+    """Loads the recorder's library into this process."""
     if _record.is_loaded():
-        _record.load("")  # the one that is there
+        _record.load("")  # the copy that is already loaded
         return
     library = find_library()
     if library is None:
@@ -65,8 +65,8 @@ def _is_disabled() -> bool:
 
 
 def _open_folder(wanted: Optional[_PathLike]) -> Tuple[Any, Optional[str]]:
-    """The run folder and its path, as `stormlog run` makes it; ranks of one launcher share one. What cannot be made is the
-    recorder's to say, when it cannot write there."""
+    """The run folder and its path, as `stormlog run` makes it; ranks of one launcher share one. If the folder cannot be made,
+    the recorder reports it when it tries to write there."""
     if wanted is None and os.environ.get(_SETTINGS["dir"]["env"]):
         return None, None
     identity = resolve_distributed_identity()
@@ -123,7 +123,7 @@ class Recording:
             from .reports import analyze_text
 
             text = analyze_text(self.path) if self.path else repr(self)
-        except Exception:  # a cell must never fail for its picture
+        except Exception:  # a notebook cell must never fail because of its output
             text = repr(self)
         return f"<pre>{html.escape(text)}</pre>"
 
@@ -138,7 +138,7 @@ class Recording:
         return "stopped, nothing recorded" if self._is_done else "not started"
 
     def start(self) -> "Recording":
-        """Begins now; for schedules it is called by step()."""
+        """Starts now; with a schedule, step() calls it."""
         _load()
         if _is_disabled():
             logger.warning("recording is disabled: STORMLOG_DISABLE is set")
@@ -150,12 +150,12 @@ class Recording:
         if result == -2:
             raise ValueError(f"the recorder refuses these options: {self._options}")
         self._is_owner = result == 0
-        atexit.register(self._write_evidence)  # for programs that end without stop()
+        atexit.register(self._write_evidence)  # for programs that exit without calling stop()
         _observe_oom()
         return self
 
     def stop(self) -> None:
-        """Ends the recording that this object began, writing the snapshot that was asked for. Once."""
+        """Ends the recording that this object started and writes the requested snapshot. A second call does nothing."""
         if self._is_done:
             return
         self._is_done = True
@@ -191,8 +191,8 @@ class Recording:
         return _bundles_of(self.path) if self.path else []
 
     def _write_evidence(self) -> None:
-        """What is written at the end: bundles, and the snapshot of a failure that nobody told us about (on the CPU, or when
-        torch was imported after the recording began). An empty folder goes."""
+        """Writes what is due at the end: bundles, and the snapshot of a failure that torch did not report (on the CPU, or when
+        torch was imported after the recording began). Removes an empty folder."""
         if not _is_on():
             return
         if _record.oom_count() > 0:
@@ -201,7 +201,7 @@ class Recording:
             _record.run_folder_discard(self._folder)
 
     def _write_bundles(self) -> None:
-        """The evidence of failed requests, beside the recording, also where the program caught the error. `stormlog run`
+        """Writes the evidence of failed requests next to the recording, even if the program caught the error. `stormlog run`
         does this for its own recordings."""
         path = _record.path()
         if not self._is_owner or not path or _record.oom_count() == 0:
@@ -339,8 +339,8 @@ def snapshot(path: _PathLike, *, add_rank: bool = True) -> str:
 
 
 def _observe_oom() -> None:
-    """Asks torch, once it is imported, to tell about failed requests before they become exceptions. torch has no way to take
-    the function back, hence one for all recordings."""
+    """Asks torch, once it is imported, to report failed requests before they become exceptions. torch cannot unregister the
+    function, hence one for all recordings."""
     torch = sys.modules.get("torch")
     if torch is None or _counter.get("observes"):
         return

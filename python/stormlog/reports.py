@@ -23,7 +23,7 @@ def analyze(*paths: _PathLike, device: Optional[int] = None, top: int = 10,
 
 
 def analyze_text(*paths: _PathLike, format: str = "txt", device: Optional[int] = None, top: int = 10) -> str:
-    """The same in words: ``txt``, ``md`` or ``junit``."""
+    """The same as text: ``txt``, ``md`` or ``junit``."""
     return _read.report(paths or (_LATEST,), format, device=device, top=top)
 
 
@@ -37,7 +37,7 @@ def whatif(*paths: _PathLike, settings: Sequence[str] = (), card: Union[int, str
            no_record_stream: bool = False, one_stream: bool = False, quick: bool = False,
            placements: int = 0, device: Optional[int] = None) -> Dict[str, Any]:
     """Which allocator setting would have helped; the JSON of ``stormlog whatif``. ``settings`` are tried instead of the usual
-    ones, in the words of ``PYTORCH_CUDA_ALLOC_CONF``; ``card`` is what PyTorch could reserve, in bytes or as ``"24GiB"``. A
+    ones, in the syntax of ``PYTORCH_CUDA_ALLOC_CONF``; ``card`` is what PyTorch could reserve, in bytes or as ``"24GiB"``. A
     trace that cannot be replayed has a ``refusal`` and no ``rows``."""
     return json.loads(_read.whatif(paths or (_LATEST,), "json", settings=settings, card=card, free=free, without=without,
                                    early=early, no_record_stream=no_record_stream, one_stream=one_stream, quick=quick,

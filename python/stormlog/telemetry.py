@@ -62,14 +62,14 @@ class TelemetryEventV2:
 
 
 def _event_from_checked(record: Dict[str, Any]) -> TelemetryEventV2:
-    """An event of fields that C has checked already."""
+    """Makes an event from fields that the C code has already checked."""
     event = TelemetryEventV2.__new__(TelemetryEventV2)
     event.__dict__.update(record)
     return event
 
 
 def telemetry_event_to_dict(event: TelemetryEventV2) -> Dict[str, Any]:
-    """The record as a dict, its keys in the order of the files."""
+    """The record as a dict, with its keys in the same order as in files."""
     record = {name: getattr(event, name) for name in FIELD_NAMES}
     record["metadata"] = dict(record["metadata"])
     return record
@@ -83,11 +83,11 @@ def validate_telemetry_record(record: Mapping[str, Any]) -> None:
 def telemetry_event_from_record(record: Mapping[str, Any], permissive_legacy: bool = True,
                                 default_collector: str = "legacy.unknown",
                                 default_sampling_interval_ms: int = 0) -> TelemetryEventV2:
-    """An event of a mapping. One without ``schema_version`` is converted from the older forms, unless
+    """Makes an event from a mapping. One without ``schema_version`` is converted from the older forms, unless
     ``permissive_legacy`` is false. Raises ValueError."""
     converted = _read.convert_record(record, permissive_legacy, default_collector, default_sampling_interval_ms)
     if "schema_version" in record:
-        # Values that JSON does not know (tuples, numpy scalars) stay what they are.
+        # Values that JSON cannot express (tuples, numpy scalars) are kept as they are.
         converted["metadata"] = dict(record["metadata"])
     return _event_from_checked(converted)
 

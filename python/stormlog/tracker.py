@@ -24,7 +24,7 @@ __all__ = ["MemoryTracker", "MemoryWatchdog", "TrackingEvent"]
 
 AlertCallback = Callable[[TrackingEvent], None]
 
-# An alert that was given is given again only when its condition went away by this much, or after ALERT_REPEAT_S.
+# An alert is repeated only after its value went back by at least this much, or after ALERT_REPEAT_S.
 USAGE_HYSTERESIS_PERCENT = 5.0
 FRAGMENTATION_HYSTERESIS = 0.05
 ALERT_REPEAT_S = 60.0
@@ -58,15 +58,15 @@ def _bundle_metadata(tracker: Any, sample: DeviceMemorySample, metadata: Optiona
 
 
 class _AlertState:
-    """When the alert of one rule was given last, and whether it is still standing."""
+    """When the alert of one rule was raised last, and whether it is still active."""
 
     def __init__(self) -> None:
         self.level = 0
         self._given_at = 0.0
 
     def should_give(self, level: int, lower: int) -> bool:
-        """``level``: what the values say; ``lower``: what they say with the hysteresis taken off. True when the alert
-        is new, worse, or a minute old."""
+        """``level``: the level of the current values; ``lower``: their level with the hysteresis subtracted. True when the
+        alert is new, worse, or a minute old."""
         now = time.monotonic()
         if level > self.level or (level and level == self.level and now - self._given_at >= ALERT_REPEAT_S):
             self.level, self._given_at = level, now
@@ -137,14 +137,14 @@ class MemoryTracker(TrackerBase):
     # --- life -----------------------------------------------------------------------------------------------------
 
     def start_tracking(self) -> None:
-        """Begins to sample in a thread; does nothing when it already does. With the flight recorder enabled, also an
-        out-of-memory error that nobody catches leaves a bundle."""
+        """Begins to sample in a thread; does nothing when it already does. With the flight recorder enabled, an uncaught
+        out-of-memory error also leaves a bundle."""
         if not self.is_tracking and self._oom_flight_recorder.config.enabled:
             self._hook_uncaught()
         super().start_tracking()
 
     def stop_tracking(self) -> None:
-        """Ends sampling; does nothing when there is none."""
+        """Ends sampling; does nothing when it is not sampling."""
         self._unhook_uncaught()
         super().stop_tracking()
 
@@ -163,7 +163,7 @@ class MemoryTracker(TrackerBase):
         sys.excepthook, threading.excepthook = of_main, of_thread
 
     def _unhook_uncaught(self) -> None:
-        """Takes the hooks out where they are still the outermost ones."""
+        """Removes the hooks if they are still the outermost ones."""
         hooks, self._hooks = self._hooks, {}
         if hooks and sys.excepthook is hooks["main"][0]:
             sys.excepthook = hooks["main"][1]
@@ -212,7 +212,7 @@ class MemoryTracker(TrackerBase):
                             {"usage_percent": percent}, sample)
 
     def _check_fragmentation(self, sample: DeviceMemorySample, change: int) -> None:
-        if sample.reserved_bytes <= 0 or sample.allocated_bytes <= 0:  # nothing allocated: an empty cache, no pieces
+        if sample.reserved_bytes <= 0 or sample.allocated_bytes <= 0:  # nothing allocated: an unused cache is not fragmentation
             return
         share = (sample.reserved_bytes - sample.allocated_bytes) / sample.reserved_bytes
         limit = self.thresholds["fragmentation_threshold"]
@@ -228,7 +228,7 @@ class MemoryTracker(TrackerBase):
                 logger.debug("an alert callback raised: %s", error)
 
     def get_alerts(self, last_n: Optional[int] = None) -> List[TrackingEvent]:
-        """Warning, critical and error events; samples never push them out."""
+        """Warning, critical and error events; samples never displace them."""
         with self._events_lock:
             found = list(self._alerts)
         return found[-last_n:] if last_n else found
@@ -270,7 +270,7 @@ class MemoryTracker(TrackerBase):
 
     @contextmanager
     def capture_oom(self, context: str = "runtime", metadata: Optional[Mapping[str, Any]] = None) -> Iterator[None]:
-        """A block whose out-of-memory error leaves a bundle; the error goes on as it came."""
+        """A block whose out-of-memory error leaves a bundle; the error propagates unchanged."""
         try:
             yield
         except Exception as error:
@@ -286,7 +286,7 @@ class MemoryTracker(TrackerBase):
         return binned_timeline(self._event_list(), interval)
 
     def get_statistics(self) -> Dict[str, Any]:
-        """Counters since start, and what they come to; see docs/python.md for each key."""
+        """Counters since start, and figures derived from them; see docs/python.md for each key."""
         with self._events_lock:
             stats, events = dict(self.stats), list(self.events)
         stats["total_events"] = len(events)  # those that are kept, as in the Python tool
@@ -345,7 +345,7 @@ class MemoryWatchdog:
 
     def _perform_cleanup(self, aggressive: bool) -> None:
         word = "aggressive" if aggressive else "standard"
-        # Before the work: a failure must not be tried again at every alert.
+        # Set before the work: after a failure it must not be retried at every alert.
         self.last_cleanup_time = time.time()
         try:
             self._clean(aggressive)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers as people write them, and what this machine and its device are. torch is used where it is installed."""
+"""Formatting of numbers, and information about this machine and its device. torch is used if it is installed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _cuda_is_available() -> bool:
     torch = torch_or_none()
     try:
         return torch is not None and bool(torch.cuda.is_available())
-    except Exception:  # a broken driver is no CUDA
+    except Exception:  # a broken driver counts as no CUDA
         return False
 
 
@@ -188,7 +188,7 @@ def _host_info() -> Dict[str, Any]:
 
 
 def check_memory_fragmentation(device: Any = None) -> Dict[str, Any]:
-    """How much of what the allocator holds is of use; ``{"error": ...}`` without CUDA."""
+    """How much of the allocator's reserved memory is in use; ``{"error": ...}`` without CUDA."""
     info = get_gpu_info(device)
     if "error" in info or "memory_error" in info:
         return {"error": info.get("error") or info["memory_error"]}

@@ -31,7 +31,7 @@ _HISTOGRAM_BINS = 20
 
 class MemoryVisualizer:
     """Draws the results of a profiler, or lists given to the methods. Every plot method returns a figure with ``save``
-    and ``show``; ``interactive`` is accepted for the sake of callers: there is one kind of picture."""
+    and ``show``; ``interactive`` is accepted for compatibility and ignored: there is one kind of picture."""
 
     def __init__(self, profiler: Any = None) -> None:
         self.profiler = profiler
@@ -67,7 +67,7 @@ class MemoryVisualizer:
         return finish(figure, save_path)
 
     def plot_cross_rank_timeline(self, events: Sequence[Any], save_path: Any = None) -> Figure:
-        """One line a rank, the top suspect marked, the cluster's onset as a dashed line. ValueError without samples."""
+        """One line per rank, the top suspect marked, the cluster's onset as a dashed line. ValueError without samples."""
         merged, cause = analyze_cross_rank_events(events)
         if not merged.merged_points:
             raise ValueError("there are no sample events to plot")
@@ -158,7 +158,7 @@ class MemoryVisualizer:
         for size in sizes:
             counts[min(int(size / largest * _HISTOGRAM_BINS), _HISTOGRAM_BINS - 1)] += 1
         for number in range(_HISTOGRAM_BINS):
-            # Every fourth: twenty numbers would run into each other.
+            # Every fourth: twenty labels would overlap.
             figure.label("" if number % 4 else f"{number * largest / _HISTOGRAM_BINS:.0f}")
         figure.series("calls", None, counts)
 

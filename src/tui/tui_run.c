@@ -19,7 +19,7 @@
 #include "tui/grid/screen_out.h"
 #include "tui/tui_term.h"
 
-/* How often the loader and the command are looked at while they work. */
+/* How often the loader and the command are polled while they work. */
 #define BUSY_MS 100
 
 typedef struct show {
@@ -48,7 +48,7 @@ static bool draw(show *s) {
     sl_screen_draw(&s->grid, &s->app.screen);
     s->bytes.cnt = 0;
     if (!sl_paint(&s->bytes, s->is_shown ? &s->shown : NULL, &s->grid, s->tty.depth))
-        return true; /* the next frame may find memory again */
+        return true; /* out of memory; the next frame tries again */
     memcpy(s->shown.cells, s->grid.cells,
            (size_t)s->grid.w * (size_t)s->grid.h * sizeof *s->grid.cells);
     s->is_shown = true;
@@ -167,7 +167,7 @@ int sl_tui_run(const sl_tui_options *options, sl_error *err) {
     sl_tty_end();
     obey_signal();
     if (s->app.loader && sl_loader_is_busy(s->app.loader))
-        _exit(0); /* nobody waits for an input that is not wanted any more */
+        _exit(0); /* do not wait for an input that the user no longer wants */
     sl_app_fini(&s->app);
     sl_grid_fini(&s->grid);
     sl_grid_fini(&s->shown);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The full-screen program. The command line starts it through this one function and lends it what only the
- * command line knows: how a process's recordings and the runs of a folder are found. */
+/* The full-screen program. The command line starts it through this one function and passes it the
+ * functions that only the command line has: those that find a process's recordings and the runs of
+ * a folder. */
 #ifndef SL_TUI_RUN_H
 #define SL_TUI_RUN_H
 
@@ -11,7 +12,7 @@ typedef SL_VEC(char *) sl_tui_paths; /* owned texts */
 typedef struct sl_tui_services {
     /* The recordings that a process writes. */
     sl_status (*find_process)(const char *pid, sl_tui_paths *paths, sl_error *err);
-    /* The runs of this user here; a folder that is not there has none. */
+    /* This user's runs in the current folder; none if there is no folder of runs. */
     sl_status (*list_runs)(sl_tui_jobs *jobs, sl_error *err);
 } sl_tui_services;
 
@@ -23,8 +24,9 @@ typedef struct sl_tui_options {
     const sl_tui_services *services;
 } sl_tui_options;
 
-/* 0 when the user quits. SL_E_UNSUPPORTED without a terminal and in a build without ncurses. Ends the program
- * by the signal that asked it to end, after the terminal was given back. */
+/* 0 when the user quits. SL_E_UNSUPPORTED without a terminal and in a build without ncurses. If a
+ * signal ends the program, the terminal is restored first and the process then dies of
+ * that signal. */
 int sl_tui_run(const sl_tui_options *options, sl_error *err);
 
 #endif

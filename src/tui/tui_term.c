@@ -17,14 +17,14 @@
 #include "base/core/sl_base.h"
 #include "tui/app/tui_keys.h"
 
-/* Cursor positions are sent as ANSI has them, which every terminal of today understands. */
+/* Cursor positions are sent as ANSI sequences, which every current terminal understands. */
 #define ANSI_POSITION "\x1b[%i%p1%d;%p2%dH"
 #define MOUSE_OFF     "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l"
 
 static SCREEN *screen;
 static WINDOW *input; /* a pad: reading from it draws nothing */
 static struct termios before;
-static char restore[128]; /* what gives the terminal back, for a signal handler */
+static char restore[128]; /* bytes that restore the terminal, for a signal handler */
 static size_t restore_len;
 static volatile sig_atomic_t is_stale, stop_signal;
 static bool is_gone;
@@ -43,7 +43,7 @@ static void on_change(int number) {
     is_stale = 1;
 }
 
-/* Only what a handler may call. The signal comes again, as it would have without us. */
+/* Calls only async-signal-safe functions. The signal is raised again with its default effect. */
 static void on_crash(int number) {
     ssize_t ignored = write(STDOUT_FILENO, restore, restore_len);
     SL_UNUSED(ignored);
@@ -130,7 +130,7 @@ sl_status sl_tty_begin(sl_tty *tty, sl_error *err) {
     noecho();
     nonl();
     curs_set(0);
-    refresh(); /* the other screen, cleared */
+    refresh(); /* the alternate screen, cleared */
     begin_input();
     hold_signals();
     is_stale = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The terminal: the one file that knows ncurses, which brings terminfo, keys and the mouse. What is shown is
- * sent by ourselves (grid/paint.h). The terminal is given back on every way out: _end, any signal, an
- * assertion that fails. One at a time, main thread. */
+/* The terminal: the one file that knows ncurses, which brings terminfo, keys and the mouse. The
+ * output is our own (grid/paint.h). The terminal is restored at every exit: _end, any signal, a
+ * failed assertion. One at a time, main thread. */
 #ifndef SL_TUI_TERM_H
 #define SL_TUI_TERM_H
 
@@ -13,7 +13,8 @@ typedef struct sl_tty {
     bool is_ascii;
 } sl_tty;
 
-/* SL_E_UNSUPPORTED when standard input or output is no terminal, or TERM names none that can do it. */
+/* SL_E_UNSUPPORTED when standard input or output is not a terminal, or TERM names one that lacks
+ * what is needed. */
 sl_status sl_tty_begin(sl_tty *tty, sl_error *err);
 void sl_tty_end(void);
 
@@ -24,10 +25,11 @@ bool sl_tty_write(const char *bytes, size_t len);
 /* Waits for a key, a signal, or bytes at fd (-1 = none), at most so long. */
 void sl_tty_wait(int fd, int timeout_ms);
 
-/* The next key that is waiting, SL_KEY_NONE when there is none; of a click also where it was. */
+/* The next key in the queue, SL_KEY_NONE when it is empty; for a click also its position. */
 uint32_t sl_tty_key(int *x, int *y);
 
-/* Whether the size changed, or the screen was used by others (Ctrl-Z, fg), since the last call. */
+/* Whether the size changed, or another program used the screen (Ctrl-Z, fg), since the
+ * last call. */
 bool sl_tty_is_stale(void);
 /* The signal that asks the program to end; 0 = none. */
 int sl_tty_stop_signal(void);

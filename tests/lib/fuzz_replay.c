@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gives every file of the folders (or files) on the command line to the fuzz entry function, once, one test point each:
- * the corpus becomes an ordinary test that needs no clang. A crash ends the program after the name of the file
- * has been printed, so the runner shows which input it was.
+ * Passes every file of the folders (or files) on the command line to the fuzz entry function once,
+ * as one test point each: the corpus becomes an ordinary test that needs no clang. A crash ends the
+ * program after the name of the file has been printed, so the runner shows which input it was.
  */
 #include <dirent.h>
 #include <errno.h>

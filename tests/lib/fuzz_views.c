@@ -30,7 +30,7 @@
 
 /* ---- where views are written to ---- */
 
-/* True when the text holds what no terminal, page or mail should get (sl_utf8_next). */
+/* True when the text holds bytes that are not safe for a terminal, page or mail (sl_utf8_next). */
 static bool is_unsafe(const char *text, size_t len) {
     for (size_t at = 0; at < len;) {
         sl_utf8_char next = sl_utf8_next(text + at, len - at);
@@ -56,7 +56,7 @@ static void open_sink(sink *out) {
         abort();
 }
 
-/* A view either fails with a status or writes what a person may look at. */
+/* A view either fails with a status or writes safe text. */
 static void close_sink(sink *out, sink_kind kind) {
     if (fclose(out->to) != 0 || out->len > OUTPUT_MAX_BYTES)
         abort();
@@ -181,7 +181,8 @@ static void write_answer(const sl_run_device *device, const sl_alloc_settings *s
     sl_whatif_free(answer);
 }
 
-/* Also where there is no answer because the replay is not exact, as with most inputs of a fuzzer: the passes. */
+/* Runs the passes even if there is no answer because the replay is not exact, as for most inputs of
+ * a fuzzer. */
 static void try_settings(const sl_run_device *device) {
     static const char *const confs[] = {"expandable_segments:True", "max_split_size_mb:20",
                                         "garbage_collection_threshold:0.5,one_stream:True",
@@ -222,7 +223,7 @@ static void write_views(const sl_run *run, const sl_report *report, bool is_slow
     write_page(run, report, false);
 }
 
-/* The same trace twice is what `report --diff A A` and `ranks` make of it. */
+/* The same trace twice, as in `report --diff A A` and `ranks`. */
 static void compare_pair(const sl_trace *trace) {
     const sl_trace *pair[] = {trace, trace};
     sl_run *run = NULL;

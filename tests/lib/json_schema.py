@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Checks a JSON value against the part of JSON Schema that docs/schemas uses. Python's own library has nothing of the kind."""
+"""Checks a JSON value against the part of JSON Schema that docs/schemas uses. Python's standard library has no such module."""
 
 KNOWN = {"$schema", "$defs", "$ref", "title", "description", "type", "required", "properties", "items", "maxItems", "enum", "const", "anyOf", "minimum"}
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
@@ -12,8 +12,8 @@ def is_type(value, name):
 
 
 def problems(value, schema, root=None, at="$", seen=None):
-    """What is wrong, as texts. A field that the schema does not name counts: our own output must be described. `seen` collects the
-    fields that were met, as (place in the schema, name)."""
+    """What is wrong, as texts. A field that the schema does not name is an error: our own output must be described. `seen`
+    collects the fields that were met, as (place in the schema, name)."""
     root = root or schema
     if "$ref" in schema:
         name = schema["$ref"].removeprefix("#/$defs/")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A trace that the allocator's model makes while it is called: every address is the one that a replay finds again. Header
- * only. */
+/* A trace written by the allocator's model while it is called, so a replay gives the same
+ * addresses. Header only. */
 #ifndef SL_MADE_TRACE_H
 #define SL_MADE_TRACE_H
 
@@ -44,7 +44,7 @@ static inline void made_give(made_trace *m, uint32_t slot, uint64_t bytes) {
     assert_true(sl_alloc_give_back(m->model, slot));
 }
 
-/* Segments of 300 MiB of which 200 MiB stay in use: what is free lies in pieces of 100 MiB. */
+/* Segments of 300 MiB of which 200 MiB stay in use: the free memory is in pieces of 100 MiB. */
 static inline void made_pieces(made_trace *m, bool is_wrong) {
     sl_alloc_settings settings;
     sl_error err = SL_ERROR_INIT;

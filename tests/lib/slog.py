@@ -36,7 +36,7 @@ def make(kind, path):
 
 
 def make_here(kind, path):
-    """The same, as if written on this host: `compact` leaves an unclosed file of another one alone while it is new."""
+    """The same, as if written on this host: `compact` does not touch an unclosed file of another host while it is new."""
     data = bytearray(make(kind, path).read_bytes())
     data[1272:1400] = socket.gethostname().encode().ljust(128, b"\0")
     reseal(data)

@@ -49,7 +49,7 @@ class Totals:
     world_size: int
     job: str
     health: dict
-    common_bytes: int = 0  # allocated at site 0, which everything without room shares
+    common_bytes: int = 0  # allocated at site 0, which all sites without room share
     sites: list = field(default_factory=list)
     ooms: list = field(default_factory=list)
     steps: list = field(default_factory=list)
@@ -79,7 +79,7 @@ class Window(ctypes.Structure):
 
 
 def unpack_zstd(packed):
-    """By the library itself: not every machine has the command."""
+    """Uses the library: not every machine has the command."""
     library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
     library.ZSTD_createDStream.restype = ctypes.c_void_p
     library.ZSTD_decompressStream.restype = ctypes.c_size_t

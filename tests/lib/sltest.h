@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every unit test includes: cmocka with the headers it wants before itself, and a skip that says why.
- * Assertions are cmocka's own; they print both values.
+ * What every unit test includes: cmocka with the headers it needs included first, and a skip that
+ * gives a reason. Assertions are cmocka's own; they print both values.
  */
 #ifndef SL_SLTEST_H
 #define SL_SLTEST_H

@@ -44,7 +44,7 @@ class Terminal:
         for end in ready:
             try:
                 data = os.read(end, 65536)
-            except OSError:  # a terminal nobody writes to any more
+            except OSError:  # every writer of the terminal has closed it
                 data = b""
             if data:
                 self.texts[self.names[end]] += data
@@ -56,7 +56,7 @@ class Terminal:
         return self.texts[stream].decode("utf-8", "backslashreplace")
 
     def wait_for(self, stream, pattern, limit_s=40):
-        """Until the stream shows this pattern; False when the program ended before."""
+        """Waits until the stream shows this pattern; False when the program ended before."""
         end = time.monotonic() + limit_s
         while not re.search(pattern, self.text(stream)):
             if not self.names or time.monotonic() > end:
@@ -65,7 +65,7 @@ class Terminal:
         return True
 
     def finish(self, limit_s=40):
-        """The exit code, when both streams have ended."""
+        """Waits for both streams to end; returns the exit code."""
         end = time.monotonic() + limit_s
         while self.names and time.monotonic() < end:
             self._take(1)

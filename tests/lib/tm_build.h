@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Telemetry records for tests: one that obeys every rule, to be changed field by field. */
+/* Telemetry records for tests: a valid one, which tests change field by field. */
 #ifndef SL_TM_BUILD_H
 #define SL_TM_BUILD_H
 

@@ -5,10 +5,10 @@ import { placeOfHash, placeToHash, type Place } from "./model/place_hash.ts";
 import { fittingAxis, startInstant, type Stacking, type State } from "./state.ts";
 import type { Tabs } from "./tabs.ts";
 
-/** A drag changes the range many times a second; the address follows once it rests. */
+/** A drag changes the range many times per second; the address is updated once it stops. */
 const REST_MS = 120;
 
-/** How the page opens by itself. */
+/** The state in which the page opens by default. */
 export interface Opening {
   lane: number;
   view: string;
@@ -32,7 +32,7 @@ function placeOf(state: State, opening: Opening): Place {
   };
 }
 
-/** Settles when the page shows the place. */
+/** Resolves when the page shows the place. */
 async function goTo(state: State, tabs: Tabs, place: Place, opening: Opening): Promise<void> {
   const lane = place.lane ?? opening.lane;
   if (lane >= 0 && lane < state.data.meta.lanes.length) await state.setLane(lane);
@@ -46,7 +46,10 @@ async function goTo(state: State, tabs: Tabs, place: Place, opening: Opening): P
   await tabs.open(place.view ?? opening.view);
 }
 
-/** Goes where the address points, and keeps it true from then on. Settles when that is drawn. */
+/**
+ * Goes to the place in the address and keeps the address up to date from then on. Resolves when the
+ * place is drawn.
+ */
 export async function followAddress(state: State, tabs: Tabs, opening: Opening): Promise<void> {
   await goTo(state, tabs, placeOfHash(location.hash), opening);
   let rest: ReturnType<typeof setTimeout> | undefined;

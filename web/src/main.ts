@@ -108,7 +108,7 @@ function emptyView({ title, verdict_text, inputs }: PageMeta): HTMLElement {
   );
 }
 
-/** Settles when everything of the first screen is drawn. */
+/** Resolves when everything of the first screen is drawn. */
 async function showLanes(app: HTMLElement, data: PageData, names: Names): Promise<void> {
   const opening = firstLane(data.meta);
   const state = new State(data, names, await Lane.load(data, opening, names));

@@ -1,4 +1,4 @@
-// What the reader prefers on every page: remembered by the browser where it lets a page do so.
+// The reader's preferences for all pages: stored by the browser if it allows that.
 import type { ThemeChoice } from "./draw/colors.ts";
 
 export interface Preferences {
@@ -35,6 +35,6 @@ export function prefer(change: Partial<Preferences>): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(current));
   } catch {
-    // Then it holds for this page until it is closed.
+    // Then the choice is valid for this page until it is closed.
   }
 }

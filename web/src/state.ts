@@ -1,4 +1,4 @@
-// What the reader has chosen. Views read it and are told when it changes.
+// What the reader has chosen. Views read it and are notified when it changes.
 import { Axis, type AxisKind, type Range } from "./model/axis.ts";
 import { Blocks, endsInOrder } from "./model/blocks.ts";
 import { Curve } from "./model/curve.ts";
@@ -164,7 +164,7 @@ export type Stacking = "none" | GroupKind;
 interface Listener {
   topics: Topic[];
   work: () => void;
-  /** the listener sleeps while this is hidden and ends when it leaves the page */
+  /** the listener is paused while this element is hidden and removed when it leaves the page */
   element: Element | null;
   isStale: boolean;
 }
@@ -200,7 +200,9 @@ export class State {
     this.listeners.push({ topics, work, element: null, isStale: false });
   }
 
-  /** The same for work that only matters while an element is seen; it catches up in wake(). */
+  /**
+   * The same for work that only matters while an element is visible; wake() runs what was missed.
+   */
   follow(element: Element, topics: Topic[], work: () => void): void {
     this.listeners.push({ topics, work, element, isStale: false });
   }
@@ -213,7 +215,10 @@ export class State {
     }
   }
 
-  /** After a view was shown: what it missed while hidden. Forgets views that are gone. */
+  /**
+   * Called after a view was shown: runs what it missed while hidden. Removes views that no longer
+   * exist.
+   */
   wake(): void {
     this.listeners = this.listeners.filter((l) => l.element === null || l.element.isConnected);
     for (const l of this.listeners) {
@@ -265,7 +270,7 @@ export class State {
     this.setSpan(left, left + length);
   }
 
-  /** Factor below 1 zooms in; `at` (0..1) stays where it is. */
+  /** A factor below 1 zooms in; the point at `at` (0..1) does not move. */
   zoom(factor: number, at = 0.5): void {
     const axis = this.axis;
     const [a, b] = this.span();
@@ -275,7 +280,7 @@ export class State {
     this.setSpan(left, left + length);
   }
 
-  /** The visible stretch of the axis. */
+  /** The visible part of the axis. */
   span(axis = this.axis): [number, number] {
     const a = axis.x(this.range.from);
     const b = this.range.to >= this.lane.lastEvent ? axis.max : axis.x(this.range.to + 1);

@@ -58,7 +58,7 @@ export class Tabs {
     return this.offered()[0]!.view.id;
   }
 
-  /** Settles when the view is drawn; where there is no such view, the first one. */
+  /** Resolves when the view is drawn; if there is no such view, the first one is shown. */
   open(id: string): Promise<void> {
     return this.show(this.find(id) ?? this.current);
   }

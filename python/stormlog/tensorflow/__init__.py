@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The TensorFlow side: profiler, tracker, analyzer on tf.config.experimental.get_memory_info and the driver's figures.
+"""For TensorFlow: profiler, tracker and analyzer, based on tf.config.experimental.get_memory_info and the driver's figures.
 
 TensorFlow is imported when an object is made, not when this package is imported.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What TensorFlow, the driver and the kernel say about one device, in bytes."""
+"""What TensorFlow, the driver and the kernel report about one device, in bytes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _driver(device: str) -> Dict[str, Any]:
 
 
 def read_device(device: str) -> Optional[Reading]:
-    """None, and a line in the log, when TensorFlow cannot tell."""
+    """None, and a line in the log, when TensorFlow does not report it."""
     if is_cpu(device):
         memory = _process.Process().memory_info()
         return Reading(memory.rss, memory.peak_rss or memory.rss)

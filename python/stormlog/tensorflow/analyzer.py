@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What TensorFlow profiles and tracks say. Sizes are MB."""
+"""Analyses of TensorFlow profiles and tracking results. Sizes are MB."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _penalty(kind: str, value: float) -> float:
 
 
 class MemoryAnalyzer:
-    """``sensitivity`` is kept for callers that pass it; the thresholds are fixed."""
+    """``sensitivity`` is only stored, for compatibility; the thresholds are fixed."""
 
     def __init__(self, sensitivity: float = 0.05, collective_sensitivity: str = "medium",
                  collective_threshold_overrides: Optional[Mapping[str, float]] = None) -> None:
@@ -115,7 +115,7 @@ class MemoryAnalyzer:
                 "min_fragmentation": min(shares, default=0.0)}
 
     def analyze_efficiency(self, result: Any) -> float:
-        """10 less what peak, growth, fragmentation and leaks cost; never below 0."""
+        """10 minus points for peak, growth, fragmentation and leaks; never below 0."""
         score = 10.0 - _penalty("peak", _peak_of(result)) - _penalty("growth", result.memory_growth_rate)
         score -= _penalty("fragmentation", self.analyze_fragmentation(result)["fragmentation_score"])
         if hasattr(result, "memory_usage"):

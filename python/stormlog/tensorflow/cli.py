@@ -9,7 +9,7 @@ from ..cli import replace, run_or_exit
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    """With arguments: the exit code. Without: those of this process, and SystemExit for a failure."""
+    """With arguments: returns the exit code. Without: uses those of this process and raises SystemExit for a failure."""
     return run_or_exit("tfmemprof", argv)
 
 

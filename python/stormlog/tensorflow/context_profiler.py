@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Decorators and blocks on one TensorFlow profiler for the whole process."""
+"""Decorators and context managers that share one TensorFlow profiler for the whole process."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def clear_global_profiler() -> None:
 
 
 def clear_profiles() -> None:
-    """Forgets what the process's profiler measured; makes none."""
+    """Clears what the process's profiler measured; does not create one."""
     if "profiler" in _global:
         _global["profiler"].reset()
 
 
 def get_profile_summaries(limit: Optional[int] = None) -> List[Dict[str, Any]]:
-    """One row a function or block, the newest first."""
+    """One row per function or block, the newest first."""
     profiles = _global["profiler"].function_profiles if "profiler" in _global else {}
     rows = [{**{key: profile[key] for key in ("calls", "total_duration", "total_memory_used", "peak_memory")},
              "name": name, "last_timestamp": profile["snapshots"][-1].timestamp if profile["snapshots"] else 0.0}

@@ -54,12 +54,12 @@ class ProfileResult:
 
     @property
     def memory_growth_rate(self) -> float:
-        """MB a second between the lowest and the highest value."""
+        """MB per second between the lowest and the highest value."""
         return (self.peak_memory_mb - self.min_memory_mb) / self.duration if self.duration > 0 else 0.0
 
 
 class TensorTracker:
-    """Tensors that the program hands over by itself."""
+    """Tensors that the program registers itself."""
 
     def __init__(self) -> None:
         self.history: Deque[Dict[str, Any]] = deque(maxlen=_MAX_HISTORY)
@@ -98,7 +98,7 @@ class TFMemoryProfiler:
         self._enable_memory_growth()
 
     def _enable_memory_growth(self) -> None:
-        """Without it TensorFlow takes the whole card and no figure means anything."""
+        """Without it TensorFlow reserves the whole card and the figures are meaningless."""
         for gpu in self._tf.config.list_physical_devices("GPU"):
             try:
                 self._tf.config.experimental.set_memory_growth(gpu, True)

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 COLLECTOR = "stormlog.tensorflow.memory_tracker"
 _ALERT_WINDOW_S = 10.0
-_ALERT_HYSTERESIS = 0.95  # of the threshold: an alert is given again only after memory fell below that
+_ALERT_HYSTERESIS = 0.95  # share of the threshold: an alert is repeated only after memory fell below it
 _MAX_SAMPLES = 1_000_000
 
 
@@ -43,7 +43,7 @@ class TrackingResult:
 
     @property
     def memory_growth_rate(self) -> float:
-        """MB a second from the first value to the last."""
+        """MB per second from the first value to the last."""
         if self.duration <= 0 or not self.memory_usage:
             return 0.0
         return (self.memory_usage[-1] - self.memory_usage[0]) / self.duration
@@ -82,7 +82,7 @@ class MemoryTracker:
     # --- sampling -------------------------------------------------------------------------------------------------
 
     def start_tracking(self) -> None:
-        """Forgets what was tracked before."""
+        """Clears what was tracked before."""
         if self.is_tracking:
             return
         with self._lock:
@@ -180,7 +180,7 @@ class MemoryTracker:
     # --- results --------------------------------------------------------------------------------------------------
 
     def get_current_memory(self) -> float:
-        """MB; 0.0, and a line in the log, when TensorFlow cannot tell."""
+        """MB; 0.0, and a line in the log, when TensorFlow does not report it."""
         reading = read_device(self.device)
         return reading.current / MB if reading is not None else 0.0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers, devices and reports of the TensorFlow side. Works without TensorFlow where the answer does not need it."""
+"""Number formats, devices and reports for TensorFlow. Functions that do not need TensorFlow work without it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def format_memory(num_bytes: Optional[float]) -> str:
 
 
 def get_gpu_info() -> Dict[str, Any]:
-    """Devices and their counters. ``total_memory`` is the sum of the devices' peaks, in bytes, as TensorFlow knows no
-    sizes; the driver's are in each device's ``total_memory_mb`` where it answers."""
+    """Devices and their counters. ``total_memory`` is the sum of the devices' peaks, in bytes, because TensorFlow does not
+    report sizes; the driver's are in each device's ``total_memory_mb`` if it is available."""
     info: Dict[str, Any] = {"available": False, "count": 0, "devices": [], "driver_version": None, "cuda_version": None,
                             "total_memory": 0}
     tensorflow = tensorflow_or_none()
@@ -136,7 +136,7 @@ def generate_summary_report(result: Any) -> str:
 
 
 def optimize_tensorflow_memory() -> Dict[str, Any]:
-    """Switches memory growth on for every GPU; says which ones took it."""
+    """Enables memory growth for every GPU; returns for which ones that worked or failed."""
     tensorflow = need_tensorflow()
     done, failed = [], []
     for gpu in tensorflow.config.list_physical_devices("GPU"):

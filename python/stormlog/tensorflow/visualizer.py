@@ -20,7 +20,7 @@ _PIXELS_PER_INCH = 100
 
 
 def _series(results: Any) -> Tuple[List[float], List[float]]:
-    """Seconds since the first, MB; of a profile or of a track."""
+    """Seconds since the first, MB; of a profile or of a tracking result."""
     if hasattr(results, "memory_usage"):
         times, values = list(results.timestamps), list(results.memory_usage)
     else:
@@ -30,7 +30,7 @@ def _series(results: Any) -> Tuple[List[float], List[float]]:
 
 
 class MemoryVisualizer:
-    """Draws profiles and tracks. Without data a line is logged and None returned."""
+    """Draws profiles and tracking results. Without data a line is logged and None returned."""
 
     def __init__(self, style: str = "default", figure_size: Tuple[float, float] = (12, 8)) -> None:
         self.style = style

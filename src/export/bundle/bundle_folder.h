@@ -11,8 +11,7 @@
 
 #define SL_BUNDLE_PATH_CAP 1024
 
-/* What comes after the name of a folder that is being written: the writer's process, then random
- * characters. */
+/* Suffix of a folder that is being written: the writer's process number, then random characters. */
 #define SL_BUNDLE_TEMP ".tmp-%d-"
 
 typedef struct sl_bundle_folder {
@@ -45,7 +44,7 @@ sl_status sl_make_folders(const char *path, sl_error *err);
 /* Makes the folders above a file. */
 sl_status sl_make_parents(const char *path, sl_error *err);
 
-/* Removes a folder and the files in it; not what lies deeper. */
+/* Removes a folder and the files in it, but no subfolders. */
 void sl_remove_folder(const char *path);
 
 #endif

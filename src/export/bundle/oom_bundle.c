@@ -169,7 +169,7 @@ static sl_status write_part(sl_bundle_folder *folder, const sl_bundle_part *part
     return status < 0 ? status : closed;
 }
 
-/* The manifest comes last: where it is, the bundle is complete. */
+/* The manifest is written last: a bundle that has one is complete. */
 static sl_status write_files(sl_bundle_folder *folder, const content *c, sl_error *err) {
     static const char *const first[] = {"events.json", "metadata.json", "environment.json"};
     for (size_t i = 0; i < SL_COUNT_OF(first); i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The OOM bundle: what was known when memory ran out, as the Python tool lays it out (events,
- * metadata, environment, manifest), appearing at once. Old bundles are removed afterwards; the newest
- * one never is. */
+/* The OOM bundle: what was known when memory ran out, in the layout of the Python tool (events,
+ * metadata, environment, manifest). The folder appears complete or not at all. Old bundles are
+ * removed afterwards; the newest one never is. */
 #ifndef SL_OOM_BUNDLE_H
 #define SL_OOM_BUNDLE_H
 
@@ -42,7 +42,7 @@ sl_status sl_oom_bundle_write(const sl_oom_bundle *bundle, const sl_telemetry *s
                               const sl_tm_record *const *records, size_t cnt,
                               char path[SL_BUNDLE_PATH_CAP], sl_error *err);
 
-/* Applies the limits to a folder of bundles; `newest` (a name) stays whatever they say. Returns how
+/* Applies the limits to a folder of bundles; `newest` (a name) is kept in any case. Returns how
  * many were removed. */
 size_t sl_oom_bundle_retain(const char *dump_dir, int64_t max_dumps, int64_t max_total_mb,
                             const char *newest);

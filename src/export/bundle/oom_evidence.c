@@ -13,10 +13,10 @@
 #include "export/report/report_format.h"
 #include "export/report/site_json.h"
 
-#define RECENT_US  10000000 /* of the newest events, before the failure */
-#define RECENT_MAX 10000    /* of them */
+#define RECENT_US  10000000 /* length of the window of newest events before the failure */
+#define RECENT_MAX 10000    /* most events in it */
 #define TOP_TEXT   10       /* holders in the report for people */
-#define PLAIN_MAX  20000    /* events of a trace that is not compressed: 1 MB */
+#define PLAIN_MAX  20000    /* a trace up to this many events (1 MB) is not compressed */
 
 static const char *or_null(const char *text) {
     return text && *text ? text : NULL;
@@ -44,7 +44,7 @@ static sl_status write_packed_trace(const void *self, FILE *to, sl_error *err) {
     return status;
 }
 
-/* Small ones stay readable as they are. */
+/* Small files are not compressed, so that people can read them. */
 static bool is_worth_packing(const sl_trace *trace) {
     size_t cnt = 0;
     for (size_t i = 0; i < trace->devices.cnt; i++)
@@ -193,7 +193,7 @@ static void put_system(sl_json_out *json, const sl_oom_evidence *e) {
     sl_json_end_object(json);
 }
 
-/* One of the two as a text of its own; NULL when memory ran out. The caller frees it. */
+/* One of the two as a separate text; NULL when memory ran out. The caller frees it. */
 static char *make_text(const sl_oom_evidence *e,
                        void (*put)(sl_json_out *, const sl_oom_evidence *)) {
     char *text = NULL;
@@ -233,7 +233,8 @@ static void keep_sample(void *self, const sl_telemetry_record *record) {
         sink->status = sl_fail_no_memory(sink->err, "telemetry records");
 }
 
-/* Samples of the whole recording, for readers that know no allocations; none without a clock. */
+/* Samples of the whole recording, for readers that do not know allocations; none without
+ * a clock. */
 static sl_status collect_samples(const sl_oom_evidence *e, sl_telemetry *set, sl_error *err) {
     static const sl_export_options everything;
     sample_sink sink = {set, e->origin, SL_OK, err};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Perfetto's trace: a stream of TracePackets with counters that change at every event (live,
  * allocated, reserved, the largest sites), the card's ledger as it was read, slices for steps and
- * marks, and instants for the peak, alerts and failed requests. Opens in ui.perfetto.dev. Nothing
- * is thinned out.
+ * marks, and instants for the peak, alerts and failed requests. Opens in ui.perfetto.dev. No event
+ * is dropped.
  *
  * A device is a process of the trace. Times are nanoseconds of the input's own clock. */
 #include <stdio.h>
@@ -183,7 +183,7 @@ static int64_t time_within(const sl_replay *replay, uint32_t event) {
     return sl_replay_time(replay, event < replay->event_cnt ? event : replay->event_cnt - 1);
 }
 
-/* As many slices as the report counts steps: what follows the last mark is not a step. */
+/* As many slices as the report has steps: what follows the last mark is not a step. */
 static void put_steps(perfetto *p, const sl_replay *replay, const sl_steps *steps) {
     uint64_t track = uuid_of(replay, TRACK_STEPS);
     for (size_t i = 0; i < steps->ended_cnt; i++) {
@@ -244,7 +244,7 @@ static void put_counters(perfetto *p, const sl_site_bands *bands) {
     }
 }
 
-/* A counter of the card where it changes; a stretch in which it is not known keeps the value before. */
+/* A counter of the card at each change; while it is unknown, the value before is kept. */
 static void put_card_value(perfetto *p, const sl_ledger *ledger, size_t row, uint64_t track) {
     sl_maybe_u64 last = {0};
     for (size_t i = 0; i < ledger->moment_cnt; i++) {
@@ -271,7 +271,7 @@ static void put_ledger(perfetto *p, const sl_replay *replay, const sl_ledger *le
     }
 }
 
-/* On the device's own track; those of the host are with every device. */
+/* On the device's own track; host events appear with every device. */
 static void put_alerts(perfetto *p, const sl_replay *replay) {
     char words[SL_WORDS_CAP], name[SL_WORDS_CAP];
     for (size_t i = 0; i < p->trace->alerts.cnt; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pprof's profile.proto, compressed where zlib is there (pprof reads both). One sample for each
+/* pprof's profile.proto, compressed if the build has zlib (pprof reads both). One sample for each
  * stack and device: live space and objects at the instant, and everything that was allocated. */
 #include "sl_config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prometheus' text exposition format: the figures of `analyze --format json` as metrics, one
- * family after the other, without timestamps (a scraper or push gateway sets its own). What is not
- * known has no sample; it is never 0. The site series add up to the totals. */
+ * family after the other, without timestamps (a scraper or push gateway sets its own). An unknown
+ * figure has no sample; it is never written as 0. The site series add up to the totals. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 
 #define SITE_SERIES 20u
 
-/* name, type, help, value of a replay. Rows of maybe-unknown figures say when they are known. */
+/* name, type, help, value of a replay. Rows of figures that may be unknown say when they
+ * are known. */
 #define REPLAY_FAMILIES(X)                                                                        \
     X("live_requested_bytes", "gauge", "Bytes in live blocks at the end, as requested.",          \
       replay->end.requested_bytes, true)                                                          \
@@ -231,7 +232,7 @@ static sl_status load_ledgers(ledger_list *ledgers, const sl_run_input *input,
     return SL_OK;
 }
 
-/* Of recordings, which are the only ones that raise any. */
+/* For recordings; other inputs have no alerts. */
 static void put_alerts(FILE *to, const sl_trace *trace) {
     if (trace->source != SL_SOURCE_SLOG)
         return;

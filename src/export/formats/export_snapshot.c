@@ -194,7 +194,7 @@ static void put_segment(snapshot_out *out, int device, const sl_segment *segment
     sl_pickle_out_set_items(pickle);
 }
 
-/* The number a device gets in the file; -1 = left out. PyTorch's viewers do not support host
+/* The number a device gets in the file; -1 = not written. PyTorch's viewers do not support host
  * memory, so a recording with host memory only is written as device 0. */
 static int number_of(const snapshot_out *out, const sl_device_trace *device) {
     bool is_alone = out->trace->devices.cnt == 1 || out->options->has_device;
@@ -258,7 +258,7 @@ static void put_event(snapshot_out *out, const sl_event *event, sl_event_kind ki
 }
 
 /* PyTorch writes a free as two events; a fused one becomes both. Kinds that PyTorch does not have
- * (samples, steps, driver calls) are left out. Returns the number of events written. */
+ * (samples, steps, driver calls) are skipped. Returns the number of events written. */
 static size_t put_mapped(snapshot_out *out, const sl_event *event, size_t idx) {
     static const sl_event_kind free_pair[] = {SL_EV_FREE_REQUESTED, SL_EV_FREE_COMPLETED};
     if (!sl_event_rows[event->kind].is_in_torch || event->kind == SL_EV_ANNOTATE)

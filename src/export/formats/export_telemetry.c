@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Telemetry v2 records of a trace. Readers refuse a record with a key more or less, so what is ours
- * is under metadata. A trace that was read from telemetry is written as it was. */
+/* Telemetry v2 records of a trace. Readers refuse a record with an extra or a missing key, so our
+ * own keys are under metadata. A trace that was read from telemetry is written as it was. */
 #include <inttypes.h>
 #include <stdio.h>
 

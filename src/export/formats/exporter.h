@@ -45,7 +45,7 @@ typedef struct sl_export_options {
     bool has_device;
     int device; /* only this one */
     bool has_since, has_until;
-    int64_t since_us, until_us; /* events outside are left out */
+    int64_t since_us, until_us; /* events outside are skipped */
     sl_moment at;               /* for formats that show one moment */
     int64_t every_us;           /* spacing of samples, 0 = as many as make a useful curve */
 } sl_export_options;
@@ -89,13 +89,14 @@ sl_status sl_export_telemetry_lines(const sl_run_input *input, const sl_export_o
 
 /* ---- shared by the formats ---- */
 
-/* True when the options let this device through. */
+/* True when the options select this device. */
 bool sl_export_wants_device(const sl_export_options *options, int device);
 
-/* True when the options let this moment through. */
+/* True when the options select this moment. */
 bool sl_export_wants_time(const sl_export_options *options, int64_t time_us);
 
-/* SL_E_FORMAT for an input of samples: its missing allocations must not look like none. */
+/* SL_E_FORMAT for an input of samples: it has no allocations recorded, which must not look as if
+ * there were none. */
 sl_status sl_export_check_events(const sl_run_input *input, const char *format, sl_error *err);
 
 /* SL_OK, or SL_E_WRITE when the stream failed at any time. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stream whose bytes arrive compressed in another one. */
+/* A stream that compresses its bytes into another one. */
 #ifndef SL_GZIP_OUT_H
 #define SL_GZIP_OUT_H
 
@@ -11,7 +11,8 @@
 bool sl_gzip_is_built(void);
 
 /* Closing the stream finishes the compressed bytes; `to` stays open, and its errors show there and in
- * fclose. NULL without zlib or memory. Level 1: for bulk that is written in somebody's way. */
+ * fclose. NULL without zlib or memory. Compresses at level 1: outputs are large, and somebody waits
+ * for them. */
 FILE *sl_gzip_open(FILE *to);
 
 #endif

@@ -21,7 +21,8 @@ void sl_pb_text(sl_pb_out *pb, uint32_t field, sl_str text);
 /* repeated integers in the packed form; nothing when there are none. */
 void sl_pb_packed(sl_pb_out *pb, uint32_t field, const uint64_t *values, size_t cnt);
 
-/* Puts `inner` in as a message and empties it for the next one. A failure of it is taken over. */
+/* Puts `inner` in as a message and empties it for the next one. If `inner` has failed, the outer
+ * message fails too. */
 void sl_pb_message(sl_pb_out *pb, uint32_t field, sl_pb_out *inner);
 
 /* Keeps the memory for the next use; the failure stays. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A writer of pickle protocol 4 for plain data: dicts, lists, tuples, strings, numbers. Objects
- * that come again are memoised and then referenced. No FRAME opcodes: readers do not need them. */
+/* A writer of pickle protocol 4 for plain data: dicts, lists, tuples, strings, numbers. Repeated
+ * objects are memoised and then referenced. No FRAME opcodes: readers do not need them. */
 #ifndef SL_PICKLE_OUT_H
 #define SL_PICKLE_OUT_H
 
@@ -28,8 +28,8 @@ void sl_pickle_out_bool(sl_pickle_out *pickle, bool value);
 /* Bytes that are not UTF-8 become U+FFFD. */
 void sl_pickle_out_str(sl_pickle_out *pickle, sl_str value);
 
-/* A string that may come again: written and memoised at first, referenced afterwards. *memo is
- * SL_PICKLE_NO_MEMO before the first time. */
+/* A string that may be repeated: written and memoised the first time, referenced afterwards. *memo
+ * is SL_PICKLE_NO_MEMO before the first time. */
 void sl_pickle_out_shared_str(sl_pickle_out *pickle, sl_str value, uint32_t *memo);
 
 void sl_pickle_out_empty_dict(sl_pickle_out *pickle);

@@ -6,7 +6,7 @@
 #include "model/counter_series.h"
 #include "run/blocks/replay.h"
 
-/* Samples of the default spacing: a curve that a plot can use, in a file that a reader can hold. */
+/* Number of samples by default: enough for a plot, few enough for a reader's memory. */
 #define DEFAULT_SAMPLES 2000
 
 typedef struct telemetry_walk {
@@ -19,7 +19,7 @@ typedef struct telemetry_walk {
     bool has_last;
 } telemetry_walk;
 
-/* What the card said, where it was read; at least what the allocator knows. Total and used bytes
+/* The card's figures, if they were read; at least those of the allocator. Total and used bytes
  * must fit each other: readers of the schema refuse used > total. */
 static void set_device_bytes(sl_telemetry_record *record, const sl_counter_series *used,
                              sl_maybe_u64 capacity) {
@@ -61,7 +61,7 @@ static void put_record(telemetry_walk *walk, int64_t time_us, const sl_replay_to
     walk->has_last = true;
 }
 
-/* The kind of record an event must have whatever the spacing; NULL = none. */
+/* The kind of record that an event gets at any spacing; NULL = none. */
 static const char *forced_type(const sl_replay *replay, uint32_t event) {
     if (replay->device->events.kind[event] == SL_EV_OOM)
         return "error";
@@ -100,7 +100,7 @@ static sl_status walk_device(const sl_run_device *device, const sl_export_option
         const int64_t *times = replay->device->events.time_us;
         int64_t span_us = times[replay->event_cnt - 1] - times[0];
         walk.every_us = options->every_us ? options->every_us : span_us / DEFAULT_SAMPLES;
-        if (walk.every_us > SL_TIME_US_MAX) /* the option may be as large as it likes */
+        if (walk.every_us > SL_TIME_US_MAX) /* the option has no upper limit of its own */
             walk.every_us = SL_TIME_US_MAX;
         walk_events(&walk);
     }

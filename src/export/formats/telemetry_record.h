@@ -35,7 +35,7 @@ typedef struct sl_telemetry_sink {
 sl_status sl_telemetry_walk(const sl_run_input *input, const sl_export_options *options,
                             const sl_telemetry_sink *sink, sl_error *err);
 
-/* The record as the schema has it; its texts go into the set. */
+/* The record in the schema's form; its texts go into the set. */
 sl_status sl_telemetry_convert(sl_telemetry *set, const sl_telemetry_record *record,
                                sl_tm_record *out, sl_error *err);
 

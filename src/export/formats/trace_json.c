@@ -33,7 +33,7 @@ static void use(renumbering *numbers, uint32_t old) {
         numbers->of[old] = 0;
 }
 
-/* Those in use get their numbers in the old order, so that the same trace gives the same bytes. */
+/* Used ones are numbered in the old order, so that the same trace gives the same bytes. */
 static void give_numbers(renumbering *numbers) {
     for (size_t i = 0; i < numbers->cnt; i++)
         if (numbers->of[i] != SL_IDX_NONE)

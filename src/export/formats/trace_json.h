@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole trace as JSON that read/core/source_trace.c reads back without a loss: rows of numbers, and
- * tables of only those names that a row refers to. */
+/* A whole trace as JSON that read/core/source_trace.c reads back without loss: rows of numbers, and
+ * tables of the names that a row refers to. */
 #ifndef SL_TRACE_JSON_H
 #define SL_TRACE_JSON_H
 

@@ -20,7 +20,7 @@ typedef struct sl_check_format {
     sl_status (*write)(const sl_check_view *view, FILE *to, sl_error *err);
 } sl_check_format;
 
-/* NULL when there is no such form. */
+/* NULL when there is no such format. */
 const sl_check_format *sl_check_format_find(const char *name);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct sl_diff_format {
                        sl_error *err);
 } sl_diff_format;
 
-/* NULL when there is no such form. */
+/* NULL when there is no such format. */
 const sl_diff_format *sl_diff_format_find(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A moment of the ledger and an alert, in words and as JSON: one way of saying it for reports, page
- * and pictures. */
+/* A moment of the ledger and an alert, in words and as JSON: the same wording for reports, page and
+ * pictures. */
 #ifndef SL_LEDGER_OUT_H
 #define SL_LEDGER_OUT_H
 

@@ -5,8 +5,8 @@
 
 #include "base/text/utf8.h"
 
-/* A character that is more than one byte or not safe is written here; a line end becomes a blank. Returns
- * the bytes that were taken, 0 when it is plain ASCII, which the callers escape. */
+/* Writes a character that has more than one byte or is not safe; a line end becomes a space.
+ * Returns the bytes consumed, 0 for plain ASCII, which the callers escape. */
 static size_t put_special(FILE *to, const char *text) {
     sl_utf8_char next = sl_utf8_next(text, strlen(text));
     if (!next.is_safe)

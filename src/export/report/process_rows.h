@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes of a report's inputs in words: one row for each, but one for all siblings of one role that
- * ended alike. And the notes of all inputs, each text once. */
+/* The processes of a report's inputs in words: one row for each, except that siblings with the same
+ * role and the same ending share a row. Also the notes of all inputs, each text once. */
 #ifndef SL_PROCESS_ROWS_H
 #define SL_PROCESS_ROWS_H
 
@@ -17,11 +17,13 @@ typedef struct sl_process_row {
 void sl_process_rows_each(const sl_report *report,
                           void (*put)(const sl_process_row *row, void *context), void *context);
 
-/* Calls put for every note. One that several inputs have comes once, with their number. */
+/* Calls put for every note. A note that several inputs share is passed once, with the number of
+ * inputs. */
 void sl_report_notes_each(const sl_report *report, void (*put)(const char *text, void *context),
                           void *context);
 
-/* "process": what the recording says of its process and what it is to the others; null for other inputs. */
+/* "process": what the recording says about its process and its relation to the others; null for
+ * other inputs. */
 void sl_process_json(sl_json_out *json, const sl_report_input *input);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct sl_report_wishes {
     bool explains;        /* evidence and reasons too */
     sl_words_scope scope; /* what the lists of holders are grouped by */
     size_t top;           /* holders listed per device */
-    bool fills_lists;     /* more of them, until the rest is small */
+    bool fills_lists;     /* list more of them, until the rest is small */
     uint64_t fail_mask;   /* kinds (1 << sl_finding_kind) that the caller treats as a failure */
 } sl_report_wishes;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The JSON form of a report: docs/report.md. Names are a contract: added to, never renamed. */
+/* The JSON form of a report: docs/report.md. Names are stable: new ones may be added, none is
+ * renamed. */
 #include "base/text/json_out.h"
 #include "export/report/ledger_out.h"
 #include "export/report/process_rows.h"
@@ -97,7 +98,7 @@ static void write_device_peak(sl_json_out *json, const sl_device_report *device)
         sl_json_null(json);
 }
 
-/* Which of inputs[] a trace is; null when it is none. */
+/* The index of a trace in inputs[]; null when it is not there. */
 static void key_input(sl_json_out *json, const sl_report *report, const sl_trace *trace) {
     sl_maybe_u64 input = {0};
     for (size_t i = 0; trace && i < report->inputs.cnt; i++)

@@ -5,7 +5,7 @@
 #include "export/report/report_words.h"
 #include "export/report/xml_out.h"
 
-/* Without --fail-on, what decides a verdict is what fails. */
+/* Without --fail-on, the kinds that decide a verdict fail. */
 static uint64_t failing_kinds(const sl_report_wishes *wishes) {
     uint64_t mask = 0;
     if (wishes->fail_mask)

@@ -141,7 +141,7 @@ static void put_oom(FILE *to, const sl_report *report, const sl_report_input *in
     put_holdings(to, "Live at that moment:", &oom->holders, wishes);
 }
 
-/* A list whose heading comes with its first row. */
+/* A list whose heading is printed before its first row; an empty list has no heading. */
 typedef struct list_pen {
     FILE *to;
     bool is_started;

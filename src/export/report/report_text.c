@@ -99,7 +99,7 @@ static void put_inputs(const text_pen *pen) {
     }
 }
 
-/* A list whose heading comes with its first row. */
+/* A list whose heading is printed before its first row; an empty list has no heading. */
 typedef struct list_pen {
     const text_pen *pen;
     bool is_started;
@@ -120,7 +120,7 @@ static void put_process(const sl_process_row *row, void *context) {
     to->is_started = true;
 }
 
-/* Where several inputs were given, each finding says whose it is. */
+/* With several inputs, each finding names its input. */
 static void put_finding_input(const text_pen *pen, const sl_finding *finding) {
     char path[SL_WORDS_CAP];
     if (pen->report->inputs.cnt < 2 || !finding->trace)
@@ -165,7 +165,7 @@ static void put_where(const text_pen *pen, const sl_site *site) {
         snprintf(line, sizeof line, ":%u", frame.line);
     snprintf(function, sizeof function, "%s%.*s", name.len ? "in " : "", (int)name.len, name.ptr);
     size_t width = sl_term_width(file.ptr, file.len) + strlen(line);
-    /* What no path can be is cut like any other text. */
+    /* A name longer than any path can be is cut like any other text. */
     if (width + 1 + sl_term_width(function, strlen(function)) <= TEXT_COLUMNS || !file.len ||
         file.len > PATH_MAX) {
         put_frame(pen, "where", site, site->frame_pos);
@@ -183,7 +183,8 @@ static void put_where(const text_pen *pen, const sl_site *site) {
     put_labelled(pen, "", function, SL_STYLE_PLACE);
 }
 
-/* Native code has a program or a library for its file, and no lines: there it is the function. */
+/* Native code has a program or a library as its file and no lines: the function is
+ * shown instead. */
 static bool is_file_shown(const sl_site *site, size_t from, size_t i) {
     const sl_stacks *stacks = &site->trace->stacks;
     sl_frame frame = sl_stack_frame(stacks, site->stack_id, i);
@@ -231,7 +232,7 @@ static void put_evidence(const text_pen *pen, const sl_finding *finding) {
     }
 }
 
-/* "  17.8 GiB  92%      1,200  "; a share that rounds to nothing is still not nothing. */
+/* "  17.8 GiB  92%      1,200  "; a share above 0 that rounds to 0 is not printed as 0. */
 static void say_amount(char buf[64], uint64_t bytes, uint64_t blocks, uint64_t total_bytes) {
     char human[SL_HUMAN_CAP], count[SL_HUMAN_CAP], share[8];
     double percent = 100.0 * (double)bytes / (double)total_bytes;
@@ -266,7 +267,7 @@ static const char *const scope_names[] = {
     [SL_SCOPE_STACK] = "line < innermost frame of the stack",
 };
 
-/* The last row: the lines that are not listed, which must not look like one of them. */
+/* The last row sums up the lines that are not listed; it must not look like a line itself. */
 static void put_rest(const text_pen *pen, const char *head, bool is_large, uint64_t lines,
                      uint64_t largest_bytes) {
     char human[SL_HUMAN_CAP], what[SL_WORDS_CAP] = "everything else";
@@ -507,7 +508,7 @@ static void put_identity(const text_pen *pen, const sl_device_report *device) {
     put_labelled(pen, "caution", line, SL_STYLE_WARN);
 }
 
-/* A peak close to the end is held by the same places: the list would say nothing new. */
+/* A peak close to the end has the same holders: the list would repeat the other one. */
 static bool is_peak_worth_a_list(const sl_device_report *device) {
     return device->peak_requested_bytes / 10 * 9 > device->live_requested_bytes;
 }

@@ -235,7 +235,8 @@ static const sl_finding *find_kind(const sl_report *report, const sl_trace *trac
     return NULL;
 }
 
-/* Only steps tell growth from loading data: without them the report claims neither a leak nor its absence. */
+/* Only steps distinguish growth from loading data: without them the report claims neither a leak
+ * nor its absence. */
 static void say_unjudged(char buf[SL_WORDS_CAP], const sl_device_report *device) {
     char human[SL_HUMAN_CAP];
     if (device->steps.known)
@@ -280,7 +281,7 @@ static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report,
                     sl_human_bytes(human, largest->peak_requested_bytes));
 }
 
-/* Samples know that memory grew, not where. */
+/* Samples show that memory grew, not where. */
 static bool is_place_known(sl_site site) {
     return site.trace && site.origin != SL_ORIGIN_SAMPLES;
 }

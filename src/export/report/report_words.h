@@ -15,7 +15,7 @@ void sl_words_append(char buf[SL_WORDS_CAP], const char *fmt, ...) SL_PRINTF(2, 
 const char *sl_words_source(sl_source_kind source);
 
 /* "path/file.py:9 in train"; the path loses its front when the whole is wider than `columns`
- * (0 = no limit). What the site is called instead where it has no line. */
+ * (0 = no limit). The name of the site if it has no line. */
 void sl_words_site(char buf[SL_WORDS_CAP], sl_site site, size_t columns);
 void sl_words_frame(char buf[SL_WORDS_CAP], const sl_trace *trace, sl_frame frame, size_t columns);
 
@@ -27,8 +27,8 @@ typedef enum sl_words_scope {
     SL_SCOPE_STACK,
 } sl_words_scope;
 
-/* A place that stands for a whole function, file or stack: no line number where it would lie, and
- * for a stack its innermost frame too. */
+/* A place that means a whole function, file or stack: no line number where it would be misleading,
+ * and for a stack its innermost frame too. */
 void sl_words_place(char buf[SL_WORDS_CAP], sl_site site, sl_words_scope scope, size_t columns);
 
 /* "device 0", "host memory". */
@@ -62,7 +62,7 @@ void sl_words_bytes(char buf[SL_WORDS_CAP], sl_maybe_u64 bytes);
 /* "growth_share 0.97 >= 0.5"; sizes and durations in human units. */
 void sl_words_evidence(char buf[SL_WORDS_CAP], const sl_evidence *evidence);
 
-/* The finding that carries the verdict of an input; NULL for a healthy one. */
+/* The finding that decides the verdict of an input; NULL for a healthy one. */
 const sl_finding *sl_words_main_finding(const sl_report *report, const sl_report_input *input);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text inside XML: escaped, valid UTF-8, without the characters XML 1.0 does not have. */
+/* Text inside XML: escaped, valid UTF-8, without the characters that XML 1.0 forbids. */
 #ifndef SL_XML_OUT_H
 #define SL_XML_OUT_H
 

@@ -10,9 +10,9 @@
 
 /* Which recordings there are, and how many allocations are the same in all of them. */
 void sl_batch_say_recordings(char buf[SL_WORDS_CAP], const sl_batch *batch);
-/* By which laws the allocations grow. */
+/* The formulas by which the allocations grow. */
 void sl_batch_say_laws(char buf[SL_WORDS_CAP], const sl_batch *batch);
-/* How well each recording's peak comes out of the others. */
+/* How well the other recordings predict each recording's peak. */
 void sl_batch_say_check(char buf[SL_WORDS_CAP], const sl_batch *batch);
 /* "The largest that fits in 80 GiB is 61". */
 void sl_batch_say_largest(char buf[SL_WORDS_CAP], const sl_batch *batch,

@@ -21,7 +21,7 @@ static void put_line(FILE *to, const char *text) {
     sl_term_wrap(to, &(sl_wrap){0}, line);
 }
 
-/* A text of settings in the last column, broken behind commas and spaces. */
+/* A text of settings in the last column, wrapped after commas and spaces. */
 static void put_settings(FILE *to, const char *text) {
     size_t column = 0;
     while (*text) {
@@ -73,7 +73,7 @@ static void put_row(FILE *to, const sl_whatif *whatif, size_t i, bool has_color)
     put_note(to, text);
 }
 
-/* Whether a row says what the first one says. */
+/* Whether a row has the same figures as the first one. */
 static bool is_same_as_recorded(const sl_whatif *whatif, size_t i) {
     const sl_whatif_row *row = &whatif->rows.at[i], *first = &whatif->rows.at[0];
     const sl_alloc_stats *a = &row->pass.stats, *b = &first->pass.stats;

@@ -78,7 +78,7 @@ void sl_whatif_say_proof(char buf[SL_WORDS_CAP], const sl_whatif *whatif) {
         sl_words_append(buf, ". The settings were not recorded, they were found by trying");
 }
 
-/* Rows that a user can set, besides the recorded one. */
+/* Rows whose settings a user can set, without the recorded one. */
 static size_t count_settings(const sl_whatif *whatif) {
     size_t cnt = 0;
     for (size_t i = 1; i < whatif->rows.cnt; i++)
@@ -243,7 +243,7 @@ void sl_whatif_say_line(char buf[SL_WORDS_CAP], const sl_whatif *whatif,
         sl_words_append(buf, "; repaired, the run fits");
 }
 
-/* Whether one line is all there is of a kind. */
+/* Whether a single line accounts for everything of a kind. */
 static bool is_one_line(const sl_whatif_lines *lines, const sl_whatif_line *all) {
     for (size_t i = 0; i < lines->at.cnt; i++)
         if (lines->at.at[i].kind == all->kind && lines->at.at[i].saves == all->saves)

@@ -19,7 +19,7 @@ void sl_whatif_say_paste(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
 void sl_whatif_say_limit(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
 /* Whether the run fits a card that was given. */
 void sl_whatif_say_card(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
-/* How the program that is answered for differs from the recorded one. */
+/* How the assumed program differs from the recorded one. */
 void sl_whatif_say_program(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
 void sl_whatif_say_floor(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
 /* Which request fails first in a row, and where. */
@@ -30,7 +30,8 @@ void sl_whatif_say_spread(char buf[SL_WORDS_CAP], const sl_whatif_row *row);
 /* The request that failed in the trace: what would have served it, or what must go. */
 void sl_whatif_say_failure(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
 void sl_whatif_say_remedy(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
-/* Above the list of repairs, or that none helps; one repair's figures; all lines at once; what a repair takes for granted. */
+/* The heading of the list of repairs, or that none helps; the figures of one repair; all lines
+ * together; what a repair assumes. */
 void sl_whatif_say_lines(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
 void sl_whatif_say_line(char buf[SL_WORDS_CAP], const sl_whatif *whatif,
                         const sl_whatif_line *line);

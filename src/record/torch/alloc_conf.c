@@ -16,8 +16,9 @@ typedef struct kept_text {
     enum sl_settings_from from;
 } kept_text;
 
-/* All so far, for a log that is opened later; when they are too many, the first and the last ones. Changed and read by whoever
- * has `is_busy`; who does not get it passes by. */
+/* All settings so far, for a log that is opened later; when there are too many, the first one and
+ * the newest ones. Only the thread that holds `is_busy` reads or changes them; a thread that cannot
+ * take it does not wait. */
 static kept_text kept[KEPT_MAX];
 static size_t kept_cnt;
 static atomic_flag is_busy = ATOMIC_FLAG_INIT;
@@ -28,7 +29,7 @@ static void say(sl_log *log, const kept_text *row) {
     sl_log_mark_number(log, SL_EV_SETTINGS, (uint64_t)row->from, name);
 }
 
-/* NULL when it is what was kept last: torch 2.9 passes one text through two of the functions. */
+/* NULL when the text equals the last one kept: torch 2.9 passes one text through two functions. */
 static const kept_text *keep(const char *text, size_t len, enum sl_settings_from from) {
     size_t cut = len < TEXT_CAP ? len : TEXT_CAP;
     if (kept_cnt && kept[kept_cnt - 1].len == cut &&
@@ -43,7 +44,8 @@ static const kept_text *keep(const char *text, size_t len, enum sl_settings_from
     return row;
 }
 
-/* Where no function has told it: torch reads the environment in the request that is being reported. */
+/* For a torch that called none of the functions below: it reads the environment during the request
+ * that is being reported. */
 static void keep_environment(void) {
     static const char *const names[] = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF",
                                         "PYTORCH_HIP_ALLOC_CONF"};
@@ -53,7 +55,7 @@ static void keep_environment(void) {
     keep(text ? text : "", text ? strlen(text) : 0, SL_SETTINGS_ENVIRONMENT);
 }
 
-/* Never opens a log: settings are no memory event. */
+/* Never opens a log: a change of settings is not a memory event. */
 static void note(const char *text, size_t len, enum sl_settings_from from) {
     sl_capture capture;
     int saved_errno = errno;
@@ -73,7 +75,8 @@ static void note(const char *text, size_t len, enum sl_settings_from from) {
 
 /* --- What torch calls --------------------------------------------------------------------------- */
 
-/* The original is called last, and may throw what the program gets: nothing is held then. */
+/* The original is called last, because it may throw an exception to the program: no lock is held by
+ * then. */
 
 typedef struct new_string {
     const char *bytes;

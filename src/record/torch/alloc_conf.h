@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The settings of PyTorch's allocator (PYTORCH_CUDA_ALLOC_CONF, PYTORCH_ALLOC_CONF) as they come into effect: what PyTorch
- * takes from the environment, and every later change by the program, which it makes through a function of libc10.
+/* The settings of PyTorch's allocator (PYTORCH_CUDA_ALLOC_CONF, PYTORCH_ALLOC_CONF) as they take
+ * effect: what PyTorch reads from the environment, and every later change by the program, which
+ * goes through a function of libc10.
  *
- * Torch may read them before the first memory event, when there is no log yet: the newest are kept for it. */
+ * Torch may read them before the first memory event, when there is no log yet, so the newest are
+ * kept until one is opened. */
 #ifndef SL_ALLOC_CONF_H
 #define SL_ALLOC_CONF_H
 
@@ -10,7 +12,7 @@
 
 #include "log/write/log_writer.h"
 
-/* std::string, before and since GCC 5's. */
+/* std::string, before GCC 5 and since. */
 SL_API void sl_hook_torch_conf_20(const void *text) __asm__(
     "_ZN3c104cuda20CUDACachingAllocator20setAllocatorSettingsERKSs");
 

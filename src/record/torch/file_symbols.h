@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The full symbol table of a library's file, which names local functions too; in memory there is only the
- * dynamic one. Costs open, fstat, some pread, mmap and close: not for the event path. Any thread. */
+/* The full symbol table from a library's file. It names local functions too; only the dynamic table
+ * is loaded into memory. Costs open, fstat, some pread, mmap and close: not for the event path. Any
+ * thread. */
 #ifndef SL_FILE_SYMBOLS_H
 #define SL_FILE_SYMBOLS_H
 

@@ -153,7 +153,8 @@ static sl_log_event event_of(sl_log *log, const torch_entry *entry, uint8_t kind
                           .total_reserved = SL_LOG_UNKNOWN};
 }
 
-/* Segments that a program gives back by empty_cache() follow one event that says so. */
+/* Before the segments that a program returns by empty_cache(), one event for the call
+ * is written. */
 static void note_emptying(sl_log *log, const sl_log_event *segment, uint32_t stack_flags) {
     bool is_return = segment->kind == SL_EV_SEGMENT_FREE || segment->kind == SL_EV_SEGMENT_UNMAP;
     bool is_asked = is_return && (stack_flags & SL_FRAME_EMPTY_CACHE);
@@ -170,7 +171,8 @@ static device_state *device_of(const sl_log_event *event) {
     return &devices[(uint8_t)event->device % DEVICE_MAX];
 }
 
-/* After empty_cache() there may be no report for long: torch's reserved total is then known from its segments alone. */
+/* After empty_cache() the next report may be far away: until then torch's reserved total is known
+ * only from its segments. */
 static void count_segment(sl_log_event *event) {
     device_state *device = device_of(event);
     bool is_more = event->kind == SL_EV_SEGMENT_ALLOC || event->kind == SL_EV_SEGMENT_MAP;
@@ -321,7 +323,8 @@ void sl_tracker_arm(bool is_wanted) {
                                    is_wanted ? SL_TRACKER_UNTRIED : SL_TRACKER_UNWANTED);
 }
 
-/* Outside the guard while torch is called (R4). The log is open before: it then has the first segment. */
+/* Outside the guard while torch is called (R4). The log is opened before, so that it gets the first
+ * segment. */
 void sl_tracker_attach(void) {
     int expected = SL_TRACKER_UNTRIED;
     sl_capture capture;

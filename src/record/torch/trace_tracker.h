@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* PyTorch's own trace of its CUDA allocator, handed over entry by entry (attachAllocatorTraceTracker): what a block was asked
- * for, its stream and pool, when the memory of a free becomes reusable, and every segment.
+/* PyTorch's own trace of its CUDA allocator, handed over entry by entry
+ * (attachAllocatorTraceTracker): the requested size of a block, its stream and pool, when the
+ * memory of a free becomes reusable, and every segment.
  *
  * Torch makes an entry right before it reports the same alloc or free, on the same thread and under the device's lock. An
  * entry of a block is therefore only remembered, in the thread's own memory, and goes into the log with the report.
  *
- * (K1) Attached once per process, where tracker_proof.h says so, and never detached: torch cannot. After a stop the
- *      callback finds no log and returns.
- * (K2) Attaching takes the locks of all devices. It happens inside an allocation, which holds one of them (they may be taken
- *      again by their thread); nobody else takes two of them, so nobody waits in a circle.
- * (K3) Every alloc's entry must fit its report: same address, not more bytes than the block. When too many do not, the
- *      entries are not what they are thought to be, and the tracker is switched off for good. Reading a wrong one
- *      is harmless: it lies on the caller's stack, and the recorder reads 64 bytes of it.
- * (K4) Whether the log has all segments of a device is seen at its first block: torch's reserved total is then the sum of those
- *      that were handed over, or larger. */
+ * (K1) Attached once per process, if tracker_proof.h allows it, and never detached: torch has no
+ *      function for that. After a stop the callback finds no log and returns.
+ * (K2) Attaching takes the locks of all devices. It happens inside an allocation, which holds one
+ *      of them (the locks are recursive). No other thread takes two of them, so there is no
+ *      deadlock.
+ * (K3) Every alloc's entry must match its report: same address, not more bytes than the block.
+ *      After too many mismatches the layout of an entry must be different from what we assume, and
+ *      the tracker is switched off for good. Reading such an entry is harmless: it is on the
+ *      caller's stack, and the recorder reads 64 bytes of it.
+ * (K4) The first block of a device shows whether the log has all its segments: if so, torch's
+ *      reserved total equals the sum of the segments handed over; if not, it is larger. */
 #ifndef SL_TRACE_TRACKER_H
 #define SL_TRACE_TRACKER_H
 
@@ -55,7 +58,7 @@ void sl_tracker_complete(sl_log *log, sl_log_event *event);
 /* A request failed: what the card had free then, SL_LOG_UNKNOWN without an entry. */
 uint64_t sl_tracker_take_free_bytes(void);
 
-/* A log was opened: says in it what is known so far. Under the control lock. */
+/* A log was opened: writes what is known so far into it. Under the control lock. */
 void sl_tracker_start(sl_log *log);
 
 #endif

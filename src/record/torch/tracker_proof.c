@@ -27,10 +27,10 @@
 #define VTABLE    "_ZTVN3c104cuda20CUDACachingAllocator6Native22NativeCachingAllocatorE"
 #define ALLOCATOR "_ZN3c104cuda20CUDACachingAllocator9allocatorE"
 
-/* (Q1), (Q2). Of an entry the recorder uses the fields up to the size, which are at the same place in all of these, and the
- * pool behind them. */
+/* (Q1), (Q2). Of an entry the recorder uses the fields up to the size, which are at the same place
+ * in all of these, and the pool after them. */
 typedef struct release_row {
-    const char *versions; /* each between two spaces */
+    const char *versions; /* names, each with a space before and after it */
     const char *attach;
     const char *make;
     bool has_pool;
@@ -93,7 +93,7 @@ static bool read_version(const char *library, char version[VERSION_CAP]) {
     return true;
 }
 
-/* The release of a version, without what says for which card it was built ("+cu128"). */
+/* The release of a version, without the suffix for the build ("+cu128"). */
 static const release_row *find_release(const char *version) {
     char wanted[VERSION_CAP + 2];
     snprintf(wanted, sizeof wanted, " %.*s ", (int)strcspn(version, "+"), version);

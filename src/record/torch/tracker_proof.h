@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether this process's PyTorch is one whose allocator may be asked to hand its own trace over
- * (attachAllocatorTraceTracker), which no C interface offers. Nothing is guessed; all of these must hold:
+/* Whether it is safe to ask the allocator of this process's PyTorch for its own trace
+ * (attachAllocatorTraceTracker); no C interface offers that. Nothing is guessed; all of these must
+ * hold:
  *
  * (Q1) torch/version.py beside the library names a release of the table in tracker_proof.c. Its headers were read,
  *      and its library was run with the tracker.
@@ -8,7 +9,8 @@
  *      and the one that makes the entries, with the argument types of that release: they are part of the names.
  * (Q3) The allocator in use is PyTorch's native one: its virtual table is the one of that class, by name.
  *
- * The function is then called by its address. No place in a virtual table is counted. */
+ * The function is then called by its address, never through an assumed position in a
+ * virtual table. */
 #ifndef SL_TRACKER_PROOF_H
 #define SL_TRACKER_PROOF_H
 

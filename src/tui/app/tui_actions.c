@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands that are started from the screen. They are those of this program itself, in a process of their own:
- * an export cannot freeze the screen, and writes exactly what the command line writes. */
+/* Commands that are started from the screen. They are commands of this program, run in a separate
+ * process: an export cannot freeze the screen, and writes exactly what the command line writes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define ARGS_MAX 12
 #define SELF_CAP 1024
 
-/* "train-20261116-120000.html": of what is open, in this folder. */
+/* "train-20261116-120000.html": named after the open input, in the current folder. */
 static void output_name(const sl_app *app, const char *extension, char name[256]) {
     char stamp[32] = "";
     time_t now = time(NULL);
@@ -34,7 +34,7 @@ static void output_name(const sl_app *app, const char *extension, char name[256]
              *extension ? "." : "", extension);
 }
 
-/* What the process is, and not a name that could lead elsewhere. */
+/* The file this process runs, from /proc: argv[0] could name another program. */
 static const char *self_path(char buf[SELF_CAP]) {
     ssize_t len = readlink(SELF, buf, SELF_CAP - 1);
     buf[len > 0 ? len : 0] = '\0';

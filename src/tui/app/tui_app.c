@@ -11,7 +11,7 @@
 #include "base/text/human.h"
 #include "tui/facts/machine_facts.h"
 
-/* Ticks between two looks at the folder of runs. */
+/* Ticks between two scans of the folder of runs. */
 #define JOBS_TICKS 5
 #define WARN_PCT   95
 
@@ -52,12 +52,12 @@ sl_status sl_app_init(sl_app *app, const sl_tui_options *options, sl_error *err)
         sl_app_open(app, options->what);
     else if (has_running(app))
         sl_app_open(app, app->jobs.rows.at[0].path);
-    else /* one that has nothing to show yet is opened as soon as it has */
+    else /* a run without anything to show yet is opened as soon as it has something */
         app->wants_newest = app->jobs.rows.cnt && app->jobs.rows.at[0].is_running;
     return SL_OK;
 }
 
-/* Forgets what was made of the inputs that were read whole. */
+/* Drops everything derived from the inputs that were read whole. */
 static void close_whole(sl_app *app) {
     sl_tui_timeline_free(app->timeline);
     sl_tui_whatif_free(app->whatif);
@@ -69,7 +69,7 @@ static void close_whole(sl_app *app) {
 
 void sl_app_fini(sl_app *app) {
     sl_task_stop(&app->task);
-    sl_loader_free(app->loader); /* first: it may use the inputs */
+    sl_loader_free(app->loader); /* freed first: it may use the inputs */
     close_whole(app);
     sl_tui_source_free(app->screen.live);
     sl_live_close(app->live);
@@ -202,7 +202,7 @@ void sl__app_ask_whatif(sl_app *app) {
         sl_app_say(app, true, "another input is still being read");
 }
 
-/* ---- what comes by itself ---- */
+/* ---- refreshing ---- */
 
 void sl_app_tick(sl_app *app) {
     bool is_overview = app->ui.tab == SL_TAB_OVERVIEW;
@@ -217,7 +217,7 @@ void sl_app_tick(sl_app *app) {
     }
     if (!app->live || !read_live(app) || sl_live_is_written(app->live))
         return;
-    /* It ended: from now on what it left is the truth. */
+    /* The process ended: from now on the finished recording is shown. */
     close_live(app);
     sl__app_read_whole(app);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program knows and does, without a terminal: opening, refreshing, and what keys do. tui_run.c shows
- * it. One thread, but for the loader's. */
+/* The state of the program and what it does, without a terminal: opening, refreshing, and what keys
+ * do. tui_run.c shows it. Used by one thread; only the loader has another. */
 #ifndef SL_TUI_APP_H
 #define SL_TUI_APP_H
 
@@ -27,7 +27,7 @@ typedef struct sl_app {
     int64_t part_from_us, part_to_us; /* of the timeline; to <= from: all of it */
     size_t line_node;                 /* whose source line was read; SIZE_MAX = none */
     size_t tick_cnt;
-    bool wants_newest; /* a run was started here: open it once it is there */
+    bool wants_newest; /* a run was started here: open it once it exists */
     bool is_quitting;
     char copied[SL_PROMPT_CAP]; /* for the terminal's clipboard; "" = nothing */
     bool wants_save;
@@ -36,12 +36,13 @@ typedef struct sl_app {
 sl_status sl_app_init(sl_app *app, const sl_tui_options *options, sl_error *err);
 void sl_app_fini(sl_app *app);
 
-/* Opens a path, or the recordings of a process; the reason of a failure is in the status line. */
+/* Opens a path, or the recordings of a process; the status line says why it failed. */
 void sl_app_open(sl_app *app, const char *what);
 
 /* Reads what changes by itself. */
 void sl_app_tick(sl_app *app);
-/* Takes what the loader and the command have; true when there was something. */
+/* Takes what the loader has finished and what the command has printed; true when there was
+ * something. */
 bool sl_app_poll(sl_app *app);
 /* A key; x and y of a click, on a grid of this size. */
 void sl_app_key(sl_app *app, uint32_t key, int x, int y, const sl_grid *grid);

@@ -60,7 +60,7 @@ static void zoom_all(sl_app *app) {
     app->part_from_us = app->part_to_us = 0;
 }
 
-/* Beyond the border the part moves by a quarter. */
+/* At the border, the shown part moves by a quarter of its length. */
 static void move_cursor(sl_app *app, int by) {
     const sl_tui_timeline *t = app->timeline;
     if (app->ui.tab != SL_TAB_TIMELINE || !t || !t->cnt)
@@ -145,7 +145,7 @@ static void next_device(sl_app *app) {
 }
 
 static void refresh(sl_app *app) {
-    app->tick_cnt = 0; /* the folder of runs, too */
+    app->tick_cnt = 0; /* scans the folder of runs, too */
     sl_app_tick(app);
     if (app->path && !sl_loader_is_busy(app->loader)) {
         sl__app_read_whole(app);
@@ -172,7 +172,7 @@ static void stop_task(sl_app *app) {
 static void go_tab(sl_app *app, int tab) {
     app->ui.tab = (sl_tab)((tab + SL_TAB_CNT) % SL_TAB_CNT);
     if (app->live)
-        sl_app_tick(app); /* what only this tab needs */
+        sl_app_tick(app); /* reads what only this tab needs */
 }
 
 static void set_threshold(sl_app *app, int by) {

@@ -7,7 +7,7 @@
 #define CHARTS  (SL_ON_TAB(LIVE) | SL_ON_TAB(TIMELINE))
 #define DEVICES (CHARTS | SL_ON_TAB(SITES) | SL_ON_TAB(LEDGER) | SL_ON_TAB(WHATIF))
 
-/* In the order of the footer: what is wanted first, first. */
+/* In the order of the footer: the keys needed most come first. */
 const sl_key_row sl_key_rows[] = {
     {'?', 0, SL_DO_HELP, SL_TABS_ALL, "?", "help", "this window; any key closes it"},
     {'q', 3, SL_DO_QUIT, SL_TABS_ALL, "q", "quit", "quit"},

@@ -75,7 +75,7 @@ static void *work(void *ctx) {
     return NULL;
 }
 
-/* Signals are the main thread's. */
+/* The main thread handles all signals. */
 static bool make_thread(sl_loader *loader) {
     sigset_t all, old;
     sigfillset(&all);

@@ -12,7 +12,7 @@ typedef struct sl_load_job {
     sl_load_kind kind;
     char *path;                  /* owned; of READ */
     const sl_code_folders *code; /* borrowed */
-    const sl_tui_inputs *asked;  /* borrowed, of WHATIF: nobody else may ask them meanwhile */
+    const sl_tui_inputs *asked;  /* borrowed, of WHATIF: no other thread may use them meanwhile */
     const sl_tui_source *source; /* borrowed, of WHATIF */
     size_t device;
     /* The result. */
@@ -32,11 +32,11 @@ void sl_loader_free(sl_loader *loader);
 bool sl_loader_is_busy(const sl_loader *loader);
 /* False when it is busy or no thread can be made; takes job->path in either case. */
 bool sl_loader_start(sl_loader *loader, const sl_load_job *job);
-/* The job when it has just ended: it is then the caller's, freed with sl_load_job_free. */
+/* The job if it has ended: the caller then owns it and frees it with sl_load_job_free. */
 sl_load_job *sl_loader_take(sl_loader *loader);
 void sl_load_job_free(sl_load_job *job);
 
-/* How far it is: of `total` bytes `done`; total 0 = not known. */
+/* Progress: `done` of `total` bytes; total 0 = not known. */
 void sl_loader_progress(const sl_loader *loader, uint64_t *done, uint64_t *total);
 /* Readable when a job has ended. */
 int sl_loader_fd(const sl_loader *loader);

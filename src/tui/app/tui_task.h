@@ -20,7 +20,7 @@ typedef struct sl_task {
 sl_status sl_task_start(sl_task *task, const char *const *argv, sl_error *err);
 /* Reads what it printed; true when it has ended, with its exit code (128 + signal). */
 bool sl_task_poll(sl_task *task, sl_output *output, int *exit_code);
-/* SIGTERM to all of it. */
+/* SIGTERM to its whole process group. */
 void sl_task_stop(const sl_task *task);
 
 void sl_output_add(sl_output *output, const char *line);

@@ -12,14 +12,14 @@
 #include "run/process_tree.h"
 #include "tui/facts/live_sites.h"
 
-/* Steps that the rate is measured over. */
+/* The rate is measured over this many steps. */
 #define RATE_STEPS 20
 
 typedef struct live_log {
     char *path; /* owned */
     sl_log_reader *reader;
     uint64_t names_seen; /* of stacks, frames and strings */
-    sl_live_base base;   /* what the lines held when this began */
+    sl_live_base base;   /* what the lines held at the first read */
 } live_log;
 
 struct sl_live {
@@ -190,7 +190,7 @@ static size_t column_of(const sl_tui_device *to, uint64_t ns) {
     return column < 0 ? 0 : column >= SL_TUI_POINTS ? SL_TUI_POINTS - 1 : (size_t)column;
 }
 
-/* A bin that begins before the window still holds at its beginning. */
+/* A bin that begins before the window still gives the value at the window's start. */
 static void fill_curve(double *curve, const sl_tui_device *to, const sl_log_bins *bins) {
     for (size_t i = 0; i < bins->cnt; i++) {
         const sl_log_bin *bin = &bins->at[i];
@@ -285,7 +285,7 @@ static sl_status add_device(reading *r, int number, sl_error *err) {
     return SL_OK;
 }
 
-/* Cards first: they are what is looked at. */
+/* Cards first: users care about them most. */
 static sl_status add_devices(reading *r, sl_error *err) {
     bool is_seen[256] = {false};
     for (size_t i = 0; i < r->tables.sites.cnt; i++)

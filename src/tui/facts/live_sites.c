@@ -12,7 +12,7 @@
 #define TEXT_CAP  512
 #define LINES_MAX 2000
 
-/* A site and the line it belongs to; sorted, those of a line are beside each other. */
+/* A site and the line it belongs to; after sorting, the sites of a line are adjacent. */
 typedef struct line_site {
     uint32_t file, line, function; /* string ids of the log */
     const sl_log_site *site;
@@ -99,7 +99,8 @@ static void add_figures(sl_tree_node *node, const site_work *work, const line_si
         node->figures[SL_TREE_GROWTH] += growth_of(work->base, from[i].site);
         node->figures[SL_TREE_BLOCKS] += (int64_t)from[i].site->live_cnt;
     }
-    /* Peaks of different stacks were at different times: only that of a single one is known. */
+    /* The peaks of different stacks were at different times, so a line's peak is known only if it
+     * has a single stack. */
     if (cnt == 1 && node->level == SL_TREE_LINE) {
         node->figures[SL_TREE_PEAK] = (int64_t)from[0].site->peak_bytes;
         node->known[SL_TREE_PEAK] = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The lines of a recording that is still written, from its totals by stack, as a tree: file, line, the frames of
- * its largest stack. Growth is what came since the first look at the recording. */
+ * its largest stack. Growth counts from the first read of the recording. */
 #ifndef SL_LIVE_SITES_H
 #define SL_LIVE_SITES_H
 
@@ -8,7 +8,7 @@
 #include "log/read/log_reader.h"
 #include "tui/widget/tree_rows.h"
 
-/* Live bytes of each site of the log at the first look; by site id. */
+/* Live bytes of each site of the log at the first read; by site id. */
 typedef struct sl_live_base {
     SL_VEC(uint64_t) bytes;
     bool is_taken;

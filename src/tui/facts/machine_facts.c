@@ -7,7 +7,7 @@
 
 #include "counters/counters.h"
 
-/* Opened once: the driver's library stays. */
+/* Opened once: the driver's library stays loaded. */
 static const sl_counters_ops *open_cards(sl_tui_machine *machine) {
     static const sl_counters_ops *cards;
     static bool is_tried;

@@ -28,7 +28,7 @@ static sl_status load_one(sl_tui_inputs *inputs, const char *path,
     return sl_fail_no_memory(err, "the inputs");
 }
 
-/* Of a folder what can be read; the rest is a note. */
+/* Files of a folder that cannot be read become notes. */
 static sl_status load_path(sl_tui_inputs *inputs, sl_tui_source *source, const char *path,
                            const sl_tui_read_options *options, sl_error *err) {
     sl_recordings list = {0};
@@ -181,7 +181,7 @@ static void fill_samples(const sl_run_device *device, const sl_span *span, sl_tu
         to->now[SL_TUI_RESERVED] = sl_known_u64((uint64_t)record->reserved_bytes);
         to->now[SL_TUI_USED] = sl_known_u64((uint64_t)record->used_bytes);
     }
-    for (size_t k = 0; k < SL_TUI_CURVE_CNT; k++) /* between two samples the earlier one holds */
+    for (size_t k = 0; k < SL_TUI_CURVE_CNT; k++) /* a sample's value holds until the next one */
         for (size_t i = 1; i < SL_TUI_POINTS; i++)
             if (isnan(to->curves[k][i]))
                 to->curves[k][i] = to->curves[k][i - 1];
@@ -358,7 +358,7 @@ const sl_run_device *sl_run_facts_device(const sl_tui_inputs *inputs, const sl_t
         for (size_t d = 0; d < inputs->run->inputs[i].device_cnt; d++) {
             const sl_run_device *found = &inputs->run->inputs[i].devices[d];
             if (!sl_run_span(found->input, found, &span))
-                continue; /* not in the source either */
+                continue; /* it is not in the source either */
             if (at++ == device && device < source->devices.cnt)
                 return found;
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Inputs that are read whole: recordings that ended, snapshots, telemetry, folders of them. Everything is
- * taken from the run (run/run.h) and the report, so the screen says what the other views say. */
+/* Inputs that are read whole: recordings that ended, snapshots, telemetry, folders of them.
+ * Everything is taken from the run (run/run.h) and the report, so the screen agrees with the other
+ * outputs. */
 #ifndef SL_RUN_FACTS_H
 #define SL_RUN_FACTS_H
 
@@ -20,8 +21,8 @@ typedef struct sl_tui_read_options {
     void *progress_ctx;
 } sl_tui_read_options;
 
-/* Reads the paths (files, bundles, folders) and makes the source. Both are the caller's, whatever comes
- * back; free the source first. */
+/* Reads the paths (files, bundles, folders) and makes the source. The caller owns both, even after
+ * a failure; free the source first. */
 sl_status sl_run_facts_read(const char *const *paths, size_t cnt,
                             const sl_tui_read_options *options, sl_tui_inputs *inputs,
                             sl_tui_source **out, sl_error *err);
@@ -36,7 +37,7 @@ sl_status sl_timeline_facts(const sl_tui_inputs *inputs, const sl_tui_source *so
                             sl_tui_split split, int64_t from_us, int64_t to_us, size_t columns,
                             sl_tui_timeline **out, sl_error *err);
 
-/* Asks What-if about a device. A refusal is an answer. SL_E_NOMEM. */
+/* Computes What-if for a device. A refusal is a valid answer. SL_E_NOMEM. */
 sl_status sl_whatif_facts(const sl_tui_inputs *inputs, const sl_tui_source *source, size_t device,
                           sl_tui_whatif **out, sl_error *err);
 

@@ -15,7 +15,7 @@
 
 typedef struct line_row {
     uint32_t site;
-    uint32_t stack; /* of its largest block sum at the peak; SL_STACK_EMPTY = not known */
+    uint32_t stack; /* the stack with most bytes at the peak; SL_STACK_EMPTY = not known */
     uint64_t live, peak, early, blocks, stack_bytes;
 } line_row;
 
@@ -35,7 +35,7 @@ static int compare_rows(const void *a, const void *b) {
                             : (x->site > y->site) - (x->site < y->site);
 }
 
-/* Each line's stack that holds most at the peak. */
+/* For each line, the stack that holds most at the peak. */
 static bool find_stacks(site_work *work) {
     sl_life_ids ids = {0};
     uint64_t *sums = calloc(work->sites->trace->stacks.spans.cnt + 1, sizeof *sums);
@@ -81,7 +81,7 @@ static const char *keep_str(site_work *work, sl_str text) {
     return sl_arena_copy(&work->source->arena, text.ptr, text.len);
 }
 
-/* The file a line is in, as a node; made at the first line of it. */
+/* The node of a line's file; made for the first line of that file. */
 static uint32_t file_node(site_work *work, const char *file) {
     for (uint32_t i = 0; i < work->tree->nodes.cnt; i++)
         if (work->tree->nodes.at[i].level == SL_TREE_FILE &&

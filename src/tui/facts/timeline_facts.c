@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of a device's history, split by line or by tag. As on the page, a column shows the moment at which it
- * was highest: its parts add up to a value that was really reached. */
+/* A part of a device's history, split by line or by tag. As on the page, a column shows the moment
+ * of its highest value, so its parts add up to a value that was really reached. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static void note_column(walk_state *w, size_t column) {
         to->reserved[column] = reserved;
 }
 
-/* Columns without an event of their own repeat what held. */
+/* Columns without an event repeat the last value. */
 static void fill_until(walk_state *w, size_t *next, size_t column) {
     for (; *next <= column && *next < w->to->cnt; ++*next)
         note_column(w, *next);

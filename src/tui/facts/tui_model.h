@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What the views show, as plain data: they draw from this alone. Filled by machine_facts.c (the machine and
  * its cards), live_facts.c (a recording that is still written, from its tables and curves) and run_facts.c
- * (inputs that were read whole). A figure that is not known is not known, never 0.
+ * (inputs that were read whole). An unknown figure is marked unknown, never written as 0.
  *
- * Ownership: sl_tui_source owns its arena and everything in it that is not said to be borrowed. */
+ * Ownership: sl_tui_source owns its arena and everything in it that is not marked borrowed. */
 #ifndef SL_TUI_MODEL_H
 #define SL_TUI_MODEL_H
 
@@ -45,7 +45,7 @@ typedef struct sl_tui_jobs {
     char folder[512];
 } sl_tui_jobs;
 
-/* ---- what is looked at ---- */
+/* ---- the open input ---- */
 
 typedef enum sl_tui_curve_kind {
     SL_TUI_ALLOCATED,

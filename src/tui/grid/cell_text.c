@@ -10,7 +10,7 @@
 
 #define TEXT_CAP 1024
 #define ELLIPSIS 0x2026u
-/* Narrower, a place is its file and line without the function. */
+/* In fewer columns, a place is shown as file and line without the function. */
 #define PLACE_W  32
 
 size_t sl_utf8_encode(char buf[5], uint32_t code) {

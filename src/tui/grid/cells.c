@@ -112,7 +112,7 @@ void sl_grid_paint(sl_grid *grid, sl_rect area, sl_ink back) {
 void sl_grid_erase(sl_grid *grid, sl_rect area) {
     area = sl_rect_both(area, sl_grid_area(grid));
     for (int y = area.y; y < area.y + area.h; y++) {
-        /* A wide character loses both halves. */
+        /* A wide character of which one half is erased loses both. */
         if (area.w > 0 && area.x > 0 && sl_grid_at(grid, area.x - 1, y)->width == 2)
             sl_grid_at(grid, area.x - 1, y)->code = ' ';
         for (int x = area.x; x < area.x + area.w; x++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The screen as a grid of cells. Views draw into it; who shows it (a terminal, a text file, a picture) is
- * not their business, so they are tested as text. No I/O.
+/* The screen as a grid of cells. Views draw into it and do not know what shows it (a terminal, a
+ * text file, a picture), so they are tested as text. No I/O.
  *
  * (C1) A cell is written once per frame. A second text on it is an overlap, which is counted and dropped:
- *      the property test wants none at any size.
+ *      the property test requires none at any size.
  * (C2) Nothing is written outside the clip. A digit that would be is a cut number, which is counted, too.
- *      sl_fit_text never cuts inside a number, so who measures first never gets here.
+ *      sl_fit_text never cuts inside a number, so code that measures first never causes this.
  * (C3) A wide character takes two cells, or none where only one is left; combining marks are dropped. */
 #ifndef SL_CELLS_H
 #define SL_CELLS_H
@@ -33,7 +33,7 @@ typedef struct sl_grid {
     sl_cell *cells; /* owned; row by row */
     sl_rect clip;
     bool is_ascii; /* no character beyond ASCII */
-    bool is_mono;  /* no colours: what colours tell apart needs shapes */
+    bool is_mono;  /* no colours: shapes must show what colours would */
     uint32_t overlap_cnt, cut_cnt;
 } sl_grid;
 
@@ -62,10 +62,10 @@ sl_rect sl_rect_take_right(sl_rect *area, int n);
 /* One character; returns its width (C2, C3). */
 int sl_grid_put(sl_grid *grid, int x, int y, uint32_t code, sl_ink ink);
 
-/* Marks the cells of an area as a row that is selected: what is written there keeps its place. */
+/* Marks the cells of an area as a selected row; the text on them stays. */
 void sl_grid_paint(sl_grid *grid, sl_rect area, sl_ink back);
 
-/* Forgets what is in an area, for what comes on top of it: a help window. */
+/* Erases an area, for a window on top of it such as the help. */
 void sl_grid_erase(sl_grid *grid, sl_rect area);
 
 /* The columns of a character: 0, 1 or 2. */

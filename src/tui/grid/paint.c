@@ -6,15 +6,15 @@
 
 #include "tui/grid/cell_text.h"
 
-/* Cells that did not change between two that did, up to which they are sent again instead of moving the
- * cursor: "\e[12;34H" is eight bytes. */
+/* Up to this many unchanged cells between two changed ones are sent again, which is cheaper than
+ * moving the cursor: "\e[12;34H" is eight bytes. */
 #define RESEND_MAX 4
 
 typedef struct brush {
     sl_bytes *out;
     sl_color_depth depth;
     int x, y; /* where the terminal's cursor is; -1 = not known */
-    int ink;  /* what it writes with; -1 = not known */
+    int ink;  /* the ink it writes with; -1 = not known */
     bool has_failed;
 } brush;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From two frames to the bytes that turn one into the other on an ANSI terminal: only cells that changed
- * are sent. Pure, so what a screen costs over a slow line is measured without a terminal. */
+ * are sent. Pure, so the bytes that a screen costs over a slow connection are measured without a
+ * terminal. */
 #ifndef SL_PAINT_H
 #define SL_PAINT_H
 

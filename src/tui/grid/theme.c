@@ -39,7 +39,7 @@ static int add_color(char *buf, size_t cap, const ink_row *row, sl_color_depth d
     if (depth == SL_COLORS_256 && row->of_256 >= 0)
         return snprintf(buf, cap, ";38;5;%d", row->of_256);
     if (depth == SL_COLORS_16 && row->of_16 >= 8)
-        return snprintf(buf, cap, ";1;3%d", row->of_16 - 8); /* bright, also where there are 8 */
+        return snprintf(buf, cap, ";1;3%d", row->of_16 - 8); /* bright, also with 8 colours */
     if (depth == SL_COLORS_16 && row->of_16 >= 0)
         return snprintf(buf, cap, ";3%d", row->of_16);
     return 0;

@@ -6,7 +6,7 @@
 
 #include "base/core/sl_base.h"
 
-/* How something stands out, also without colours. */
+/* How text stands out, also without colours. */
 typedef enum sl_look {
     SL_LOOK_BOLD = 1,
     SL_LOOK_DIM = 2,
@@ -17,7 +17,7 @@ typedef enum sl_look {
 #define SL_NO_COLOR (-1)
 
 /* enumerator, colour as 0xrrggbb, of 256, of 16, looks with colours, looks without. SL_NO_COLOR is the
- * terminal's own. The series are told apart by people who do not see red and green alike. */
+ * terminal's own. The series colours differ also for people who cannot tell red from green. */
 #define SL_INK_MAP(X)                                                               \
     X(TEXT, SL_NO_COLOR, SL_NO_COLOR, SL_NO_COLOR, 0, 0)                            \
     X(DIM, 0x8a8a8a, 245, SL_NO_COLOR, 0, 0)                                        \
@@ -50,7 +50,7 @@ typedef enum sl_ink {
 } sl_ink;
 
 #define SL_SERIES_CNT 8
-/* The ink of series i; the last one for all beyond. */
+/* The ink of series i; all series after the last ink share it. */
 static inline sl_ink sl_ink_series(size_t i) {
     return (sl_ink)(SL_INK_SERIES_1 + (i < SL_SERIES_CNT ? i : SL_SERIES_CNT - 1));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The views: pure functions from the facts and from where the user is, to cells. One file and one row of
- * the table in view_table.c each. They must fit any area, also one without a row. */
+ * the table in view_table.c each. They must work in any area, even one without rows. */
 #ifndef SL_VIEW_H
 #define SL_VIEW_H
 
@@ -22,7 +22,7 @@ typedef enum sl_prompt {
     SL_PROMPT_FILTER,
 } sl_prompt;
 
-/* Where the user is, and what was asked last. */
+/* Where the user is, and the last question asked. */
 typedef struct sl_ui {
     sl_tab tab;
     sl_list_state lists[SL_TAB_CNT];
@@ -51,7 +51,7 @@ typedef struct sl_output {
     size_t cnt; /* ever; the newest SL_OUTPUT_ROWS are kept */
 } sl_output;
 
-/* What can be written out of a source: a row of the tab Files & Actions. */
+/* Something that can be exported from a source: a row of the tab Files & Actions. */
 typedef struct sl_file_action {
     const char *label, *command, *extension, *help;
 } sl_file_action;
@@ -78,12 +78,13 @@ typedef struct sl_view {
 
 extern const sl_view sl_views[SL_TAB_CNT];
 
-/* The source that is newest: of a recording that is written the live one. NULL = nothing is open. */
+/* The newest source: the live one while a recording is being written. NULL = nothing is open. */
 sl_tui_source *sl_screen_source(const sl_screen *screen);
-/* The device that is looked at; NULL = there is none. */
+/* The selected device; NULL = there is none. */
 sl_tui_device *sl_screen_device(const sl_screen *screen);
 
-/* Keeps the user's place inside what there is, and makes the rows of the tree. False when memory ran out. */
+/* Keeps the selection within the existing rows, and makes the rows of the tree. False when memory
+ * ran out. */
 bool sl_screen_prepare(const sl_screen *screen);
 
 /* The whole screen: tabs, view, status, keys, and what lies on top. */
@@ -96,7 +97,7 @@ sl_tab sl_screen_tab_at(const sl_grid *grid, const sl_screen *screen, int x);
 
 /* "1.25 GiB", "unknown". Returns buf. */
 const char *sl_view_bytes(char buf[SL_TABLE_TEXT_CAP], sl_maybe_u64 bytes);
-/* What a view says that has nothing to show: nothing is open, or it is being read. */
+/* Text of a view without anything to show: nothing is open, or the input is still being read. */
 void sl_view_nothing(sl_grid *grid, sl_rect area, const sl_screen *screen, const char *what);
 /* The first row of a view of a device: which one, of how many. */
 void sl_view_device_row(sl_grid *grid, sl_rect area, const sl_screen *screen);
@@ -122,7 +123,7 @@ size_t sl_whatif_view_rows(const sl_screen *screen);
 size_t sl_diagnostics_rows(const sl_screen *screen);
 size_t sl_files_rows(const sl_screen *screen);
 
-/* Whether a rank is among "0,2-5"; "" and "all" have all. */
+/* Whether a rank is in "0,2-5"; "" and "all" contain every rank. */
 bool sl_rank_filter_has(const char *filter, sl_maybe_u64 rank);
 
 #endif

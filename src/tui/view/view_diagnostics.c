@@ -10,7 +10,7 @@ static const sl_table_column columns[] = {
     {.title = "where", .rank = 2},
 };
 
-/* The i-th finding that the filter lets through; NULL behind the last. */
+/* The i-th finding that passes the filter; NULL after the last. */
 static const sl_tui_finding *finding_at(const sl_screen *screen, size_t i) {
     const sl_tui_source *source = screen->whole;
     for (size_t at = 0; source && at < source->findings.cnt; at++)

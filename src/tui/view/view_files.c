@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Files & Actions: what can be written out of what is open, and what the last command said. The commands
- * are those of the command line: the screen writes nothing that they would not. */
+/* Files & Actions: what can be exported from the open input, and what the last command printed. The
+ * commands are those of the command line, so the files are the same. */
 #include <stdio.h>
 
 #include "tui/view/view.h"
 
-/* PATH and OUT are put in. */
+/* PATH and OUT are replaced. */
 const sl_file_action sl_file_actions[] = {
     {"Report as a page", "report PATH -o OUT", "html", "the HTML page, to open in a browser"},
     {"Report as JSON", "analyze PATH --format json -o OUT", "json", "for programs"},

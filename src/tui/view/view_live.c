@@ -39,7 +39,7 @@ static void put_figures(sl_grid *grid, sl_rect row, const sl_tui_device *device)
     }
 }
 
-/* The process's whole memory would make a flat line of the tensors in it. */
+/* On the scale of the process's whole memory, the tensors in it would be a flat line. */
 static bool is_left_out(const sl_tui_device *device, sl_tui_curve_kind kind) {
     return device->number == SL_DEVICE_HOST && kind == SL_TUI_USED &&
            device->peak[SL_TUI_ALLOCATED].known;
@@ -60,7 +60,8 @@ static void put_chart(sl_grid *grid, sl_rect area, const sl_screen *screen,
                                    sl_ink_series(k)};
         top = (double)device->peak[k].value > top ? (double)device->peak[k].value : top;
     }
-    /* The whole card is shown once a good part of it is used: else its curve is a flat line. */
+    /* The axis reaches the size of the card once a good part of it is used; before, the curve would
+     * be a flat line. */
     sl_chart_frame frame = {.from_us = device->from_us,
                             .to_us = device->to_us,
                             .has_time = device->has_time,

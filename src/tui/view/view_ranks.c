@@ -8,7 +8,7 @@
 #include "tui/view/view.h"
 #include "tui/widget/curve_chart.h"
 
-/* Wider than this, the heat lines stand beside the table. */
+/* In more columns than this, the heat lines are beside the table. */
 #define TABLE_W 72
 
 static const sl_table_column columns[] = {

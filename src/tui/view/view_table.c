@@ -21,9 +21,9 @@ const sl_view sl_views[SL_TAB_CNT] = {
     [SL_TAB_FILES] = {sl_view_files, sl_files_rows},
 };
 
-/* Narrower, the tab bar is the open tab alone. */
+/* In fewer columns, the tab bar shows only the open tab. */
 #define TAB_BAR_W 77
-/* Lower, the status replaces the keys. */
+/* In fewer rows, the status replaces the keys. */
 #define STATUS_H  10
 
 sl_tui_source *sl_screen_source(const sl_screen *screen) {
@@ -167,7 +167,7 @@ static void put_prompt(sl_grid *grid, sl_rect row, const sl_ui *ui) {
     text.w = row.w > 1 ? row.w - 1 : row.w;
     size_t width = sl_term_width(ui->prompt_text, strlen(ui->prompt_text));
     const char *shown = ui->prompt_text;
-    while ((int)width > text.w && *shown) { /* the end is what is being typed */
+    while ((int)width > text.w && *shown) { /* keep the end, where the user types */
         size_t step = 1;
         while ((shown[step] & 0xc0) == 0x80)
             step++;

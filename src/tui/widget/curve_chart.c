@@ -12,7 +12,7 @@
 #define BRAILLE   0x2800u
 /* Rows of cells between two ticks of the axis of bytes, at least. */
 #define TICK_ROWS 3
-/* Narrower or lower, a chart has no axes; smaller still, it is left out. */
+/* A chart smaller than this has no axes; a still smaller one is not drawn. */
 #define AXIS_W    24
 #define AXIS_H    5
 

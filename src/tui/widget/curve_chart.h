@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Curves over time: braille dots (2 x 4 in a cell), or characters where there is only ASCII; areas that lie
- * on each other; and bars of parts. Pure: numbers and an area in, cells out. */
+/* Curves over time: braille dots (2 x 4 in a cell), or characters where there is only ASCII;
+ * stacked areas; and bars of parts. Pure: numbers and an area in, cells out. */
 #ifndef SL_CURVE_CHART_H
 #define SL_CURVE_CHART_H
 
@@ -12,7 +12,7 @@ typedef struct sl_curve {
     sl_ink ink;
 } sl_curve;
 
-/* A level that is worth a line across. */
+/* A level that is drawn as a horizontal line. */
 typedef struct sl_chart_level {
     double value;
     sl_ink ink;
@@ -41,11 +41,11 @@ typedef struct sl_bar_part {
     sl_ink ink;
 } sl_bar_part;
 
-/* One row: parts side by side, `whole` is the full width. Every part that is not 0 has a cell while there
- * are enough. */
+/* One row: parts side by side, `whole` is the full width. Every part that is not 0 gets a cell if
+ * there are enough. */
 void sl_put_bar(sl_grid *grid, sl_rect area, const sl_bar_part *parts, size_t cnt, double whole);
 
-/* One row of shades from low to high: where a rank was full when. */
+/* One row of shades from low to high: how full a rank was over time. */
 void sl_put_heat(sl_grid *grid, sl_rect area, const double *values, size_t cnt, double top);
 
 /* The character that fills the area of series i. */

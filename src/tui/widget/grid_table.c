@@ -11,7 +11,7 @@
 #define WIDE_MIN 8
 
 typedef struct layout {
-    int width[SL_TABLE_COLUMNS_MAX]; /* 0 = left out */
+    int width[SL_TABLE_COLUMNS_MAX]; /* 0 = not shown */
     bool is_shown[SL_TABLE_COLUMNS_MAX];
 } layout;
 
@@ -61,7 +61,7 @@ static int total_width(const sl_table *table, const layout *at) {
     return total;
 }
 
-/* Leaves columns out until the rest fits; the wide one gets what is over. */
+/* Drops columns until the rest fits; the wide one gets the remaining columns of cells. */
 static void lay_out(const sl_table *table, int width, layout *at) {
     while (total_width(table, at) > width) {
         size_t worst = SIZE_MAX;

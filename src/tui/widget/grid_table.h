@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A table with a head, a selected row and a place to which it is scrolled. Columns that do not fit are left
- * out whole, the least important ones first; numbers are never cut. Pure. */
+/* A table with a head, a selected row and a scroll position. Columns that do not fit are dropped,
+ * the least important ones first; numbers are never cut. Pure. */
 #ifndef SL_GRID_TABLE_H
 #define SL_GRID_TABLE_H
 
@@ -14,7 +14,7 @@ typedef struct sl_table_column {
     bool is_right; /* a number */
     bool is_wide;  /* takes what the others leave; one per table */
     bool is_path;  /* loses its front */
-    uint8_t rank;  /* 0 stays always; of the others the highest goes first */
+    uint8_t rank;  /* 0 = never dropped; of the others the highest is dropped first */
 } sl_table_column;
 
 typedef struct sl_table {
@@ -39,7 +39,7 @@ void sl_put_table(sl_grid *grid, sl_rect area, const sl_table *table, sl_list_st
 
 /* Moves the selection by rows; stays inside. */
 void sl_list_move(sl_list_state *state, int64_t by, size_t row_cnt);
-/* Makes the first row such that `shown` rows have the selected one among them. */
+/* Sets the first row so that the selected one is among the `shown` rows. */
 void sl_list_scroll(sl_list_state *state, size_t row_cnt, size_t shown);
 
 #endif

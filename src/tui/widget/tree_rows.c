@@ -67,7 +67,7 @@ static void add_rows(flattening *f, uint32_t node) {
     }
 }
 
-/* Under which node it is shown: a line has no file above it unless files are wanted. */
+/* The node it is shown under: a line has a file above it only if files are shown. */
 static uint32_t place_of(const flattening *f, uint32_t node) {
     const sl_tree_node *at = &f->tree->nodes.at[node];
     bool is_top = at->parent == SL_TREE_ROOT || (at->level == SL_TREE_LINE && !f->order->by_file);

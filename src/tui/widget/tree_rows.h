@@ -42,7 +42,7 @@ void sl_tree_free(sl_tree *tree);
 typedef struct sl_tree_order {
     sl_tree_figure by;
     bool by_file;       /* the level of files is shown, too */
-    const char *search; /* part of a text, capitals or not; "" = everything */
+    const char *search; /* part of a text, ignoring case; "" = everything */
 } sl_tree_order;
 
 typedef SL_VEC(uint32_t) sl_tree_rows;
@@ -50,7 +50,7 @@ typedef SL_VEC(uint32_t) sl_tree_rows;
 /* The nodes that are shown, from the top down. False when memory ran out. */
 bool sl_tree_flatten(const sl_tree *tree, const sl_tree_order *order, sl_tree_rows *rows);
 
-/* Whether a text has a part, in any case. */
+/* Whether a text contains a part, ignoring case. */
 bool sl_text_has(const char *text, const char *part);
 
 #endif

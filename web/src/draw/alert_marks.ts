@@ -1,5 +1,5 @@
-// Alerts over a plot: a button at each, which says what was crossed to those who point at it, focus
-// it or listen.
+// Alerts over a plot: a button for each, which says which threshold was crossed, for pointer,
+// keyboard and screen reader.
 import type uPlot from "uplot";
 import * as fmt from "../model/format.ts";
 import type { AlertMeta } from "../model/meta.ts";

@@ -98,7 +98,7 @@ export function inkOn(hex: string): string {
   return light > 0.18 ? "#000000" : "#ffffff";
 }
 
-/** Once all colours are used they come again, paler or darker. */
+/** Once all colours are used they repeat, paler or darker. */
 const GROUP_SHADES = [0, 0.5, -0.35, 0.72];
 
 /** The colour of the nth group of a stacked view, which may have more groups than colours. */
@@ -119,7 +119,7 @@ export function lineColors(
   return (frame) => own.get(frame) ?? stable(frame, t);
 }
 
-/** A series colour that stays with a number, whatever else is shown. */
+/** A series colour that depends only on the number, not on what else is shown. */
 export function stable(id: number, t: Theme): string {
   const mixed = Math.imul(id + 1, 0x9e3779b1) >>> 0;
   const base = t.series[mixed % (SERIES_CNT - 1)]!;

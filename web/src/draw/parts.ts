@@ -50,7 +50,7 @@ export function numberCell(text: string, value?: number | string | null): HTMLEl
   return h("td", { class: "number", "data-value": value }, text);
 }
 
-/** A wide table on a small screen is moved sideways, by keyboard too. */
+/** On a small screen a wide table scrolls sideways, by keyboard too. */
 export function scrolled(label: string, ...children: HTMLElement[]): HTMLElement {
   return h(
     "div",

@@ -8,7 +8,7 @@ interface Editor {
   link: (file: string, line: number) => string;
 }
 
-/** As encodeURI, and what would end the path. */
+/** Like encodeURI, but also encodes the characters that would end the path. */
 function encoded(file: string): string {
   return encodeURI(file).replace(/[?#]/g, encodeURIComponent);
 }
@@ -28,7 +28,7 @@ export const EDITORS: Record<string, Editor> = {
   },
 };
 
-/** Only a whole path says which file is meant: "/a/b.py", "C:\\a\\b.py". */
+/** Only an absolute path identifies a file: "/a/b.py", "C:\\a\\b.py". */
 function isWhole(file: string): boolean {
   return /^(\/|[A-Za-z]:[\\/])/.test(file);
 }

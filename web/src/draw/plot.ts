@@ -12,7 +12,7 @@ import { onWidth, perFrame } from "./size.ts";
 export interface PlotSpec {
   label: string;
   height: number;
-  /** always over time, whatever axis the others have: its data know no events */
+  /** always over time, whatever axis the others have: its data have no event numbers */
   byTime?: boolean;
   series: () => uPlot.Series[];
   /** the data for `width` pixel columns of the visible span */
@@ -60,7 +60,7 @@ function tickUnit(span: number): (seconds: number) => string {
   return clockText;
 }
 
-/** Round in binary units: decimal steps within a unit, powers of two across its end. */
+/** Round steps in binary units: decimal within a unit, powers of two from one unit to the next. */
 export function byteTicks(max: number, want: number): number[] {
   const raw = max / Math.max(2, want);
   const unit = 1024 ** Math.max(0, Math.floor(Math.log2(Math.max(raw, 1)) / 10));
@@ -78,7 +78,7 @@ const SECOND_STEPS = [
   60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 43200, 86400, 172800, 432000, 864000,
 ];
 
-/** Distances between ticks: decimal below a minute, then as clocks count. */
+/** Distances between ticks: decimal below a minute, then minutes and hours as on a clock. */
 function timeSteps(): number[] {
   const out: number[] = [];
   for (let power = -7; power < 2; power++)
@@ -193,7 +193,7 @@ function optionsOf(state: State, spec: PlotSpec, width: number): uPlot.Options {
       y: false,
       drag: { x: true, y: false, setScale: false, dist: 5 },
       points: { show: false },
-      // A plain drag selects; with Shift it pans, which is ours.
+      // A plain drag selects (uPlot); with Shift it pans (our code).
       bind: {
         dblclick: () => () => null,
         mousedown: (_u, _t, handler) => (e: MouseEvent) => {

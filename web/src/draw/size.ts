@@ -2,7 +2,7 @@
 // that is busy or takes a screenshot may let the next frame come late or never; after that at most
 // once per frame.
 
-/** Runs at most once per frame, however often it is asked. */
+/** Runs at most once per frame, however often it is called. */
 export function perFrame(work: () => void): () => void {
   let pending = false;
   return () => {
@@ -36,8 +36,7 @@ function widthOf(element: Element): number {
 export function onWidth(element: Element, draw: (width: number) => void): void {
   const sized: Sized = { element, width: 0, draw };
   unseen.add(sized);
-  // On the next frame: work that changes sizes while they are being reported is an error of its
-  // own.
+  // On the next frame: a ResizeObserver reports an error when its callback changes sizes.
   const follow = perFrame(() => drawIfChanged(sized));
   new ResizeObserver(follow).observe(element);
 }

@@ -39,9 +39,10 @@ function canvasOf(u: uPlot): Canvas {
 }
 
 /**
- * One upright bar for each pixel column: from the lowest to the highest value, over a pale ground;
- * or the parts of the highest value on top of each other. Bars instead of lines: a curve that
- * swings within every pixel costs ten times as much to stroke, and its strokes would say no more.
+ * One upright bar for each pixel column: from the lowest to the highest value, over a pale
+ * background; or the parts of the highest value, stacked. Bars instead of lines: a curve that
+ * swings within every pixel costs ten times as much to stroke, and the strokes would show nothing
+ * more.
  */
 export function drawColumns(u: uPlot, folded: Folded, rows: GroupRows, colors: string[]): void {
   const c = canvasOf(u);
@@ -127,7 +128,7 @@ export function drawMarks(u: uPlot, state: State): void {
     ? STRIP_NAMED
     : STRIP;
   for (const range of shown) drawRange(c, t, range, strip);
-  // What every few samples say is in the words below the plot.
+  // Marks that come with every few samples are listed in the text below the plot instead.
   if (!lane.meta.is_sampled || !areMany(c, visible(points))) drawPoints(c, t, visible(points));
   drawFailures(
     c,
@@ -143,7 +144,7 @@ function areMany(c: Canvas, xs: number[]): boolean {
   return xs.length > c.width / c.r / 14;
 }
 
-/** Steps as lines while they are apart, as ticks at the top when they are many. */
+/** Steps as lines while there is space between them, as ticks at the top when there are many. */
 function drawSteps(c: Canvas, t: Theme, xs: number[]): void {
   const isMany = areMany(c, xs);
   drawUpright(c, xs, t.muted, isMany ? 0.5 : 0.28, isMany ? 6 * c.r : c.height);
@@ -192,7 +193,7 @@ function drawRange(c: Canvas, t: Theme, { name, from, to, depth }: MarkRange, st
     drawLabel(c, name, from + 4 * r, y + (strip - 5) * r, t.ink, to - from);
 }
 
-/** Failed requests as lines; the last ones are named, as far as their names do not touch. */
+/** Failed requests as lines; the last ones have labels, as many as do not overlap. */
 function drawFailures(c: Canvas, t: Theme, all: { x: number; bytes: number }[]): void {
   let taken = Infinity;
   for (const { x, bytes } of all.slice().reverse()) {
@@ -203,7 +204,7 @@ function drawFailures(c: Canvas, t: Theme, all: { x: number; bytes: number }[]):
     // To the left of its line where there is no room to the right.
     const at = x + 5 * c.r + width > c.right ? x - 5 * c.r - width : x + 5 * c.r;
     if (at < c.left || at + width + LABEL_GAP * c.r > taken) continue;
-    // On a veil: the limit and the curve are often just there.
+    // On a translucent background: the limit and the curve are often at the same place.
     c.ctx.fillStyle = `${t.paper}d9`;
     c.ctx.fillRect(at - 3 * c.r, c.top + 3 * c.r, width + 6 * c.r, 15 * c.r);
     drawLabel(c, text, at, c.top + 14 * c.r, t.bad, Infinity);

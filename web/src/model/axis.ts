@@ -1,4 +1,4 @@
-// The two ways to lay events along a line: by time, or one after the other as torch's viewer does.
+// The two kinds of x axis: time, or event numbers as in torch's viewer.
 // Every view works on event numbers; only this file knows what an x is.
 
 export type AxisKind = "time" | "event";
@@ -43,7 +43,7 @@ export class Axis {
     this.lastUs = lastUs;
   }
 
-  /** Microseconds after the start; within a bin of several events, in equal shares. */
+  /** Microseconds after the start; the events of a bin are spaced evenly in it. */
   timeOf(event: number): number {
     if (this.time.length === 0) return 0;
     const bin = Math.min(Math.floor(event / this.k), this.time.length - 1);

@@ -27,7 +27,7 @@ export interface BlockInfo {
 export class Blocks {
   readonly cnt: number;
   readonly begin: Float64Array;
-  /** event of the free; Infinity when it never came */
+  /** event of the free; Infinity when it was never freed */
   readonly end: Float64Array;
   readonly size: Float64Array;
   readonly stack: Float64Array;
@@ -64,7 +64,7 @@ export class Blocks {
     return address(this.cols.addr_high[i]!, this.cols.addr_low[i]!);
   }
 
-  /** As a number for sorting and placing; above 2^53 neighbours may fall together. */
+  /** As a number for sorting and placing; above 2^53 neighbours may become equal. */
   addressNumber(i: number): number {
     return this.cols.addr_high[i]! * 4294967296 + this.cols.addr_low[i]!;
   }
@@ -86,8 +86,8 @@ export class Blocks {
   }
 
   /**
-   * Blocks whose stack, tag, address or size answers the words; null when there is nothing to look
-   * for.
+   * Blocks whose stack, tag, address or size matches the search words; null when there are no
+   * words.
    */
   search(query: string, names: Names, tagNames: string[]): Uint8Array | null {
     const words = query
@@ -159,10 +159,10 @@ export function endsInOrder(blocks: Blocks): Uint32Array {
 }
 
 /**
- * Live blocks stacked in the order of their allocation, as torch's viewer does; what was not kept
- * lies on top as one band. A column shows the moment at which most was live within it. One pass
- * over the live blocks for each column in which something began or ended; the others repeat their
- * neighbour.
+ * Live blocks stacked in the order of their allocation, as torch's viewer does; blocks that were
+ * not kept are one band on top. A column shows the moment at which most was live within it. One
+ * pass over the live blocks for each column in which something began or ended; the others repeat
+ * their neighbour.
  */
 export function stackPicture(blocks: Blocks, ends: Uint32Array, spec: PictureSpec): Picture {
   const { width, height, top, at, total } = spec;
@@ -199,7 +199,8 @@ export function stackPicture(blocks: Blocks, ends: Uint32Array, spec: PictureSpe
       live[kept] = b;
       liveEnd[kept] = liveEnd[i]!;
       liveHeight[kept++] = liveHeight[i]!;
-      // A cell belongs to the block that covers its middle: thin blocks share cells fairly.
+      // A cell belongs to the block that covers its middle: so each thin block gets its fair share
+      // of the cells.
       for (; row + 0.5 < y && row < height; row++) cells[(height - 1 - row) * width + x] = b;
     }
     cnt = kept;

@@ -1,9 +1,9 @@
-// The curve of live and reserved bytes, folded to any number of pixel columns. Each column keeps
+// The curve of live and reserved bytes, reduced to any number of pixel columns. Each column keeps
 // the true lowest and highest value of everything that touches it.
 import { Axis, lowerBound } from "./axis.ts";
 import type { Columns } from "./data.ts";
 
-/** In `Folded.at`: the process had not begun; nor were blocks from before the trace there. */
+/** In `Folded.at`: the process had not started, and there were no blocks from before the trace. */
 export const NOT_BEGUN = -2;
 
 export interface Folded {

@@ -12,7 +12,7 @@ export function fromBase64(text: string): Uint8Array {
 }
 
 const ADLER_PRIME = 65521;
-/** So many sums stay exact integers before the remainder is taken. */
+/** This many additions stay exact integers before the remainder must be taken. */
 const ADLER_RUN = 5552;
 
 function adler32(data: Uint8Array): number {
@@ -31,9 +31,9 @@ function adler32(data: Uint8Array): number {
 }
 
 /**
- * Undoes zlib's deflate; `size` is what comes out. Not by the browser's DecompressionStream, which
- * answers in a later task: the page would be loaded, and a screenshot taken, before anything is
- * drawn.
+ * Decompresses zlib's deflate; `size` is the size of the result. Not by the browser's
+ * DecompressionStream, which answers in a later task: the page would be loaded, and a screenshot
+ * taken, before anything is drawn.
  */
 export function inflate(data: Uint8Array, size: number): Uint8Array {
   const out = unzlibSync(data, { out: new Uint8Array(size) });
@@ -42,7 +42,7 @@ export function inflate(data: Uint8Array, size: number): Uint8Array {
   return out;
 }
 
-/** LEB128 into doubles: exact below 2^53, which the writer keeps to. */
+/** LEB128 into doubles: exact below 2^53, the writer's limit. */
 export function decodePlain(data: Uint8Array, cnt: number): Float64Array {
   const out = new Float64Array(cnt);
   let at = 0;

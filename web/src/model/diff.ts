@@ -16,7 +16,7 @@ export interface DiffRow {
 
 /** What a comparison begins with. */
 export interface DiffLead {
-  /** change of the peak; null where either input knows none */
+  /** change of the peak; null when either input has no peak */
   peak: number | null;
   /** the line that changed most in the direction of the peak */
   line: DiffRow | null;

@@ -1,5 +1,4 @@
-// Findings that say the same of several ranks are one card: a page of 512 ranks must not begin with
-// 512 cards.
+// The same finding on several ranks is one card: a page of 512 ranks must not begin with 512 cards.
 import type { FindingMeta, PageMeta } from "./meta.ts";
 
 export interface FindingGroup {
@@ -19,7 +18,7 @@ export function leadFinding({
   return SEVERITIES.flatMap((s) => own.filter((f) => f.severity === s))[0] ?? null;
 }
 
-/** The finding whose advice helps: of a request that failed because of a leak, that of the leak. */
+/** The finding whose advice to show: if a request failed because of a leak, the leak. */
 export function findingToFix(
   page: Pick<PageMeta, "verdict" | "findings" | "oom">,
 ): FindingMeta | null {

@@ -6,8 +6,8 @@ type Answer = Pick<PageMeta, "mode" | "verdict" | "lanes" | "findings" | "oom">;
 const SEVERITIES: FindingMeta["severity"][] = ["critical", "warning"];
 
 /**
- * The lane of the most severe finding of the verdict's kind; else of the most severe finding,
- * remarks apart; else the one with the highest peak. A comparison opens with its later input.
+ * The lane of the most severe finding of the verdict's kind; else of the most severe finding that
+ * is not a remark; else the one with the highest peak. A comparison opens with its later input.
  */
 export function firstLane(page: Answer): number {
   const all = [...page.lanes.keys()];

@@ -3,7 +3,10 @@
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
-/** As C's printf rounds: exactly between two numbers, to the even one. toFixed takes the larger. */
+/**
+ * Rounds as C's printf does: a value halfway between two numbers goes to the even one. toFixed
+ * takes the larger.
+ */
 function fixed(value: number, decimals: number): string {
   const units = value * 10 ** decimals;
   const below = Math.floor(units);

@@ -16,7 +16,7 @@ function makeRows(groups: number, columns: number): GroupRows {
   return Array.from({ length: groups }, () => new Float64Array(columns));
 }
 
-/** What a stack belongs to, in the words of the groups. */
+/** The name of the group that a stack belongs to. */
 const KEY_OF_STACK: Record<
   "line" | "file" | "module",
   (names: Names, stack: number) => string | number
@@ -29,12 +29,12 @@ const KEY_OF_STACK: Record<
   module: (names, stack) => names.moduleOf(stack) ?? OUTSIDE_MODULES,
 };
 
-/** As src/page/page_groups.c calls what ran in no module. */
+/** The name that src/page/page_groups.c gives to what ran outside any module. */
 const OUTSIDE_MODULES = "outside any module";
 
 /**
- * Whether the blocks of the page alone tell how the bytes split: exact at every event.
- * Streams are not kept with blocks, and a stack that was folded to its line has lost its module.
+ * Whether the split can be computed from the blocks of the page, which is exact at every event.
+ * Streams are not kept with blocks, and a stack that was reduced to its line has lost its module.
  */
 export function isExact(lane: LaneMeta, kind: GroupKind): boolean {
   if (kind === "stream" || lane.blocks_kept !== lane.blocks_total) return false;

@@ -1,5 +1,5 @@
-// The ledger of a card: what its rows held whenever it was read. Between two readings the earlier
-// one holds.
+// The ledger of a card: the value of each row at each reading. A reading is valid until the next
+// one.
 import { lowerBound } from "./axis.ts";
 import type { Columns } from "./data.ts";
 import type { LedgerMeta } from "./meta.ts";
@@ -26,7 +26,7 @@ export class Ledger {
     return known(this.cols.used[moment]!);
   }
 
-  /** The highest of the readings that a moment stands for. */
+  /** The highest of the readings that a moment summarises. */
   usedMax(moment: number): number {
     return this.cols.used_max[moment]!;
   }
@@ -45,12 +45,12 @@ export class Ledger {
     return best;
   }
 
-  /** The moment that holds at a time; the first one before it. */
+  /** The moment valid at a time; before the first moment, the first one. */
   at(us: number): number {
     return Math.max(0, lowerBound(this.cols.time, us + 0.5) - 1);
   }
 
-  /** The fullest moment that holds anywhere in each of these stretches; -1 before the first. */
+  /** For each of these intervals, the fullest moment that is valid in it; -1 before the first. */
   fold(edges: Float64Array): Int32Array {
     const out = new Int32Array(edges.length - 1);
     let next = lowerBound(this.cols.time, edges[0]! + 0.5);
@@ -71,7 +71,7 @@ export class Ledger {
   }
 }
 
-/** The page writes a number and 1 more, so that 0 is free to say "not known". */
+/** The page stores each number plus 1, so that 0 can mean "not known". */
 function known(written: number): number | null {
   return written === 0 ? null : written - 1;
 }

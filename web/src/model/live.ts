@@ -8,7 +8,7 @@ import type { Columns } from "./data.ts";
 export interface StackSums {
   bytes: Float64Array;
   blocks: Float64Array;
-  /** the event (or events) the figures really belong to */
+  /** the event (or events) for which the figures are exact */
   from: number;
   to: number;
 }
@@ -49,7 +49,7 @@ export class LiveSets {
     return event - events[after - 1]! <= events[after]! - event ? after - 1 : after;
   }
 
-  /** The event the figures for `event` will really be of. */
+  /** The event whose figures are shown for `event`. */
   snap(event: number): number {
     if (this.isExact || !this.matrix || this.matrix.event.length === 0) return event;
     return this.matrix.event[this.checkpoint(event)]!;
@@ -82,7 +82,7 @@ export class LiveSets {
     return out;
   }
 
-  /** Live after the range less live before its first event. */
+  /** Live after the range minus live before its first event. */
   growth(range: Range): StackSums {
     const before = this.liveAt(range.from - 1);
     const after = this.liveAt(range.to);

@@ -14,7 +14,7 @@ export interface Marks {
   steps: { us: number; number: number }[];
   points: { us: number; name: string }[];
   ranges: MarkRange[];
-  /** ranges whose end never came: they reach to the end of the run */
+  /** ranges that were never ended: they reach to the end of the run */
   open: number;
 }
 
@@ -41,7 +41,7 @@ export function readMarks(cols: Columns<"marks"> | null, names: Names, lastUs: n
   return out;
 }
 
-/** The innermost open range of this name; an end without a begin is left alone. */
+/** The innermost open range of this name; an end without a begin is ignored. */
 function closeRange(stack: MarkRange[], name: string, us: number, out: Marks): void {
   for (let i = stack.length - 1; i >= 0; i--) {
     if (stack[i]!.name !== name) continue;

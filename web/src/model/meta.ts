@@ -58,7 +58,7 @@ export interface LaneMeta {
   bin_events: number;
   blocks_total: number;
   blocks_kept: number;
-  /** no block that was left out is larger */
+  /** no block that was dropped is larger */
   largest_left_bytes: number;
   largest_block_bytes: number;
   stacks_total: number;
@@ -71,7 +71,7 @@ export interface LaneMeta {
   oom_events: { event: number; time_us: number; bytes: number }[];
   /** null where the card was never read */
   ledger: LedgerMeta | null;
-  /** null where no other allocator settings were tried, or nothing could be proven */
+  /** null where no other allocator settings were tried, or the replay was not exact */
   whatif: WhatifMeta | null;
   /** of this device and of the host */
   alerts: AlertMeta[];
@@ -103,7 +103,7 @@ export interface WhatifMeta {
 
 export interface WhatifRowMeta {
   name: string;
-  /** shows what is possible at another price; not for setting */
+  /** a bound: shows what is possible at another cost; not a setting to use */
   is_bound: boolean;
   fits: boolean;
   peak_bytes: number;
@@ -154,7 +154,7 @@ export interface FindingMeta {
   title: string;
   explanation: string;
   advice: string | null;
-  /** what other allocator settings would do about it; null where nobody asked */
+  /** what other allocator settings would do about it; null if that was not computed */
   whatif: { result: string; settings: string | null } | null;
   evidence: {
     name: string;

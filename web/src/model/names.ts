@@ -61,7 +61,7 @@ export class Names {
     return this.text(this.cols.frame_file[frame] ?? 0) === MODULE_FILE;
   }
 
-  /** The path of the innermost module of a stack; null when it runs through none. */
+  /** The path of the innermost module of a stack; null when it has no module. */
   moduleOf(stack: number): string | null {
     const frame = this.stackFrames(stack).find((f) => this.isModule(f));
     return frame === undefined ? null : this.text(this.cols.frame_function[frame]!);
@@ -84,12 +84,12 @@ export class Names {
     return Array.from(this.cols.stack_frame.subarray(first, first + this.depth(stack)));
   }
 
-  /** Frame of the user's line, or of the words that stand for its absence. */
+  /** Frame of the user's line, or of the text that says why there is none. */
   siteOf(stack: number): number {
     return this.cols.stack_site[stack] ?? 0;
   }
 
-  /** "train.py:12 step"; the words alone when there is no line */
+  /** "train.py:12 step"; only that text when there is no line */
   label(frame: number): string {
     const f = this.frame(frame);
     if (!f) return "";

@@ -1,5 +1,5 @@
-// What the address of a page says behind its "#": where the reader was. Only what differs from how
-// the page opens is in it, so that a fresh page has a plain address. No DOM.
+// The part of a page's address after "#": where the reader was. It holds only what differs from the
+// state in which the page opens, so that a fresh page has a plain address. No DOM.
 
 export interface Place {
   lane?: number;
@@ -17,7 +17,7 @@ export interface Place {
 const NUMBERS = ["lane", "from", "to", "at"] as const;
 const TEXTS = ["view", "axis", "by", "find"] as const;
 
-/** "lane=1&view=flame&at=40"; "" where nothing is to be said. */
+/** "lane=1&view=flame&at=40"; "" when nothing differs. */
 export function placeToHash(place: Place): string {
   const words = new URLSearchParams();
   for (const name of [...NUMBERS, ...TEXTS])
@@ -25,7 +25,7 @@ export function placeToHash(place: Place): string {
   return words.toString();
 }
 
-/** Anybody may write an address: what is not understood is left out. */
+/** Anybody may write an address: parts that are not valid are ignored. */
 export function placeOfHash(hash: string): Place {
   const words = new URLSearchParams(hash.replace(/^#/, ""));
   const place: Place = {};

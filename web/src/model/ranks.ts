@@ -1,4 +1,4 @@
-// Several lanes beside each other: skew, and the first moment at which one left the others.
+// Several lanes compared: skew, and the first moment at which one diverged from the others.
 import type { Columns } from "./data.ts";
 
 export interface HeatMap {
@@ -62,7 +62,7 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? sorted[mid]! : (sorted[mid - 1]! + sorted[mid]!) / 2;
 }
 
-/** Highest less lowest of the rows' highest points, as a share of the highest. */
+/** The range of the rows' highest points (highest minus lowest), as a share of the highest. */
 export function skew(map: HeatMap): number {
   const peaks = map.rows.map((row) => row.reduce((a, b) => Math.max(a, b), 0));
   const top = Math.max(...peaks);
@@ -70,8 +70,8 @@ export function skew(map: HeatMap): number {
 }
 
 /**
- * A tenth of the highest point apart from the median of all, for three bins in a row.
- * Needs three rows: of two, neither is the odd one.
+ * Diverged: at least a tenth of the highest point away from the median of all, for three bins in a
+ * row. Needs three rows: with two, neither is the outlier.
  */
 export function firstDivergence(map: HeatMap): Divergence | null {
   if (map.rows.length < 3) return null;
@@ -101,7 +101,7 @@ export function firstGap(map: HeatMap): number | null {
 }
 
 /**
- * Names without what all of them begin and end with: "a/rank0.slog", "a/rank1.slog" become "rank0",
+ * Names without their common prefix and suffix: "a/rank0.slog", "a/rank1.slog" become "rank0",
  * "rank1".
  */
 export function withoutCommonEnds(names: string[]): string[] {

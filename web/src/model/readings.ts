@@ -1,4 +1,4 @@
-// Readings of one counter over time. Between two readings the earlier one is taken to hold.
+// Readings of one counter over time. A reading is taken as valid until the next one.
 import { lowerBound } from "./axis.ts";
 import type { Columns } from "./data.ts";
 
@@ -20,7 +20,7 @@ export class Readings {
     return i < 0 ? null : this.value[i]!;
   }
 
-  /** The highest reading that holds anywhere from `from` to `to`; NaN before the first. */
+  /** The highest reading that is valid at any time from `from` to `to`; NaN before the first. */
   highest(from: number, to: number): number {
     let best = this.at(from) ?? NaN;
     for (let i = lowerBound(this.time, from); i < this.time.length && this.time[i]! < to; i++)

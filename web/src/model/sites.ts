@@ -44,7 +44,8 @@ export function siteRows(cols: Columns<"sites">, names: Names, tagNames: string[
 }
 
 /**
- * The same rows with live, blocks, growth and allocs of the range; peak and life stay of the run.
+ * The same rows with live, blocks, growth and allocs of the range; peak and life are still those of
+ * the run.
  */
 export function rowsInRange(
   rows: SiteRow[],
@@ -184,7 +185,7 @@ export function sortRows(rows: SiteRow[], key: SiteKey, descending: boolean): Si
   });
 }
 
-/** Rows that answer all words and hold blocks of the tag; "" is any. */
+/** Rows that match all search words and hold blocks of the tag; "" is any tag. */
 export function filterRows(rows: SiteRow[], query: string, names: Names, tag = ""): SiteRow[] {
   const words = query
     .trim()

@@ -1,4 +1,4 @@
-// Sums by stack into a tree of calls, and the tree into rectangles.
+// Turns sums by stack into a tree of calls, and the tree into rectangles.
 import type { StackSums } from "./live.ts";
 import type { Names } from "./names.ts";
 
@@ -73,7 +73,7 @@ export function largestFirst(node: TreeNode): TreeNode[] {
 }
 
 /**
- * Frames whose file, line or function answers all words; null when there is nothing to look for.
+ * Frames whose file, line or function matches all search words; null when there are no words.
  */
 export function findFrames(query: string, names: Names): Set<number> | null {
   const words = query
@@ -91,7 +91,10 @@ export function findFrames(query: string, names: Names): Set<number> | null {
   return out;
 }
 
-/** Bytes that run through any of the frames, each counted once however often a path meets them. */
+/**
+ * Bytes of all stacks that contain any of the frames; each stack counts once, however many of the
+ * frames it contains.
+ */
 export function bytesThrough(node: TreeNode, frames: Set<number>): number {
   if (frames.has(node.frame)) return node.bytes;
   let sum = 0;
@@ -107,7 +110,8 @@ export interface Box {
 }
 
 /**
- * Boxes below `focus`, its ancestors above it at full width. Narrower than minWidth is left out.
+ * Boxes below `focus`, its ancestors above it at full width. Boxes narrower than minWidth are
+ * skipped.
  */
 export function layoutTree(
   focus: TreeNode,

@@ -1,4 +1,4 @@
-// Where the data came from, what was left out of the page, and what the reader noticed.
+// Where the data came from, what the page does not include, and the notes of the input's reader.
 import { alertList } from "../draw/alert_marks.ts";
 import { h } from "../draw/dom.ts";
 import { figure, figures } from "../draw/parts.ts";

@@ -241,7 +241,7 @@ class BlocksView {
     this.find(this.state.highlight);
   }
 
-  /** Coarse while the range moves, fine once it rests. */
+  /** Coarse while the range moves, fine once it stops. */
   private move(): void {
     this.isMoving = true;
     clearTimeout(this.settle);
@@ -255,7 +255,7 @@ class BlocksView {
 
 const SHADES = [0, 0.14, -0.1];
 
-/** Colours by user line; a block is a shade off those of its line that were allocated around it. */
+/** Colours by user line; blocks of a line that were allocated in a row differ by a shade. */
 function blockColors(
   blocks: Blocks,
   state: State,
@@ -283,10 +283,10 @@ function blockColors(
   return out;
 }
 
-/** Where a block is at least this high, a line parts it from the one below. */
+/** A block at least this high is separated from the one below by a line. */
 const EDGE_FROM = 4;
 
-/** The lowest row of every block that is high enough, in the colour of the ground. */
+/** Draws the lowest row of every block that is high enough in the background colour. */
 function drawEdges({ width, height, cells }: Picture, pixels: Uint32Array, edge: number): void {
   for (let x = 0; x < width; x++) {
     let run = 0;

@@ -29,7 +29,7 @@ export interface Comparison {
   rows: DiffRow[];
 }
 
-/** Null where the inputs have nothing in common. */
+/** Null when the inputs have nothing in common. */
 export async function compare(state: State): Promise<Comparison | null> {
   const pair = diffLanes(state);
   if (!pair) return null;

@@ -1,4 +1,4 @@
-// What was found, a card each; those that say the same of several ranks share one.
+// The findings, one card each; the same finding on several ranks shares one.
 import { button, h, type Child } from "../draw/dom.ts";
 import { figure, figures } from "../draw/parts.ts";
 import { placeLink } from "../draw/place.ts";

@@ -21,7 +21,7 @@ type Measure = "live" | "growth" | "churn";
 type Order = "callees" | "callers";
 
 const ROW = 20;
-/** Boxes below this width are left out, those below the other have no text. */
+/** Boxes below the first width are skipped, those below the second have no text. */
 const BOX_MIN = 0.6;
 const TEXT_MIN = 28;
 const LIST_MAX = 60;
@@ -266,7 +266,7 @@ class FlameView {
     return said[this.measure] + (this.live.isExact ? "" : note);
   }
 
-  /** The same as a short list, for keyboards, screen readers and paper. */
+  /** The same as a short list, for keyboard, screen reader and print. */
   private heaviest(): HTMLElement {
     const list = h("ol", {});
     const fill = (): void => {
@@ -285,8 +285,8 @@ class FlameView {
 }
 
 /**
- * What was searched for alone in colour; else the user's own lines in the colour they have
- * everywhere, libraries in one quiet tone, native code in another.
+ * With a search, only the matches are coloured; otherwise the user's own lines have the colour they
+ * have in every view, libraries one muted colour, native code another.
  */
 function frameColors(state: State, found: Set<number> | null): (frame: number) => string {
   const t = theme();

@@ -57,7 +57,7 @@ export function helpButton(): HTMLElement {
       button("Close", () => dialog.close()),
     ),
   );
-  // A click beside the dialog is one on the dialog itself: its content lies in between.
+  // A click on the backdrop has the dialog itself as its target; a click on its content has not.
   dialog.addEventListener("click", (e) => {
     const { left, right, top, bottom } = dialog.getBoundingClientRect();
     const isInside =

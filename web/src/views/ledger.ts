@@ -37,7 +37,7 @@ function rowColors(ledger: Ledger, t: Theme): string[] {
   });
 }
 
-/** Bars of the rows on each other, one for each pixel column. */
+/** Stacked bars of the rows, one per pixel column. */
 function drawStack(u: uPlot, ledger: Ledger, moments: Int32Array): void {
   const colors = rowColors(ledger, theme());
   const { left, top, width, height } = u.bbox;
@@ -77,8 +77,8 @@ function describe(ledger: Ledger, moment: number): string {
 }
 
 /**
- * The card is drawn to its top once it was filled to a third; before that it would flatten
- * everything.
+ * The axis reaches the size of the card once a third of it was in use; before that, all curves
+ * would look flat.
  */
 function isCardInSight(ledger: Ledger): boolean {
   const total = ledger.meta.total_bytes;

@@ -26,7 +26,7 @@ const LABEL_STEP = 15; // pixels between two labels
 const ROW_MIN = 4;
 const ROW_MAX = 26;
 const ROOM = 520; // for all rows, where they fit
-const GAP_FROM = 9; // rows this high are parted by a line
+const GAP_FROM = 9; // rows this high are separated by a line
 const CANVAS_MAX = 16000; // pixels a canvas can be high everywhere
 const TABLE_SHOWN = 40;
 
@@ -284,7 +284,7 @@ function drawHeat(canvas: HTMLCanvasElement, map: HeatMap, at: HeatLayout): void
     let text = at.label(lane);
     while (text.length > 4 && ctx.measureText(text).width > at.left - 12)
       text = `…${text.slice(2)}`;
-    // A label of several rows stands beside the first of them.
+    // A label of several rows is beside the first of them.
     ctx.fillText(text, 0, y * at.row + (every > 1 ? LABEL_STEP : at.row) / 2);
   });
 }

@@ -1,4 +1,4 @@
-// The allocator's segments at a moment: what is used, what waits, what is free between.
+// The allocator's segments at a moment: used, waiting to be freed, and free in between.
 import { lineColors, onTheme, theme, type Theme } from "../draw/colors.ts";
 import { absent, button, h, replace } from "../draw/dom.ts";
 import { figure, fontFamily, legendItem, sizeCanvas } from "../draw/parts.ts";

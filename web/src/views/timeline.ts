@@ -25,14 +25,14 @@ import { Lane, type Stacking, type State } from "../state.ts";
 import { diffLanes } from "./diff.ts";
 import * as words from "./timeline_words.ts";
 
-/** Of a stacked column, in the readout: more would not be read. */
+/** Parts of a stacked column in the readout: nobody would read more. */
 const PARTS_SHOWN = 5;
 
 const LABEL =
   "Memory over the run. Arrow keys pan, plus and minus zoom, zero shows the whole run, " +
   "comma and full stop step by one event.";
 
-/** The ways to stack, each with the number of groups from which it says something. */
+/** The ways to stack, each with the number of groups from which it is useful. */
 const STACKINGS: { value: GroupKind; label: string; least: number }[] = [
   { value: "line", label: "By line", least: 1 },
   { value: "file", label: "By file", least: 2 },
@@ -349,8 +349,8 @@ function highest(values: Float64Array | null): number {
 }
 
 /**
- * The card's own figures are shown once memory comes within reach of them; far above, they would
- * flatten everything.
+ * The card's own figures are shown once memory comes close to them; if they were far above, all
+ * curves would look flat.
  */
 function yTop(
   folded: Folded | null,

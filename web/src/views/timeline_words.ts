@@ -9,7 +9,7 @@ import type { Lane, Stacking, State } from "../state.ts";
 
 const NAMES_SHOWN = 5;
 
-/** The limit is in sight once memory reaches this part of it. */
+/** The limit is shown once memory reaches 1/CAPACITY_REACH of it. */
 export const CAPACITY_REACH = 3;
 
 /** An event, or a sample where the input holds readings. */
@@ -28,8 +28,8 @@ export function momentSentence(
   const { base_bytes, bin_events, peak_bytes, peak_event } = lane.meta;
   if (event < 0) return `Before the first event: live ${fmt.bytes(base_bytes)}`;
   const point = lane.curve.pointAt(event);
-  // Blocks whose free is missing end with the last event: there the peak is not what the event
-  // leaves behind.
+  // Blocks whose free is missing end with the last event: there the peak is not the state after the
+  // event.
   if (event === peak_event && peak_bytes !== null && bin_events === 1)
     point.min = point.max = peak_bytes;
   const us = lane.axis("time").timeOf(event);
@@ -50,7 +50,7 @@ export function momentSentence(
   return `${lead}${when}${which}: ${live}${reserved}${inUse}`;
 }
 
-/** A moment of the run at which this process was not there yet. */
+/** A moment of the run before this process started. */
 export function notBegunSentence(lane: Lane): string {
   const begins = `${fmt.duration(lane.meta.start_us)} after the start`;
   return `Not begun yet: the first ${eventWord(lane)} is ${begins}`;
@@ -90,7 +90,7 @@ function pointNames(points: { name: string }[]): string {
   return names.map(([name, n]) => (n > 1 ? `${fmt.count(n)} × ${name}` : name)).join(", ");
 }
 
-/** The marks in words, for those who cannot see the strip. */
+/** The marks as text, for those who cannot see the strip. */
 export function marksSentence(lane: Lane): string | null {
   const { steps, ranges, points } = lane.marks;
   const names = [...new Set(ranges.map((r) => r.name))].slice(0, NAMES_SHOWN).join(", ");
@@ -102,7 +102,7 @@ export function marksSentence(lane: Lane): string | null {
   return parts.length === 0 ? null : `Marked in the input: ${parts.join("; ")}.`;
 }
 
-/** Figures of the input that cannot both be true. */
+/** Figures of the input that contradict each other. */
 export function contradiction(lane: Lane): string | null {
   const { largest_block_bytes: largest, capacity_bytes: capacity } = lane.meta;
   if (capacity === null || largest <= capacity) return null;

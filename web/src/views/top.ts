@@ -1,5 +1,4 @@
-// The answer before the question: the run's identity, the verdict, its key figures, the request
-// that failed.
+// The top of the page: the run's identity, the verdict, its key figures, the request that failed.
 import { setTheme, theme, type ThemeChoice } from "../draw/colors.ts";
 import { button, h, select, type Choice } from "../draw/dom.ts";
 import { chip, figure, figures } from "../draw/parts.ts";
@@ -157,7 +156,7 @@ function isAbout(group: FindingGroup, finding: FindingMeta | null): boolean {
 
 const ALSO_SHOWN = 3;
 
-/** The other findings, a line each: their cards are further down. */
+/** The other findings, one line each: their cards are further down. */
 function alsoList(meta: PageMeta, groups: FindingGroup[]): HTMLElement {
   const item = ({ lead: f }: FindingGroup): HTMLElement =>
     h(

@@ -20,7 +20,7 @@ export async function whatifView(state: State): Promise<HTMLElement[]> {
 
 const COLORS = 11;
 
-/** What was recorded has the colour of the text: the others are seen against it. */
+/** The recorded curve has the colour of the text, as the reference for the others. */
 function colorOf(curve: number): string {
   const t = theme();
   return curve === 0 ? t.ink : t.series[(curve - 1) % COLORS]!;
@@ -86,7 +86,7 @@ class WhatifView {
     });
   }
 
-  /** The recorded one first, so that it is below the others, and broad. */
+  /** The recorded curve is drawn first, so that it is below the others, and wide. */
   private series(): uPlot.Series[] {
     const t = theme();
     const line = { points: { show: false } };
