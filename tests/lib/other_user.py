@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Playing another user of the machine, and who may read a file."""
+"""Acting as another user of the machine, and checking who may read a file."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ def as_nobody(script):
 
 
 def shared_place(folder):
-    """A folder as /tmp is; skips where no other user can be played."""
+    """A folder with the mode of /tmp; skips if the test cannot act as another user."""
     need_other_user()
     os.chmod(folder, 0o755)
     place = Path(folder) / "tmp"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A test library of one page for Python tests; prints TAP for tools/run_tests.py.
+"""A small test library for Python tests; prints TAP for tools/run_tests.py.
 
     import tap
 
@@ -61,7 +61,7 @@ def skip_if_sanitized(program):
 
 
 def run(command, **options):
-    """subprocess.run with text output captured; a limit of 180 s unless told otherwise: a busy machine is no hang."""
+    """subprocess.run with text output captured; a limit of 180 s by default, so that a busy machine is not taken for a hang."""
     return subprocess.run(command, **{"capture_output": True, "text": True, "timeout": 180, **options})
 
 
@@ -106,7 +106,7 @@ def _call(function):
 
 
 def _place(error):
-    """The line of the test that did not hold: the innermost one outside this file."""
+    """The line of the test that failed: the innermost one outside this file."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     return f"at {frames[-1].filename}:{frames[-1].lineno}"
 
