@@ -91,7 +91,7 @@ async function openTraceProcessor() {
     }
     const channel = new MessageChannel();
     new Worker("/worker.js").postMessage(channel.port1, [channel.port1]);
-    // Requests that come before the module stands are lost.
+    // Requests that arrive before the module is ready are lost.
     await new Promise((done) => setTimeout(done, 3000));
     globalThis.engine = new Engine(channel.port2);
   });
