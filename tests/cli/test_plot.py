@@ -317,7 +317,7 @@ def early_and_late(folder):
 @tap.test("a legend has no row of 0 B: memory that was held at another moment is labelled so")
 def _(folder):
     path = draw(early_and_late(folder), f"{folder}/p.svg", "--size", "1200x600")
-    # Values stand in the legend's right column and end at its edge, 20 pixels from that of the picture.
+    # Values are in the legend's right column and end at its edge, 20 pixels from that of the picture.
     values = [text for text in texts_of(path) if text.right > 1165 and text.left > 1050 and text.bottom > 80]
     tap.true(len(values) >= 2, f"{len(values)} values")
     shortest = min(len(value.letters) for value in values)

@@ -92,7 +92,7 @@ def check(case, ledger, used):
     tap.equal(sum(values), used, f"the rows add up: {ledger}")
     limit = ledger["card_total_bytes"] * REST_SHARE
     tap.true(ledger["rest_bytes"] <= limit, f"rest at most 1 % of the card ({limit:.0f}): {ledger}")
-    # What a context holds beyond a bare one is modules, or memory that nobody saw: it has the same limit.
+    # A context larger than an empty one holds modules, or memory that was not recorded: it has the same limit.
     tap.true(abs(beyond) <= limit, f"context within 1 % of the card of a bare one ({bare}): {ledger}")
 
 

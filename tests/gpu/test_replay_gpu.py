@@ -58,7 +58,7 @@ def as_history(events):
 
 
 def from_torch(history, has_pools):
-    """The same of torch's history. A free is complete before it is reported, so the two stand in another order there."""
+    """The same of torch's history. A free is complete before it is reported, so the two are in the opposite order there."""
     made = []
     for action, address, size, stream, pool in history["events"]:
         if action in ("alloc", *SEGMENTS):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A caching allocator as plain as possible: one array of blocks in address order, searched
  * linearly. It writes the events a PyTorch trace would have and knows every block's true size, so
- * that replays can be held against it. Header only; used by tests. */
+ * that replays can be compared with it. Header only; used by tests. */
 #ifndef SL_FAKE_ALLOC_H
 #define SL_FAKE_ALLOC_H
 
@@ -188,7 +188,7 @@ static inline void fake_free(fake_alloc *fake, uint64_t addr) {
     fake_complete(fake, addr);
 }
 
-/* Gives every segment that is one free block back. */
+/* Frees every segment that is one free block. */
 static inline void fake_empty_cache(fake_alloc *fake) {
     for (size_t i = fake->cnt; i-- > 0;) {
         const fake_block b = fake->blocks[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Deterministic event sequences for the tests of the log. Event i of a writer thread follows from the thread's number
- * and i alone, so a test knows what a killed writer must have left behind without being told.
+ * and i alone, so a test can compute what a killed writer must have left.
  */
 #ifndef SL_LOG_FIXTURE_H
 #define SL_LOG_FIXTURE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every unit test includes: cmocka with the headers it wants before itself, and a skip that says why.
+ * Included by every unit test: cmocka with the headers it needs, and a skip with a reason.
  * Assertions are cmocka's own; they print both values.
  */
 #ifndef SL_SLTEST_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Made-up training runs with a known truth: a loop of forward, backward and optimizer with seeded
- * noise, and on top of it one habit, healthy or not. Header only; used by tests and bench. */
+ * noise, plus one behaviour (a habit), healthy or not. Header only; used by tests and bench. */
 #ifndef SL_SYNTH_H
 #define SL_SYNTH_H
 
@@ -286,7 +286,7 @@ static inline void synth_load(synth *s, size_t cnt, uint64_t size, int temporari
     }
 }
 
-/* A request without training: a forward pass whose activations go, and whose answer may be kept. */
+/* A request without training: a forward pass; activations are freed, the answer may be kept. */
 static inline void synth_serve(synth *s) {
     synth_block x = synth_alloc(s, 4096 + synth_random(s, 65536), synth_stack(s, 30, 0));
     for (uint32_t i = 0; i < SYNTH_LAYERS; i++)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Eight hours of 50,000 events a second, without the pauses: fixed memory, bounded file, exact totals, losses counted.
+"""Eight hours of 50,000 events per second, without the pauses: fixed memory, bounded file, exact totals, losses counted.
 
 Arguments: the program, the library of bench/record. STORMLOG_SOAK_MILLIONS sets another number of events.
 """

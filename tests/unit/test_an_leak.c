@@ -35,7 +35,7 @@ static void test_healthy_programs_have_no_leak(void **state) {
         if (synth_rows[habit].is_leak)
             continue;
         for (uint64_t seed = 0; seed < 12; seed++) {
-            /* Without stacks nobody can tell data that is prepared from work, or a list from a leak. */
+            /* Without stacks, loaded data looks like work, and a list like a leak. */
             bool has_stacks = seed % 4 != 3 || (habit >= SYNTH_LIST && habit <= SYNTH_PREPARE);
             sl_trace *trace =
                 synth_run((synth_habit)habit, 30 + 20 * (size_t)seed, seed, has_stacks);

@@ -131,7 +131,7 @@ static void test_error_text_without_an_event(void **state) {
     sl_trace_free(trace);
 }
 
-/* The host has no card, and a request that no machine could serve is no multiple of anything. */
+/* The host has no card; a request that no machine could serve is not given as a multiple. */
 static void test_the_host_has_no_card(void **state) {
     (void)state;
     sl_trace *trace = synth_run(SYNTH_PLAIN, 80, 1, true);

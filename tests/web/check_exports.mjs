@@ -204,7 +204,7 @@ for (const name of CASES)
         troubles.push(d.message());
         void d.dismiss();
       });
-      // As its own command does: a script that hands the file over, named behind the address.
+      // As its own command does: a script that passes the file, named after the address.
       const script = path.join(OUT, `${name}.speedscope.js`);
       writeFileSync(
         script,
