@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program outside sees: only the public header and libstormlog.so. Prints TAP. Strict C99.
- * Arguments: a snapshot, and a file that is none. */
+/* A program that uses only the public header and libstormlog.so. Prints TAP. Strict C99.
+ * Arguments: a snapshot, and a file that is not one. */
 #include <stdio.h>
 #include <stormlog/stormlog.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void report(const sl_input *input) {
     check(sl_input_report_json(input, &options, &json, message, sizeof message) < 0,
           "a bad filter");
 
-    /* A caller built with an older header: fields behind its struct_size are not looked at. */
+    /* A caller built with an older header: fields after its struct_size are not read. */
     options.struct_size = (uint32_t)offsetof(sl_report_options, filter);
     check(sl_input_report_json(input, &options, &json, NULL, 0) == 0,
           "a shorter struct of options");

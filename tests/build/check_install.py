@@ -27,14 +27,14 @@ def need(product):
         tap.skip(f"{product} is not built yet")
 
 
-@tap.test("the public headers, all of them")
+@tap.test("every public header is installed")
 def _(folder):
     prefix = install(folder)
     tap.equal(sorted(path.name for path in (prefix / "include/stormlog").iterdir()),
               sorted(path.name for path in (ROOT / "include/stormlog").glob("*.h")), "headers")
 
 
-@tap.test("the libraries stand in lib/, where the program looks for them")
+@tap.test("the libraries are in lib/, where the program looks for them")
 def _(folder):
     need("libstormlog.so")
     prefix = install(folder)
@@ -43,7 +43,7 @@ def _(folder):
             tap.true((prefix / "lib" / name).exists(), f"lib/{name} is installed")
 
 
-@tap.test("the program runs under its three names")
+@tap.test("the program runs as stormlog, gpumemprof and tfmemprof")
 def _(folder):
     need("stormlog")
     prefix = install(folder)
@@ -52,7 +52,7 @@ def _(folder):
         tap.equal(os.readlink(prefix / "bin" / name), "stormlog", f"link bin/{name}")
 
 
-@tap.test("a program outside compiles and links against it")
+@tap.test("another program compiles and links against the installed library")
 def _(folder):
     need("libstormlog.so")
     prefix = install(folder)

@@ -21,7 +21,7 @@ def run_build_step(*command):
         raise AssertionError(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
 
 
-@tap.test("it configures without optional libraries")
+@tap.test("the build can be configured without optional libraries")
 def _():
     if not (minimal / "build.ninja").exists():
         run_build_step("meson", "setup", minimal, ROOT, "-Dauto_features=disabled")
@@ -30,12 +30,12 @@ def _():
     tap.equal(enabled, [], "optional libraries in use")
 
 
-@tap.test("it compiles without a warning")
+@tap.test("the code compiles without a warning")
 def _():
     run_build_step("ninja", "-C", minimal)
 
 
-@tap.test("the program runs")
+@tap.test("the program that was built runs")
 def _():
     program = minimal / "stormlog"
     if not os.path.exists(program):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every block in README.md and the documents is executed, or says why not.
+"""Every block in README.md and the documents is executed, or there is a stated reason why not.
 
 Argument: the build folder. A block's kind says what happens to it:
 
@@ -41,11 +41,11 @@ NOT_RUN = {
     "stormlog tui": "needs a terminal; tests/tui has one",
     "stormlog top 4711": "tests/walk does, with a process that is recorded",
 }
-# What stands for something else on this machine.
+# Text that is replaced by something else on this machine.
 STANDS_FOR = [("make demo", f"{ROOT}/tools/demo.sh {BUILD}"), ("python-4711.slog", "python*.slog"), ('device="cuda"', 'device="cpu"'),
               ("--duration 10s --pid 4711", "--duration 0s --pid $$"), ("--since 30s --filter 'model\\.py'", "--since 1s --filter 'mlp\\.py'"),
               ("pickle@10s", "pickle@1s"), ("--at-a 10s", "--at-a 1s"), ("'train.py:12 '", "'mlp.py:9 '"), ("jq .size", "head -n 1")]
-# A page whose train.py must do something else than leak.
+# Pages whose train.py must do something other than leak.
 PROGRAMS = {"bundles.md": ROOT / "tests" / "walk" / "home" / "too_large.py"}
 TRAIN = ('def train():\n    import torch\n    model = torch.nn.Linear(8, 8)\n'
          '    for _ in range(3):\n        model(torch.ones(4, 8)).sum().backward()\n')
@@ -173,7 +173,7 @@ def check_toml(place, block):
 CHECKS = {"sh": check_sh, "console": check_console, "python": check_python, "toml": check_toml}
 
 
-@tap.test("every block says what kind it is")
+@tap.test("every fenced block names its kind after the backticks")
 def _():
     unknown = [str(block) for page in PAGES for block in blocks(page) if block.kind not in KINDS]
     tap.equal(unknown, [], f"blocks that are none of {KINDS}")
@@ -198,10 +198,10 @@ def add(page, found):
                 CHECKS[block.kind](place, block)
 
 
-# --- Writing transcripts anew ----------------------------------------------------------------------------------------
+# --- Rewriting transcripts -------------------------------------------------------------------------------------------
 
 def renew(wanted, found):
-    """As many lines as before; a transcript that was nothing but "[...]" gets all of them."""
+    """Keeps as many lines as before; a transcript that was only "[...]" gets all of them."""
     lines, keep = found.rstrip("\n").split("\n"), wanted.rstrip("\n").split("\n")
     if "[...]" not in keep:
         return found

@@ -35,7 +35,7 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", head.replace("`", "").lower()).strip().replace(" ", "-") for head in heads}
 
 
-@tap.test("links lead somewhere")
+@tap.test("every link has a target that exists")
 def _():
     for page in PAGES:
         for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
@@ -50,7 +50,7 @@ def _():
 
 # --- Files -----------------------------------------------------------------------------------------------------------
 
-@tap.test("files of this repository are there")
+@tap.test("files that are named exist in this repository")
 def _():
     if not TRACKED:
         tap.skip("this is not a git checkout")
@@ -61,7 +61,7 @@ def _():
                 tap.true(any(ROOT.glob(code.rstrip("/"))), f"{name_of(page)} names {code}")
 
 
-@tap.test("targets of make are there")
+@tap.test("make targets that are named exist")
 def _():
     known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     known |= {f"bench-{path.parent.name}" for path in ROOT.glob("bench/*/run.sh")} | {"check-torch2"}
@@ -71,7 +71,7 @@ def _():
                 tap.true(target in known or target == "bench-", f"{name_of(page)}: make {target}")
 
 
-@tap.test("environment variables are read somewhere")
+@tap.test("environment variables that are named are read by the code")
 def _():
     if not TRACKED:
         tap.skip("this is not a git checkout")
@@ -103,7 +103,7 @@ def commands_of(program):
     return [line.split()[0] for line in listing.splitlines() if line[2] != " "]
 
 
-@tap.test("commands are there, with the options that are named beside them")
+@tap.test("commands that are named exist and have the options shown with them")
 def _():
     for page in pages():
         for code in codes(page):
@@ -114,7 +114,7 @@ def _():
                     tap.true(option in options, f"{name_of(page)}: `{code}`: {command} has no {option}")
 
 
-@tap.test("an option that is named alone is one of some command")
+@tap.test("an option that is named without a command is an option of some command")
 def _():
     known = set(FOREIGN_OPTIONS)
     for program in ("stormlog", "gpumemprof", "tfmemprof"):
@@ -180,7 +180,7 @@ def first_column(text):
 VALUES = {"tensors", "cache", "library", "context", "driver", "rest"}
 
 
-@tap.test("docs/report.md: the fields it lists are in reports, and the fields of reports are in it")
+@tap.test("docs/report.md lists exactly the fields that reports have")
 def _():
     need_xz()
     text = (ROOT / "docs" / "report.md").read_text()
@@ -191,7 +191,7 @@ def _():
     tap.equal(sorted(keys_of_reports() - named), [], "in a report, but nowhere in docs/report.md")
 
 
-@tap.test("docs/report.md: the fields of the other outputs are in it")
+@tap.test("docs/report.md lists the fields of the other outputs")
 def _():
     need_xz()
     text = (ROOT / "docs" / "report.md").read_text()
@@ -202,7 +202,7 @@ def _():
     tap.equal(sorted(said - values - keys_of_others() - keys_of_reports()), [], "named, but in no output")
 
 
-@tap.test("docs/whatif.md: the fields it lists are in answers, and the fields of answers are in it")
+@tap.test("docs/whatif.md lists exactly the fields that answers have")
 def _():
     text = (ROOT / "docs" / "whatif.md").read_text().split("## JSON")[1]
     found = keys(output("whatif", "--quick", "--format", "json", DATA / "h200" / "s5_oom.pickle.gz"))
@@ -220,7 +220,7 @@ def _():
 
 # --- Figures ---------------------------------------------------------------------------------------------------------
 
-@tap.test("README.md: a figure of the comparison is in the document that its row links to")
+@tap.test("README.md: each figure in the comparison is in the document its row links to")
 def _():
     section = (ROOT / "README.md").read_text().split("## Compared with")[1].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| ") and "](docs/" in line]
@@ -232,7 +232,7 @@ def _():
             tap.true(figure in document, f"{figure} of: {row}")
 
 
-@tap.test("README.md claims no figure outside of transcripts and that table")
+@tap.test("README.md: figures are only in transcripts and in the comparison table")
 def _():
     text = prose(ROOT / "README.md")
     table = text.split("## Compared with")[1].split("\n## ")[0]

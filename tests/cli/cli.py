@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the command line share: the program, the data, and running one on the other."""
+"""Shared by the command-line tests: the program, the data, and running the program on the data."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ COLUMNS = 80
 
 
 def stormlog(*arguments, **options):
-    """Runs the program without anything of this terminal or country; returns the finished process."""
+    """Runs the program without the settings of this terminal and locale; returns the finished process."""
     env = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1", **options.pop("env", {})}
     return tap.run([STORMLOG, *map(str, arguments)], env=env, stdin=-3, **options)
 

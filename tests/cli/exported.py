@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of exports and pictures share: small snapshots made on the spot, and the report to hold an export against."""
+"""Shared by the tests of exports and pictures: makes small snapshots, and the report to compare an export with."""
 
 import json
 import pickle

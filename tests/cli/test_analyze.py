@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""analyze against recorded truth, in all its forms, and against inputs that are none."""
+"""analyze on recordings with known results, in every output format, and on files that are not inputs."""
 
 import gzip
 import json
@@ -14,7 +14,7 @@ LEAK = DATA / "h200/s1_loss_history.pickle.gz"
 HEALTHY = DATA / "h200/s3_baseline.pickle.gz"
 OOM = DATA / "h200/s5_oom.pickle.gz"
 
-# The fields of the contract; more may come.
+# The fields that are documented; others may be added.
 TOP = {"schema", "inputs", "verdict", "devices", "oom", "findings"}
 INPUT = {"path", "kind", "events", "device_count", "dropped_events"}
 DEVICE = {"device", "events", "allocs", "frees", "segments", "base_bytes", "live_requested_bytes", "live_bytes",
@@ -56,7 +56,7 @@ def check_shape(report):
 
 
 def add_truth_test(path):
-    @tap.test(f"{path.name}: verdict, line and totals are the recorded ones")
+    @tap.test(f"{path.name}: verdict, line and totals match the expected ones")
     def _():
         truth = json.loads(path.with_name(path.name.replace(".pickle.gz", ".truth.json")).read_text())
         report = report_of(path)
@@ -80,7 +80,7 @@ for item in H200:
     add_truth_test(item)
 
 
-@tap.test("every form fits what it is for")
+@tap.test("every output format is valid for the program that reads it")
 def _():
     for path in H200:
         fits(good("analyze", path), path.name)
@@ -91,7 +91,7 @@ def _():
         tap.true(good("analyze", path, "--format", "md").startswith("## "), "Markdown starts with the verdict")
 
 
-@tap.test("--fail-on decides the exit code and nothing else")
+@tap.test("--fail-on changes only the exit code")
 def _():
     for path, kinds, code in ((LEAK, "leak", 1), (LEAK, "oom,spike", 0), (LEAK, "any", 1), (OOM, "oom", 1), (HEALTHY, "any", 0)):
         done = stormlog("analyze", path, "--fail-on", kinds)
@@ -99,7 +99,7 @@ def _():
         tap.equal(done.stdout, good("analyze", path), "standard output")
 
 
-@tap.test("--output holds exactly what standard output would")
+@tap.test("--output writes exactly what standard output would get")
 def _(folder):
     out = os.path.join(folder, "report")
     for form in ("txt", "json", "md", "junit"):
@@ -109,7 +109,7 @@ def _(folder):
     tap.equal(os.listdir(folder), ["report"], "files")
 
 
-@tap.test("--top, --filter, --group-by and a window")
+@tap.test("--top, --filter, --group-by and a window change the list as asked")
 def _():
     device = report_of(LEAK, "--top", 2)["devices"][0]
     tap.equal((len(device["top_live"]), len(device["top_peak"])), (2, 2), "--top")
@@ -124,7 +124,7 @@ def _():
     tap.true(0 < half["events"] < whole["events"], "a window has fewer events")
 
 
-@tap.test("several inputs make one report")
+@tap.test("several inputs give one report")
 def _():
     report = json.loads(good("analyze", HEALTHY, LEAK, "--format", "json"))
     tap.equal(len(report["inputs"]), 2, "inputs")
@@ -145,7 +145,7 @@ class Hostile:
         return os.system, ("touch owned",)
 
 
-@tap.test("bad inputs are exit 3 with one line that names them")
+@tap.test("a bad input gives exit code 3 and one line that names it")
 def _(folder):
     whole = LEAK.read_bytes()
     plain = gzip.decompress(whole)
@@ -167,7 +167,7 @@ def _(folder):
     tap.true(not os.path.exists(os.path.join(folder, "owned")), "nothing in the pickle was executed")
 
 
-@tap.test("a folder, a missing file and a missing device")
+@tap.test("a folder, a missing file and a missing device are refused with a reason")
 def _(folder):
     for arguments, code, part in (((folder,), 3, "it is a folder"), ((os.path.join(folder, "none"),), 3, "No such file"),
                                   ((LEAK, "--device", 5), 2, "has no device 5; it has 0")):
@@ -176,7 +176,7 @@ def _(folder):
         tap.contains(done.stderr, part)
 
 
-@tap.test("history that was never enabled is reported, with the fix")
+@tap.test("a history that was never enabled is reported, with the fix")
 def _(folder):
     data = pickle.loads(gzip.decompress(HEALTHY.read_bytes()))
     data["device_traces"] = [data["device_traces"][0][-1:]]
@@ -189,7 +189,7 @@ def _(folder):
     tap.equal(device["live_requested_bytes"], report_of(HEALTHY)["devices"][0]["live_requested_bytes"], "live bytes")
 
 
-@tap.test("history that overflowed is reported, with what is therefore unknown")
+@tap.test("a history that overflowed is reported, with what is unknown because of it")
 def _(folder):
     data = pickle.loads(gzip.decompress(HEALTHY.read_bytes()))
     data["device_traces"] = [data["device_traces"][0][-8000:]]
@@ -202,7 +202,7 @@ def _(folder):
     tap.true(report_of(path)["devices"][0]["base_bytes"] > 0, "a base")
 
 
-@tap.test("names in an input cannot steer a terminal or break a form")
+@tap.test("names in an input cannot control a terminal or break an output format")
 def _(folder):
     data = pickle.loads(gzip.decompress(LEAK.read_bytes()))
     evil = "/x/\x1b]0;owned\x07\x1b[2J<script>|`\"'&\u202e.py"
@@ -219,7 +219,7 @@ def _(folder):
     tap.equal(report_of(path)["findings"][0]["site"]["file"], evil, "JSON keeps the name")
 
 
-@tap.test("JSON of another program is refused, not called healthy")
+@tap.test("another program's JSON is refused, not reported as healthy")
 def _(folder):
     path = os.path.join(folder, "in.json")
     for content in ('{"a": 1}', "{}", '[{"a": 1}, {"b": 2}]', "[1, 2]", "[[]]", '"text"'):

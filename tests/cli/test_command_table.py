@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Walks the command table from outside: every command has help, a manual page, completion and a page in docs/cli."""
+"""Every command of the program has help, a manual page, completion and a page in docs/cli."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from cli import ROOT, STORMLOG, commands, fits, good, stormlog
 COMMANDS = commands()
 
 
-@tap.test("help fits 80 columns and names every option once")
+@tap.test("help fits into 80 columns and lists every option once")
 def _():
     fits(good("--help"), "--help")
     for name in COMMANDS:
@@ -22,7 +22,7 @@ def _():
         tap.equal(text, good("help", name), f"help {name}")
 
 
-@tap.test("an unknown option of every command is exit 2 with one line")
+@tap.test("every command refuses an unknown option with exit code 2 and one line")
 def _():
     for name in COMMANDS:
         if name == "run":
@@ -44,7 +44,7 @@ def _():
         tap.equal(done.stderr, "", f"warnings in the page of '{name}'")
 
 
-@tap.test("docs/cli is what the program prints")
+@tap.test("docs/cli matches what the program prints")
 def _(folder):
     good("__doc", "--dir", folder)
     done = tap.run(["diff", "-r", str(ROOT / "docs" / "cli"), str(folder)])
@@ -78,7 +78,7 @@ def _():
             tap.equal((done.returncode, done.stderr), (0, ""), shell)
 
 
-@tap.test("the other names speak their own table")
+@tap.test("gpumemprof and tfmemprof have their own commands")
 def _(folder):
     for name in ("gpumemprof", "tfmemprof"):
         link = os.path.join(folder, name)
@@ -90,7 +90,7 @@ def _(folder):
         tap.equal(tap.run([link, "fsck", "--help"]).returncode, 2, "commands of stormlog are not theirs")
 
 
-@tap.test("the table of commands in README.md names only what is there")
+@tap.test("the table of commands in README.md names only commands that exist")
 def _():
     rows = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| `stormlog ")]
     named = {part.split("`")[0].split()[0] for row in rows for part in row.split("`stormlog ")[1:]}

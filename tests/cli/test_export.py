@@ -43,7 +43,7 @@ def truth_of(path):
 
 
 def add_snapshot_test(path):
-    @tap.test(f"snapshot of {path.name} holds the same facts")
+    @tap.test(f"the snapshot exported from {path.name} has the same facts")
     def _(folder):
         out = f"{folder}/snap.pickle"
         good("export", path, "--to", "snapshot", "-o", out)
@@ -59,7 +59,7 @@ def add_snapshot_test(path):
 
 
 def add_folded_test(path):
-    @tap.test(f"folded stacks of {path.name} add up to PyTorch's counters")
+    @tap.test(f"the folded stacks of {path.name} add up to PyTorch's counters")
     def _():
         expect = truth_of(path)["expect"]["devices"][0]
         for moment, key in (("end", "live_requested_bytes"), ("peak", "peak_requested_bytes")):
@@ -73,7 +73,7 @@ for item in H200:
     add_folded_test(item)
 
 
-@tap.test("our own snapshot exports to the same bytes again")
+@tap.test("exporting an exported snapshot gives the same bytes")
 def _(folder):
     first, second = f"{folder}/1.pickle", f"{folder}/2.pickle"
     good("export", DATA / "h200/s6_expandable.pickle.gz", "-o", first)
@@ -139,7 +139,7 @@ def _():
     tap.equal(times, sorted(times), "order of time")
 
 
-@tap.test("telemetry as CSV says the same")
+@tap.test("telemetry as CSV has the same values")
 def _():
     path = DATA / "h200/s6_expandable.pickle.gz"
     records = json.loads(good("export", path, "--to", "telemetry-json", "--every", "1ms"))
@@ -168,7 +168,7 @@ def _():
     tap.equal(len(part["devices"][0]["events"]), sum(event["time_us"] >= middle for event in raw), "events of the window")
 
 
-@tap.test("a failed export leaves the old file and no other")
+@tap.test("a failed export keeps the old file and leaves no other")
 def _(folder):
     import os
     out = os.path.join(folder, "out")
@@ -182,7 +182,7 @@ def _(folder):
         tap.equal(file.read(), "old", "the old file")
 
 
-@tap.test("options without meaning for a format are refused")
+@tap.test("options that do not apply to a format are refused")
 def _():
     for arguments in (("--to", "snapshot", "--at", "peak"), ("--to", "folded", "--since", "1s"), ("--device", "5"),
                       ("--to", "events-json", "--since", "2s", "--until", "1s")):

@@ -11,7 +11,7 @@ import tap
 counting = sys.argv.pop(1)
 DATA = Path(__file__).resolve().parent.parent / "data"
 LEAK, FIXED = DATA / "h200/s2_retention.pickle.gz", DATA / "h200/s4_fixed.pickle.gz"
-# fontconfig keeps what it once read.
+# fontconfig never frees what it has read.
 FONTS = {"LSAN_OPTIONS": f"suppressions={Path(__file__).resolve().parent}/lsan_fonts.supp:print_suppressions=0"}
 OOM = DATA / "h200/s5_oom.pickle.gz"
 SLOG = sorted((DATA / "slog").glob("*.slog*"))[0]
@@ -42,7 +42,7 @@ COMMANDS = [
 
 
 for command, inputs in COMMANDS:
-    @tap.test("once: stormlog " + " ".join(str(part).replace(str(DATA) + "/", "") for part in command))
+    @tap.test("each fact is computed once: stormlog " + " ".join(str(part).replace(str(DATA) + "/", "") for part in command))
     def _(folder, command=command, inputs=inputs):
         counts = os.path.join(folder, "counts")
         result = tap.run([counting, *[str(part).replace("{}", folder) for part in command]],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files somebody else prepared: pipes with the names of recordings, planted links, and who may read what we write."""
+"""Files prepared by somebody else: pipes named like recordings, links of another user, and who may read what we write."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def make_run(folder):
     return run
 
 
-@tap.test("no library and no program of ours imports umask: it belongs to the whole process")
+@tap.test("none of our libraries and programs imports umask, which would affect the whole process")
 def _():
     files = [path for pattern in ("stormlog", "libstormlog*.so*", "python/stormlog/*.so") for path in BUILD.glob(pattern)
              if path.is_file() and not path.is_symlink()]
@@ -45,7 +45,7 @@ def _():
     tap.equal(sources, [], "Python files that call os.umask")
 
 
-@tap.test("a pipe, folder, device or socket named x.slog in a run folder is skipped with a note, and hangs nothing")
+@tap.test("a pipe, folder, device or socket named x.slog in a run folder is skipped with a note, and no command hangs")
 def _(folder):
     run = make_run(folder)
     for command in (["analyze"], ["fsck"], ["cat"], ["report", "-o", f"{folder}/page.html"]):
@@ -57,7 +57,7 @@ def _(folder):
     tap.equal(done.returncode, 0, f"top: {done.stderr}")
 
 
-@tap.test("a run folder without a regular recording says so")
+@tap.test("a run folder without a regular recording is reported as such")
 def _(folder):
     os.mkfifo(f"{folder}/pipe.slog")
     for command in ("analyze", "top", "cat"):
@@ -65,7 +65,7 @@ def _(folder):
         tap.equal(done.returncode, 3, f"{command}: {done.stderr}")
 
 
-@tap.test("a pipe given to top is refused at once")
+@tap.test("top refuses a pipe at once")
 def _(folder):
     os.mkfifo(f"{folder}/pipe.slog")
     done = cli.stormlog("top", f"{folder}/pipe.slog", timeout=SECONDS)
@@ -80,7 +80,7 @@ def _(folder):
     tap.contains(done.stderr, "contains no telemetry file")
 
 
-@tap.test("a path that is a pipe is read as it comes: /dev/stdin and <(...), snapshots and recordings")
+@tap.test("snapshots and recordings can be read from a pipe: /dev/stdin and <(...)")
 def _(folder):
     for source in (OOM, V1 / "closed.slog"):
         expected = json.loads(cli.good("analyze", "-f", "json", source))
@@ -91,7 +91,7 @@ def _(folder):
             tap.equal(json.loads(done.stdout)["findings"], expected["findings"], f"findings of {script}")
 
 
-@tap.test("-o: the umask applies to a new file, one that is replaced keeps its mode, a link stays a link")
+@tap.test("-o: a new file follows the umask, a replaced one keeps its mode, a link stays a link")
 def _(folder):
     target, link = f"{folder}/target", f"{folder}/link"
     for mask in (0o022, 0o077, 0o002):
@@ -108,7 +108,7 @@ def _(folder):
     tap.equal(sorted(name for name in os.listdir(folder) if "tmp" in name), [], "temporary files left")
 
 
-@tap.test("-o: what another user planted in a folder such as /tmp is refused, and its target stays")
+@tap.test("-o: a link or file that another user put into a folder such as /tmp is refused, and its target is unchanged")
 def _(folder):
     place = shared_place(folder)
     victim = Path(folder) / "victim"
@@ -122,7 +122,7 @@ def _(folder):
     cli.good("export", OOM, "--to", "folded", "-o", place / "mine")
 
 
-@tap.test("bundles are for their owner only, unless STORMLOG_SHARE is set")
+@tap.test("only the owner can read a bundle, unless STORMLOG_SHARE is set")
 def _(folder):
     for number, (env, dirs, files) in enumerate((({}, 0o700, 0o600), ({"STORMLOG_SHARE": "0"}, 0o700, 0o600),
                                                  ({"STORMLOG_SHARE": "1"}, 0o755, 0o644))):
@@ -133,7 +133,7 @@ def _(folder):
         tap.equal([name for name in os.listdir(out) if name.startswith(".")], [], "temporary folders left")
 
 
-@tap.test("a bundle does not go where another user has put a folder or a link")
+@tap.test("a bundle is not written where another user has put a folder or a link")
 def _(folder):
     place = shared_place(folder)
     (Path(folder) / "target").mkdir()
@@ -144,7 +144,7 @@ def _(folder):
     tap.equal(os.listdir(f"{folder}/target"), [], "written behind the link")
 
 
-@tap.test("a program without standard streams writes nothing into its files")
+@tap.test("with closed standard streams, no message ends up in an output file")
 def _(folder):
     out = f"{folder}/out"
     for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):

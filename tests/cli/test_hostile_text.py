@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names of an input and of its file that would move a terminal or reorder a line: no view lets them through."""
+"""Names in an input, or of its file, that would control a terminal or reorder a line: every view escapes them."""
 
 import re
 import tempfile
@@ -31,7 +31,7 @@ def check(done, arguments):
             raise AssertionError(f"{arguments}: {found.group()!r} in {name}: {near!r}")
 
 
-@tap.test("no view lets a hostile name through")
+@tap.test("no view prints a hostile name unescaped")
 def _():
     with tempfile.TemporaryDirectory() as folder:
         for name in INPUTS:
@@ -42,7 +42,7 @@ def _():
             check(stormlog("report", path, "-o", f"{path}.html"), ("report", name))
 
 
-@tap.test("no message lets a hostile name through")
+@tap.test("no message prints a hostile name unescaped")
 def _():
     for arguments in (("analyze", HOSTILE), (HOSTILE,), ("analyze", f"--{HOSTILE}"), ("analyze", "--format", HOSTILE, "x"),
                       ("top", HOSTILE), ("fsck", HOSTILE), ("cat", HOSTILE), ("ranks", HOSTILE)):

@@ -14,7 +14,7 @@ SHARES = (1.0, 0.5, 0.25)  # of the recorded bytes, by rank
 
 
 def merged(folder, devices=(0, 0, 0)):
-    """Three ranks by turns, as files of several ranks are merged by time; rank 1 and 2 hold less than rank 0."""
+    """Records of three ranks in order of time, as in a merged file; ranks 1 and 2 hold less than rank 0."""
     with open(DATA / "peer/leaky/events.json", encoding="utf-8") as file:
         records = json.load(file)
     out = []
@@ -44,7 +44,7 @@ def curves_of(svg):
     return [[float(y) for _, y in re.findall(r"[ML] ([\d.]+) ([\d.]+)", path)] for path in paths]
 
 
-@tap.test("the page has a lane with its own curve for each rank, and findings point at their rank's")
+@tap.test("the page has a lane with its own curve for each rank, and a finding links to the lane of its rank")
 def _(folder):
     path, curves = merged(folder)
     good("report", path, "-o", f"{folder}/p.html")
@@ -61,7 +61,7 @@ def _(folder):
         tap.contains(title, f"of rank {rank} ")
 
 
-@tap.test("ranks on devices of their own, and a file of one rank")
+@tap.test("ranks on different devices have a lane each, and a file of one rank has one lane")
 def _(folder):
     path, curves = merged(folder, devices=(0, 1, 1))
     good("report", path, "-o", f"{folder}/p.html")
@@ -84,7 +84,7 @@ def _(folder):
         tap.true(tops[0] < tops[1] < tops[2], f"rank 0 is the highest, rank 2 the lowest: {tops}")
 
 
-@tap.test("a device that none of them has is refused with each device once")
+@tap.test("a device that no rank has is refused, and the message lists each device once")
 def _(folder):
     path, _ = merged(folder, devices=(0, 1, 1))
     for done in (plot(path, "--device", "7", "-o", f"{folder}/p.svg"), stormlog("analyze", path, "--device", "7"),
@@ -93,7 +93,7 @@ def _(folder):
         tap.contains(done.stderr, "it has 0, 1\n")
 
 
-@tap.test("the report names the rank of each device and finding, where there are several")
+@tap.test("with several ranks, the report names the rank of each device and finding")
 def _(folder):
     path, _ = merged(folder)
     report = json.loads(good("analyze", path, "--format", "json"))
@@ -111,7 +111,7 @@ def _(folder):
     tap.contains(good("analyze", one), "\nDevice 0\n")
 
 
-@tap.test("diff compares rank with rank")
+@tap.test("diff compares each rank with the same rank")
 def _(folder):
     path, curves = merged(folder)
     diffs = json.loads(good("diff", f"{path}@start", path, "--format", "json"))["diffs"]
@@ -126,7 +126,7 @@ def _(folder):
     tap.equal((done.returncode, len(done.stderr.splitlines())), (2, 1), f"a step: {done.stderr}")
 
 
-@tap.test("a timeline of such a file is that of the rank with the highest peak")
+@tap.test("the timeline of a file with several ranks shows the rank with the highest peak")
 def _(folder):
     path, _ = merged(folder)
     with open(path, encoding="utf-8") as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where output goes: full disks, readers that leave, terminals and colour."""
+"""Output: full disks, readers that close the pipe early, terminals and colour."""
 
 import json
 import os
@@ -16,7 +16,7 @@ def to_full_disk(*arguments):
         return tap.run([STORMLOG, *map(str, arguments)], stdout=full, stderr=-1, capture_output=False)
 
 
-@tap.test("a full disk is exit 4 with its reason")
+@tap.test("a full disk gives exit code 4 and the reason")
 def _():
     for arguments in (("info",), ("--help",), ("export", H200[0], "--to", "folded"), ("completion", "bash")):
         done = to_full_disk(*arguments)
@@ -25,7 +25,7 @@ def _():
         tap.equal(len(done.stderr.splitlines()), 1, "lines of standard error")
 
 
-@tap.test("a reader that leaves is no error worth a word")
+@tap.test("a reader that closes the pipe early causes no message")
 def _():
     for ignore in ("", "trap '' PIPE; "):
         done = tap.run(["bash", "-c", f"{ignore}'{STORMLOG}' export '{H200[0]}' --to events-json | head -c 10"])
@@ -68,7 +68,7 @@ def on_terminal(arguments, env):
     return text.decode()
 
 
-@tap.test("colour on a terminal, none with NO_COLOR, in a pipe or on a dumb one")
+@tap.test("colour is used on a terminal, but not with NO_COLOR, in a pipe or with TERM=dumb")
 def _():
     arguments = ["analyze", H200[0]]
     plain = stormlog(*arguments, env={"NO_COLOR": ""}).stdout
@@ -80,7 +80,7 @@ def _():
     tap.equal(on_terminal(arguments, {"NO_COLOR": "", "TERM": "dumb"}).replace("\r\n", "\n"), plain, "a dumb terminal")
 
 
-@tap.test("a slow input shows its progress on a terminal and takes it away again")
+@tap.test("a slow input shows its progress on a terminal and erases it at the end")
 def _(folder):
     fifo = os.path.join(folder, "slow.pickle")
     os.mkfifo(fifo)
@@ -93,12 +93,12 @@ def _(folder):
     tap.contains(text, "\r\x1b[KLeak: ")
 
 
-@tap.test("a pickle does not go to a terminal")
+@tap.test("a pickle is not written to a terminal")
 def _():
     tap.contains(on_terminal(["export", H200[0]], {}), "is binary; write it to a file with -o")
 
 
-@tap.test("output to a folder or a missing place is an error")
+@tap.test("writing to a folder, or into one that does not exist, is an error")
 def _(folder):
     done = stormlog("analyze", H200[0], "-o", folder)
     tap.equal(done.returncode, 2, done.stderr)
@@ -121,7 +121,7 @@ def put_opener(folder, body):
     path.chmod(0o755)
 
 
-@tap.test("report --open hands the page to xdg-open without a shell, or says where it is")
+@tap.test("report --open passes the page to xdg-open without a shell, or prints its path")
 def _(folder):
     folder = Path(folder).resolve()
     page, seen = folder / "it's $(touch oops) a page.html", folder / "seen"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Perfetto traces read back by an independent decoder, and held against the report."""
+"""Perfetto traces, read back by an independent decoder and compared with the report."""
 
 import shutil
 
@@ -111,7 +111,7 @@ def check_slices(trace, device):
 
 
 def add_test(path):
-    @tap.test(f"perfetto of {path.name} says what the report says")
+    @tap.test(f"the Perfetto trace of {path.name} agrees with the report")
     def _(folder):
         trace = read(path, f"{folder}/t.pftrace")
         for device in exported.devices_of(path):
@@ -123,7 +123,7 @@ for item in H200:
     add_test(item)
 
 
-@tap.test("of marked steps those that ended are slices, as many as the report counts")
+@tap.test("every marked step that ended is a slice, and the report counts as many")
 def _(folder):
     counted = {}
     for path in sorted([*(ROOT / "tests/format/v1_1").glob("*.slog"), *(DATA / "slog").glob("*.slog.xz")]):
@@ -136,14 +136,14 @@ def _(folder):
     tap.true(max(counted.values()) > 10, f"a recording with many marked steps: {counted}")
 
 
-@tap.test("a failed request and the peak are instants")
+@tap.test("a failed request and the peak are instant events")
 def _(folder):
     trace = read(DATA / "h200/s5_oom.pickle.gz", f"{folder}/t")
     names = [event["name"][0] for _, event in trace.thread_events(0) if event["type"][0] == INSTANT]
     tap.equal(names, ["peak: 2.78 GiB live", "out of memory: 16.0 MiB requested"], "instants")
 
 
-@tap.test("a window leaves the rest out and begins with the state it finds")
+@tap.test("a window has only its own events and begins with the state at its start")
 def _(folder):
     path = DATA / "h200/s2_retention.pickle.gz"
     device = exported.devices_of(path)[0]
@@ -170,7 +170,7 @@ def _(folder):
     tap.equal([line for line in done.stdout.splitlines() if line.strip()[:1].isdigit()], [], "unknown fields")
 
 
-@tap.test("empty, single, backward and hostile traces")
+@tap.test("traces that are empty, have one event, go back in time or have hostile names give valid files")
 def _(folder):
     tap.equal(read(exported.save(folder, []), f"{folder}/e").packets, 0, "packets of an empty trace")
     one = read(exported.save(folder, [exported.event("alloc", 512, 7, 5)]), f"{folder}/1").counters(0)

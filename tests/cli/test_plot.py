@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures looked at by a program: size, colours that must and must not be there, the one spike that must not be lost."""
+"""Pictures, checked by program: their size, colours that must and must not occur, a single spike that must be visible."""
 
 import json
 import os
@@ -99,7 +99,7 @@ def longest_run(values, wanted):
 
 
 def add_kind_test(path):
-    @tap.test(f"pictures of {path.name}: every kind, light and dark")
+    @tap.test(f"every kind of picture of {path.name} can be drawn, light and dark")
     def _(folder):
         for kind in KINDS:
             for theme, background in (("light", LIGHT), ("dark", DARK)):
@@ -114,7 +114,7 @@ for item in H200:
     add_kind_test(item)
 
 
-@tap.test("a failed request is a red line from top to bottom, and only there")
+@tap.test("a failed request is a red line from top to bottom, and there is red nowhere else")
 def _(folder):
     size = ("--size", "800x500")
     oom = Png(draw(DATA / "h200/s5_oom.pickle.gz", f"{folder}/oom.png", *size))
@@ -132,7 +132,7 @@ def level(png, rgb):
     return (534 - sum(rows) / len(rows)) / 464
 
 
-@tap.test("whatif: the best setting's curve ends as far below the recorded one as the answer says")
+@tap.test("whatif: the curve of the best setting ends below the recorded one by the amount in the answer")
 def _(folder):
     best, recorded, text = 0x4269D0, 0x1F2328, DATA / "corpus/c39_one_long_sample.pickle.gz"
     png = Png(draw(text, f"{folder}/p.png", "--kind", "whatif"))
@@ -147,7 +147,7 @@ def _(folder):
     tap.true(few.count(0xE0A010) == 0 < few.count(best), "--top 2 draws the recorded and the best curve only")
 
 
-@tap.test("whatif: the limit that the trace met is a red line; where nothing is proven there is no picture")
+@tap.test("whatif: the limit that a request hit is a red line; without a proof there is no picture")
 def _(folder):
     met = Png(draw(DATA / "corpus/c21_oom_fragmentation.pickle.gz", f"{folder}/p.png", "--kind", "whatif"))
     tap.true(met.count(ALARM) > 100, f"{met.count(ALARM)} red pixels")
@@ -159,7 +159,7 @@ def _(folder):
     tap.true(not os.path.exists(f"{folder}/none.png"), "no picture is left")
 
 
-@tap.test("a leak is annotated in red")
+@tap.test("a leak is labelled in red")
 def _(folder):
     leak = Png(draw(DATA / "h200/s2_retention.pickle.gz", f"{folder}/leak.png"))
     tap.true(leak.count(ALARM) > 100, f"{leak.count(ALARM)} red pixels")
@@ -185,7 +185,7 @@ def _(folder):
     tap.true(max(heights) > 8 * base > 0, f"highest column {max(heights)} pixels, usual {base}")
 
 
-@tap.test("an SVG is well-formed, of its size, and asks nothing of the network")
+@tap.test("an SVG is well-formed, has the size that was asked for, and needs no network")
 def _(folder):
     path = draw(DATA / "h200/s1_loss_history.pickle.gz", f"{folder}/p.svg", "--size", "1000x500")
     root = ElementTree.parse(path).getroot()
@@ -205,7 +205,7 @@ def _(folder):
         tap.true(a.read() == b.read(), "equal bytes")
 
 
-@tap.test("several inputs are compared; samples have a timeline, and a ledger where they know the card")
+@tap.test("several inputs are compared; telemetry has a timeline, and a ledger if it has the card's figures")
 def _(folder):
     draw(DATA / "h200/s1_loss_history.pickle.gz", f"{folder}/r.png", DATA / "h200/s5_oom.pickle.gz")
     events = DATA / "peer/leaky/events.json"
@@ -216,7 +216,7 @@ def _(folder):
     refuse(3, "has only samples", events, "-k", "flame", "-o", f"{folder}/x.png")
 
 
-@tap.test("what an input lacks is reported in one line, with exit code 3")
+@tap.test("a picture that an input has no data for is refused in one line, with exit code 3")
 def _(folder):
     out = f"{folder}/x.png"
     refuse(3, "no readings of the device's counters", DATA / "h200/s5_oom.pickle.gz", "-k", "ledger", "-o", out)
@@ -226,7 +226,7 @@ def _(folder):
     tap.true(not os.path.exists(out), "no file is left behind")
 
 
-@tap.test("wrong use is exit 2, an output that cannot be written exit 3 or 4")
+@tap.test("wrong usage gives exit code 2, an output that cannot be written 3 or 4")
 def _(folder):
     path, out = DATA / "h200/s5_oom.pickle.gz", f"{folder}/x.png"
     refuse(2, "-o out.png", path)
@@ -243,7 +243,7 @@ def _(folder):
     tap.equal(done.returncode, 0, done.stderr)
 
 
-@tap.test("strange traces give a picture or a reason, never a crash")
+@tap.test("an unusual trace gives a picture or an error message, never a crash")
 def _(folder):
     huge = [exported.event("alloc", 1 << 40, (1 << 62) + 5, 3, [exported.HOSTILE])]
     same = [exported.event("alloc", 512 * i, 100, 7) for i in range(1, 50)]
@@ -290,7 +290,7 @@ def check_labels(path, width, what):
             tap.true(not text.touches(other), f"{what}: two texts at {text.left:.0f},{text.bottom:.0f} and {other.left:.0f},{other.bottom:.0f}")
 
 
-@tap.test("no label of a picture touches another one or leaves the picture")
+@tap.test("no label overlaps another one or extends beyond the picture")
 def _(folder):
     out = f"{folder}/p.svg"
     slog = DATA / "slog"
@@ -314,10 +314,10 @@ def early_and_late(folder):
     return exported.save(folder, events)
 
 
-@tap.test("a legend has no row of 0 B: what was held at another moment is named as such")
+@tap.test("a legend has no row of 0 B: memory that was held at another moment is labelled so")
 def _(folder):
     path = draw(early_and_late(folder), f"{folder}/p.svg", "--size", "1200x600")
-    # Values stand in the legend's right column and end at its edge, 20 pixels from that of the picture.
+    # Values are in the legend's right column and end at its edge, 20 pixels from that of the picture.
     values = [text for text in texts_of(path) if text.right > 1165 and text.left > 1050 and text.bottom > 80]
     tap.true(len(values) >= 2, f"{len(values)} values")
     shortest = min(len(value.letters) for value in values)
@@ -325,7 +325,7 @@ def _(folder):
     tap.true(max(len(value.letters) for value in values) >= len("upto64.0MiB"), "one says 'up to'")
 
 
-@tap.test("what has no name of its own is at most a quarter, and says how much it is")
+@tap.test("the group of everything else is at most a quarter, and its size is shown")
 def _(folder):
     mib = 1 << 20
     events = [exported.event("alloc", (i + 1) << 20, mib, i, [(f"f{i}", "even.py", i + 1)]) for i in range(20)]
@@ -339,7 +339,7 @@ def _(folder):
     tap.true(0 < share(named) < 0.3 * 390, f"by itself it is {share(named)} of 390 pixels high")
 
 
-@tap.test("ranks that ran at the same time are on one clock, others each from its own beginning")
+@tap.test("ranks that ran at the same time share one time axis; others each start at 0")
 def _(folder):
     mib = 1 << 20
 

@@ -54,7 +54,7 @@ def sums_of(profile, device):
 
 
 def add_pprof_test(path):
-    @tap.test(f"pprof of {path.name} adds up to the report")
+    @tap.test(f"the pprof profile of {path.name} adds up to the report's totals")
     def _(folder):
         end = pb_decode.decode(pb_decode.PPROF, "Profile", read_pprof(path, f"{folder}/end.pb.gz"))
         peak = pb_decode.decode(pb_decode.PPROF, "Profile", read_pprof(path, f"{folder}/peak.pb.gz", "--at", "peak"))
@@ -71,7 +71,7 @@ def add_pprof_test(path):
 
 
 def add_speedscope_test(path):
-    @tap.test(f"speedscope of {path.name} has the schema's fields and adds up to the report")
+    @tap.test(f"the speedscope file of {path.name} has the schema's fields and adds up to the report's totals")
     def _():
         file = json.loads(good("export", path, "--to", "speedscope"))
         tap.equal(file["$schema"], "https://www.speedscope.app/file-format-schema.json", "$schema")
@@ -125,7 +125,7 @@ def _(folder):
     tap.true(done.stdout.count(b"sample {") > 10, "samples")
 
 
-@tap.test("go's pprof opens the profile")
+@tap.test("go tool pprof opens the profile")
 def _(folder):
     if not shutil.which("go"):
         tap.skip("go is not installed")
@@ -143,7 +143,7 @@ def _(folder):
         tap.true(one.read() == two.read(), "compressed")
 
 
-@tap.test("an empty trace and one of hostile names give valid profiles")
+@tap.test("an empty trace and one with hostile names give valid profiles")
 def _(folder):
     empty = pb_decode.decode(pb_decode.PPROF, "Profile", read_pprof(exported.save(folder, []), f"{folder}/e"))
     tap.equal(empty.get("sample", []), [], "samples")
@@ -155,7 +155,7 @@ def _(folder):
     tap.true({"name": exported.HOSTILE[0], "file": exported.HOSTILE[1], "line": 3} in frames, f"frame among {frames}")
 
 
-@tap.test("samples of counters are refused, because they know no allocations")
+@tap.test("telemetry is refused, because it has no allocations")
 def _(folder):
     telemetry = f"{folder}/t.json"
     good("export", DATA / "h200/s5_oom.pickle.gz", "--to", "telemetry-json", "-o", telemetry)

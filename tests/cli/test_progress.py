@@ -36,7 +36,7 @@ def expected():
     return tap.run([STORMLOG, "analyze", H200[0], "--format", "json"]).stdout
 
 
-@tap.test("a slow input shows what is read, how fast and how long; nothing of it is left")
+@tap.test("a slow input shows what is read, how fast and how long it takes, and the line is erased at the end")
 def _(folder):
     slow = SlowFile(folder)
     at = Terminal([STORMLOG, "analyze", slow.path, "--format", "json"], at=("stderr",))
@@ -48,7 +48,7 @@ def _(folder):
     tap.equal(at.text("stdout").replace(slow.path, ""), expected().replace(str(H200[0]), ""), "standard output")
 
 
-@tap.test("the line is no wider than the terminal")
+@tap.test("the progress line is no wider than the terminal")
 def _(folder):
     for columns in (40, 200):
         os.makedirs(os.path.join(folder, str(columns)))
@@ -62,7 +62,7 @@ def _(folder):
             tap.true(len(text) < columns, f"{len(text)} of {columns} columns: {text!r}")
 
 
-@tap.test("a message is never mixed with the line")
+@tap.test("a message is never printed into the progress line")
 def _(folder):
     slow = SlowFile(folder)
     at = Terminal([STORMLOG, "analyze", slow.path, "--filter", "no such place"], at=("stdout", "stderr"))
@@ -83,14 +83,14 @@ def silent(folder, name, at, **options):
     tap.equal((shown.finish(), shown.text("stderr")), (0, ""), f"{name}: exit code and standard error")
 
 
-@tap.test("not a byte where standard error is no terminal, or a dumb one")
+@tap.test("nothing is written when standard error is not a terminal, or with TERM=dumb")
 def _(folder):
     silent(folder, "pipe", ("stdout",))
     silent(folder, "dumb", ("stdout", "stderr"), env={"TERM": "dumb"})
     silent(folder, "unset", ("stdout", "stderr"), env={"TERM": ""})
 
 
-@tap.test("a quick command shows nothing")
+@tap.test("a quick command shows no progress line")
 def _():
     at = Terminal([STORMLOG, "analyze", H200[0], "--format", "json"], at=("stderr",))
     tap.equal(at.finish(), 0, "exit code")

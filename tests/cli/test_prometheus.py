@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Prometheus' text format, read back by a strict parser of its own, and held against the report."""
+"""Prometheus' text format, read back by a strict parser and compared with the report."""
 
 import re
 
@@ -66,7 +66,7 @@ FIGURES = {
 
 
 def add_test(path):
-    @tap.test(f"prometheus of {path.name} says what the report says")
+    @tap.test(f"the Prometheus metrics of {path.name} agree with the report")
     def _():
         families = parse(good("export", path, "--to", "prometheus"))
         for name, family in families.items():
@@ -94,14 +94,14 @@ for item in H200:
     add_test(item)
 
 
-@tap.test("names of any kind survive as labels")
+@tap.test("names with any characters can be read back from labels")
 def _(folder):
     families = parse(good("export", exported.hostile(folder), "--to", "prometheus"))
     files = [dict(key)["file"] for key in families["stormlog_site_live_bytes"]["samples"]]
     tap.true(exported.HOSTILE[1] in files, f"{exported.HOSTILE[1]!r} among {files}")
 
 
-@tap.test("an empty trace has no samples that were not measured")
+@tap.test("an empty trace gives no values that were not measured")
 def _(folder):
     families = parse(good("export", exported.save(folder, []), "--to", "prometheus"))
     tap.true("stormlog_capacity_bytes" not in families, "capacity is not known and has no sample")

@@ -16,7 +16,7 @@ import tap
 STORMLOG = os.path.abspath(sys.argv.pop(1))
 V1 = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "format", "v1")
 NAMES = ["closed", "wrapped"]
-# What the font library keeps for itself is no leak of ours.
+# Memory that the font library keeps is not our leak.
 ENV = {**os.environ, "LSAN_OPTIONS": f"suppressions={os.path.dirname(os.path.abspath(__file__))}/lsan_fonts.supp:print_suppressions=0"}
 
 
@@ -30,7 +30,7 @@ def make(folder, *names):
 
 
 def set_process(path, pid, parent=0, rank=-1, start_s=0, command="python3 train.py"):
-    """Makes a recording that of another process, as docs/format.md has it."""
+    """Changes a recording's identity to that of another process (docs/format.md)."""
     with open(path, "r+b") as file:
         header = bytearray(file.read(4096))
         struct.pack_into("<Q", header, 48, 1_700_000_000 * 10**9 + int(start_s * 10**9))
@@ -46,7 +46,7 @@ def set_process(path, pid, parent=0, rank=-1, start_s=0, command="python3 train.
 
 
 def make_ranks(folder, name, *ranks):
-    """A run of these ranks, each with a child that has its rank, too."""
+    """A run of these ranks, each with a child process that inherits its rank."""
     path = os.path.join(folder, name)
     os.makedirs(path)
     for rank in ranks:
@@ -69,7 +69,7 @@ def refused(*arguments, cwd=None):
     return result.stderr
 
 
-@tap.test("export: a file for each recording in a folder; several never become one file")
+@tap.test("export writes one file per recording in a folder, and never merges several into one")
 def _(folder):
     run = make(folder, *NAMES)
     for kind, extension in (("snapshot", "pickle"), ("events-json", "json"), ("perfetto", "pftrace"), ("folded", "folded")):
@@ -88,7 +88,7 @@ def _(folder):
     tap.equal(os.path.exists(file), False, "a file was written")
 
 
-@tap.test("export: a folder with one recording needs no folder")
+@tap.test("export: a folder with one recording needs no output folder")
 def _(folder):
     run = make(folder, "closed")
     alone = stormlog("export", f"{run}/closed.slog", "--to", "folded").stdout
@@ -96,7 +96,7 @@ def _(folder):
     tap.true(alone != "", "something was written")
 
 
-@tap.test("cat names the recordings of a folder instead of choosing one")
+@tap.test("cat lists the recordings of a folder instead of choosing one")
 def _(folder):
     run = make(folder, *NAMES)
     expected = f"'{run}' contains 2 recordings; give one of them: closed.slog, wrapped.slog"
@@ -106,7 +106,7 @@ def _(folder):
     stormlog("diff", single, f"{run}/wrapped.slog")
 
 
-@tap.test("fsck checks all; the exit code is that of the worst")
+@tap.test("fsck checks every recording; the exit code is that of the worst one")
 def _(folder):
     run = make(folder, *NAMES)
     tap.equal(stormlog("fsck", run).stdout.count("no damage found"), 2, "reports")
@@ -120,7 +120,7 @@ def _(folder):
     tap.contains(result.stdout, "no damage found", "the other one is checked all the same")
 
 
-@tap.test("plot compares the recordings of a folder, and a picture of one refuses several")
+@tap.test("plot compares the recordings of a folder; a kind of picture that shows one input refuses several")
 def _(folder):
     run = make(folder, *NAMES)
     probe = tap.run([STORMLOG, "plot", f"{run}/closed.slog", "-o", f"{folder}/one.svg"], env=ENV)
@@ -138,7 +138,7 @@ def curve_starts(svg):
     return sorted(float(re.search(r' d="M ([-0-9.]+) ', line)[1]) for line in lines)
 
 
-@tap.test("plot: processes of one run, and inputs of the same time, are on one clock; others begin at the left")
+@tap.test("plot: processes of one run, and inputs of the same time, share one time axis; others start at the left edge")
 def _(folder):
     run = make_ranks(folder, "a", 0)
     probe = tap.run([STORMLOG, "plot", run, "-o", f"{folder}/run.svg"], env=ENV)
@@ -161,7 +161,7 @@ def _(folder):
     tap.equal(starts[0], starts[1], "inputs of two folders, of which one ran days later")
 
 
-@tap.test("top: each process of a run with its role, as analyze has it")
+@tap.test("top shows each process of a run with the role that analyze reports")
 def _(folder):
     run = make_ranks(folder, "a", 0, 1)
     shutil.copy(os.path.join(V1, "closed.slog"), f"{run}/start.slog")
@@ -184,7 +184,7 @@ def page_lanes(folder, *inputs):
         return json.loads(re.search(r'id="meta">(.*?)</script>', file.read(), re.DOTALL)[1])["lanes"]
 
 
-@tap.test("report: the lanes of one run begin with the run, those of unrelated inputs each with its own first event")
+@tap.test("report: lanes of one run start when the run starts, lanes of unrelated inputs at their own first event")
 def _(folder):
     run = make_ranks(folder, "a", 0)
     parent, child = page_lanes(folder, run)
@@ -200,7 +200,7 @@ def _(folder):
     tap.equal(child["last_us"] - child["first_us"] - child["start_us"], other["last_us"] - other["first_us"], "how long the child lasted")
 
 
-@tap.test("analyze, check and report take them all")
+@tap.test("analyze, check and report read every recording of a folder")
 def _(folder):
     run = make(folder, *NAMES)
     report = json.loads(stormlog("analyze", "--format", "json", run).stdout)
@@ -209,7 +209,7 @@ def _(folder):
     stormlog("report", run, "-o", f"{folder}/page.html")
 
 
-@tap.test("compressed recordings of a folder are recordings; beside the plain file they are copies")
+@tap.test("a compressed recording in a folder is read, but ignored as a copy if the uncompressed file is there too")
 def _(folder):
     run = make(folder, *NAMES)
     plain = json.loads(stormlog("fsck", run, "--format", "json").stdout)
@@ -226,7 +226,7 @@ def _(folder):
     stormlog("analyze", run)
 
 
-@tap.test("diff compares main processes, and ranks rank by rank")
+@tap.test("diff compares the main processes, and each rank with the same rank")
 def _(folder):
     a, b = make_ranks(folder, "a", 0, 1, 2), make_ranks(folder, "b", 2, 1, 5)
     done = stormlog("diff", a, b, "--format", "json")
@@ -240,11 +240,11 @@ def _(folder):
     c = make_ranks(folder, "c", 7)
     text = stormlog("diff", a, c, code=2).stderr
     tap.contains(text, "the two inputs have no rank, script or file name in common")
-    # One rank against one needs no common number.
+    # Two runs of one rank each are compared even if the rank numbers differ.
     stormlog("diff", c, make_ranks(folder, "d", 8))
 
 
-@tap.test("diff: of a rank that was started again the last recording counts; two runs of a script are ambiguous")
+@tap.test("diff uses the last recording of a restarted rank, and refuses two runs of a script as ambiguous")
 def _(folder):
     a, b = make_ranks(folder, "a", 0, 1), make_ranks(folder, "b", 0, 1)
     shutil.copy(os.path.join(V1, "closed.slog"), f"{a}/again.slog")
@@ -263,7 +263,7 @@ def _(folder):
     tap.contains(refused("diff", scripts, f"{scripts}@peak"), f"'{scripts}' contains several recordings of 'train.py'")
 
 
-@tap.test("check takes the ranks, or the main process, and no folder with a damaged file")
+@tap.test("check reads the ranks or the main process, and refuses a folder with a damaged file")
 def _(folder):
     run = make_ranks(folder, "a", 0, 1)
     done = stormlog("check", run, "--max-peak", "1TiB")
@@ -281,7 +281,7 @@ def _(folder):
     tap.equal(len(done.stderr.splitlines()), 4, f"each damaged file once: {done.stderr}")
 
 
-@tap.test("without a PATH: the latest run, and a line that says which")
+@tap.test("without a PATH, commands read the latest run and print which one it is")
 def _(folder):
     commands = {"analyze": [], "check": ["--max-peak", "1TiB"], "report": ["-o", "page.html"], "top": ["--once"],
                 "export": ["--to", "folded"]}
@@ -301,7 +301,7 @@ def _(folder):
     tap.equal([row["path"] for row in report["inputs"]], ["stormlog-runs/20261115T120000Z-train/closed.slog"], "inputs")
 
 
-@tap.test("a folder without inputs is one line")
+@tap.test("a folder without inputs gives a one-line error")
 def _(folder):
     for command in ("cat", "fsck"):
         result = stormlog(command, folder, code=3)
@@ -316,7 +316,7 @@ def _(folder):
                       "telemetry file or bundle\n", "one line")
 
 
-@tap.test("a folder of snapshots, telemetry and bundles: every readable file by name, the others in one note")
+@tap.test("a folder of snapshots, telemetry and bundles: every readable file is named, the others are in one note")
 def _(folder):
     for name in ("s1_loss_history.pickle.gz", "s5_oom.pickle.gz"):
         shutil.copy(os.path.join(V1, "..", "..", "data", "h200", name), folder)
@@ -340,7 +340,7 @@ def _(folder):
     tap.equal(stormlog("check", folder, "--max-peak", "1TiB", code=3).stdout, "", "check wants every file")
 
 
-@tap.test("what the own commands write is an input: diagnose folders, tfmemprof monitor")
+@tap.test("folders written by diagnose and files written by tfmemprof monitor can be read")
 def _(folder):
     stormlog("diagnose", "--duration", "300ms", "--interval", "100ms", "-o", "facts", cwd=folder)
     done = stormlog("analyze", "--format", "json", "facts", cwd=folder)
@@ -356,14 +356,14 @@ def _(folder):
     report = json.loads(stormlog("analyze", "--format", "json", "usage.json", cwd=folder).stdout)
     tap.equal(report["inputs"][0]["events"], len(usage["memory_usage"]), "readings")
     tap.equal(report["devices"][0]["live_requested_bytes"], int(usage["memory_usage"][-1] * 1048576), "the last one, in bytes")
-    # The folder that holds both, and a report of ours, which is no input.
+    # The folder that contains both, and one of our reports, which is not an input.
     stormlog("analyze", "--format", "json", "-o", "report.json", "usage.json", cwd=folder)
     done = stormlog("check", ".", "--max-peak", "1TiB", cwd=folder)
     tap.contains(done.stderr, "report.json")
     tap.equal(len(done.stderr.splitlines()), 1, done.stderr)
 
 
-@tap.test("a bad series of readings is refused with its name and position")
+@tap.test("a bad series of readings is refused, with its name and position")
 def _(folder):
     path = os.path.join(folder, "x.json")
     for text, reason in [('{"timestamps": [1, 2], "allocated": [1]}', "'allocated' has 1 values but 'timestamps' has 2"),

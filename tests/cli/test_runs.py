@@ -26,7 +26,7 @@ def stormlog(*arguments, code=0, cwd=None, env=None):
 
 
 def set_start(path, start_s, command):
-    """As docs/format.md has it."""
+    """Changes the header at the offsets of docs/format.md."""
     with open(path, "r+b") as file:
         header = bytearray(file.read(4096))
         struct.pack_into("<Q", header, 48, start_s * 10**9)
@@ -57,7 +57,7 @@ def names(folder):
     return sorted(os.listdir(os.path.join(folder, "stormlog-runs")))
 
 
-@tap.test("newest first, with the verdict of analyze, size, age and command")
+@tap.test("runs are listed newest first, with the verdict of analyze, size, age and command")
 def _(folder):
     for age, name in ((3, "old"), (1, "new"), (2, "middle")):
         make_run(folder, age, name)
@@ -106,7 +106,7 @@ def _(folder):
         tap.true(any(line.startswith(word) for line in text.splitlines()), f"{word}in {text}")
 
 
-@tap.test("no folder yet is an empty list; a folder that was named must be there")
+@tap.test("without the default folder the list is empty; a folder that is given must exist")
 def _(folder):
     tap.contains(stormlog("runs", cwd=folder).stdout, "0 runs, 0 B in stormlog-runs.")
     tap.equal(rows(folder), [], "JSON")
@@ -130,7 +130,7 @@ def _(folder):
     tap.equal(names(folder), [], "everything, and the link")
 
 
-@tap.test("of several rules a run must fall under all")
+@tap.test("with several rules, prune removes only runs that match all of them")
 def _(folder):
     paths = [make_run(folder, age) for age in (1, 10, 20, 40, 50)]
     left = lambda: [int(os.path.exists(path)) for path in paths]  # noqa: E731
@@ -148,7 +148,7 @@ def _(folder):
     tap.equal(left(), [1, 1, 0, 0, 0], "nothing more")
 
 
-@tap.test("never what is not ours: files beside recordings, links, other folders")
+@tap.test("prune never removes other files, links or other folders")
 def _(folder):
     runs = os.path.join(folder, "stormlog-runs")
     with_notes = make_run(folder, 1, "notes")
@@ -174,7 +174,7 @@ def _(folder):
     tap.contains(text, "nothing to remove: 4 runs, ")
 
 
-@tap.test("all that a run leaves goes with it: bundles and leftovers of a kill")
+@tap.test("prune removes everything of a run, including bundles and temporary files of a killed process")
 def _(folder):
     run = make_run(folder, 2)
     os.makedirs(os.path.join(run, "python3-1.slog.oom-1"))
@@ -186,7 +186,7 @@ def _(folder):
     tap.equal(names(folder), [], "runs left")
 
 
-@tap.test("a run in use is never removed: its folder is locked before the first recording is there")
+@tap.test("a run in use is never removed: its folder is locked before the first recording exists")
 def _(folder):
     tap.skip_if_sanitized(STORMLOG)
     process = subprocess.Popen([STORMLOG, "run", "-q", "--", "/bin/sh", "-c", "echo started; read x"], cwd=folder,
@@ -201,7 +201,7 @@ def _(folder):
     tap.equal(process.returncode, 0, "the command's exit code")
 
 
-@tap.test("a recording that a process still writes is running")
+@tap.test("a recording that a process still writes is shown as running")
 def _(folder):
     run = make_run(folder, 1, kind="killed")
     with open(os.path.join(run, "python3-1.slog"), "r+b") as file:
@@ -218,7 +218,7 @@ def _(folder):
     tap.equal(rows(folder)[0]["state"], "finished", "when its writer is gone")
 
 
-@tap.test("200 runs are listed row by row")
+@tap.test("200 runs are printed one row at a time")
 def _(folder):
     for number in range(200):
         make_run(folder, 1 + number / 10, f"n{number}")

@@ -90,7 +90,7 @@ def check_text(facts):
     wanted = [d for d in facts.devices if d["line"] and d["live"]]
     tap.equal([amount for amount, _ in largest], [human(d["line_bytes"]) for d in wanted], "the largest line's bytes")
     for (_, line), d in zip(largest, wanted):
-        # A long path loses its front.
+        # A long path is shortened at its beginning.
         tap.contains(d["line"], re.sub(r"^\.\.\.|…", "", line.split(" in ")[0]))
     leaks = re.findall(r"^\d+\. leak\b.*?^  amount +([\d.]+ \w+)", text, re.M | re.S)
     tap.equal(leaks, [human(amount) for _, amount in facts.leaks], "amounts of leaks")
@@ -244,8 +244,8 @@ def check_python(facts):
 
 
 def check_top(facts):
-    """Of a finished recording `top` shows the end of the work, like all the others."""
-    # Not yet so where the program freed its tensors at its end: then `top` shows what was left at the exit.
+    """For a finished recording, `top` shows the end of the work, like the other views."""
+    # Not yet true if the program freed its tensors at its end: then `top` shows what was left at exit.
     shown = json.loads(good("top", "--once", "--format", "json", facts.path))[0]["devices"]
     live = {d["device"]: d["tensors_bytes"] for d in shown}
     tap.equal(live, {d["device"]: d["live"] for d in facts.devices}, "live bytes in top")

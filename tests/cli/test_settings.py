@@ -37,7 +37,7 @@ class Place:
         return done
 
     def refused(self, text, expected, whose=None, command=("analyze", LEAK)):
-        """This file ends the command with one line, which names the file, its place and this."""
+        """The command refuses this file in one line, which has the file, the position and this text."""
         file = whose or self.projects
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
         done = self.run(*command, code=3)
@@ -50,7 +50,7 @@ def kind_of(text):
     return "json" if text.startswith("{") else "md" if text.startswith("#") else "txt"
 
 
-@tap.test("the command line wins over the project's file, that over the user's, that over the default")
+@tap.test("the command line takes precedence over the project's file, then the user's file, then the default")
 def _(folder):
     place = Place(folder)
     found = lambda *more, **options: kind_of(place.run("analyze", LEAK, *more, code=0, **options).stdout)  # noqa: E731
@@ -67,7 +67,7 @@ def _(folder):
     tap.equal(found(env={"XDG_CONFIG_HOME": str(place.project / "none")}), "txt", "XDG_CONFIG_HOME names another place")
 
 
-@tap.test("above the root of the repository, and outside of one above this folder, nothing is read")
+@tap.test("no settings file above the root of the repository is read, nor above this folder outside a repository")
 def _(folder):
     place = Place(folder)
     (Path(folder) / "stormlog.toml").write_text('[analyze]\nformat = "json"\n')
@@ -79,7 +79,7 @@ def _(folder):
     tap.equal(kind_of(place.run("analyze", LEAK, code=0, cwd=plain).stdout), "json", "no repository: this folder")
 
 
-@tap.test("every kind of option: flag, number, size, list, string; a flag can be taken back")
+@tap.test("flags, numbers, sizes, lists and strings can be set, and the command line can switch a flag off again")
 def _(folder):
     place = Place(folder)
     place.projects.write_text('[analyze]\nexplain = true\ntop = 2\nfail-on = ["leak", "oom"]\n'
@@ -101,7 +101,7 @@ def _(folder):
         tap.equal(bytes_of(), 80 << 30, f"capacity = {text}")
 
 
-@tap.test("thresholds: the analyses follow, and the evidence says so")
+@tap.test("thresholds from a settings file are used by the analyses and shown in the evidence")
 def _(folder):
     place = Place(folder)
     severity = lambda: [row["severity"] for row in json.loads(place.run("analyze", LEAK, "-f", "json").stdout)["findings"]  # noqa: E731
@@ -113,7 +113,7 @@ def _(folder):
     tap.true("critical" not in severity(), "no leak is all of the memory")
 
 
-@tap.test("code: folders that are the user's, and folders that are not")
+@tap.test("the settings decide which folders count as the user's code")
 def _(folder):
     place = Place(folder)
     site = lambda: json.loads(place.run("analyze", LEAK, "-f", "json").stdout)["findings"][0]["site"]  # noqa: E731
@@ -134,7 +134,7 @@ def _(folder):
     tap.equal(site(), before, "half a name is no folder")
 
 
-@tap.test("run: the launcher turns settings into the recorder's variables; the environment wins")
+@tap.test("run passes settings to the recorder as variables; variables of the environment take precedence")
 def _(folder):
     tap.skip_if_sanitized(STORMLOG)
     place = Place(folder)
@@ -155,7 +155,7 @@ def _(folder):
     tap.equal([row["overruled_by"] for row in info if row["key"] == "run.share"], ["STORMLOG_SHARE"], "and info says so")
 
 
-@tap.test("the recorder never reads the files: a recorded process with a broken one is recorded as ever")
+@tap.test("the recorder never reads settings files: a broken one does not affect a recorded process")
 def _(folder):
     library = os.path.join(os.path.dirname(STORMLOG), "libstormlog_record.so")
     if not os.path.exists(library):
@@ -166,7 +166,7 @@ def _(folder):
         tap.true(word not in content, f"{word} in the library that goes into programs")
 
 
-@tap.test("what is wrong is one line: file, line, column, expected, found, the nearest name")
+@tap.test("a mistake is reported in one line: file, line, column, expected, found, the nearest name")
 def _(folder):
     place = Place(folder)
     rows = [
@@ -201,7 +201,7 @@ def _(folder):
     place.refused("[analyze]\ntop = 0\n", "2:7: 'top': 0 is outside 1 to 100000", whose=place.users)
 
 
-@tap.test("a project's file names no path, removes nothing, shows nothing to others")
+@tap.test("a project's file cannot set a path, remove runs or make files readable to others")
 def _(folder):
     place = Place(folder)
     values = {"run.share": "true", "runs.keep": "0", "runs.older-than": '"1s"', "runs.max-size": "0"}
@@ -244,7 +244,7 @@ def _(folder):
     tap.contains(place.run("analyze", LEAK, code=0).stderr, "it is not a regular file")
 
 
-@tap.test("info shows the files, what is in effect and from where, also when a file is wrong; help works then, too")
+@tap.test("info shows the files, the values in effect and their origin, even if a file is wrong; help works then, too")
 def _(folder):
     place = Place(folder)
     place.users.write_text('[analyze]\nformat = "md"\n[thresholds]\nspike-ratio = 3\n')
@@ -267,7 +267,7 @@ def _(folder):
     tap.equal(done.returncode, 0, "the names of before do not read it")
 
 
-@tap.test("docs/settings.md has every key, as the program knows it")
+@tap.test("docs/settings.md lists every key of the program")
 def _():
     document = (ROOT / "docs" / "settings.md").read_text()
     keys = tap.run([STORMLOG, "__settings"]).stdout

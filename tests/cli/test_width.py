@@ -45,7 +45,7 @@ def check_width(text, columns, what, excused=lambda lines, i: False):
     return max(map(len, lines), default=0)
 
 
-@tap.test("analyze: no line is wider than the terminal, except a path of a finding; a wide terminal is used")
+@tap.test("analyze: no line is wider than the terminal, except the path of a finding; a wide terminal is filled")
 def _():
     for columns in WIDTHS:
         widest = 0
@@ -69,7 +69,7 @@ def rank_files(folder):
     return paths
 
 
-@tap.test("the other commands: diff, check, runs, info, fsck, ranks, help")
+@tap.test("no line of diff, check, runs, info, fsck, ranks and help is wider than the terminal")
 def _(folder):
     run = Path(folder) / "stormlog-runs" / "20261115T120000Z-a_rather_long_name"
     run.mkdir(parents=True)
@@ -88,7 +88,7 @@ def _(folder):
             check_width(text, columns, f"{name} --help")
 
 
-@tap.test("not a terminal: 80 columns; COLUMNS says otherwise, within limits")
+@tap.test("without a terminal the width is 80 columns, or COLUMNS within limits")
 def _():
     def widest(env):
         own = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
@@ -123,7 +123,7 @@ def with_path(folder, path):
     return out
 
 
-@tap.test("the path of a finding is whole on one line at every width, also with spaces")
+@tap.test("the path of a finding is complete and on one line at every width, even with spaces")
 def _(folder):
     path = "/home/me/a folder with spaces/" + "deep/" * 30 + "train.py"
     file = with_path(folder, path)
@@ -138,7 +138,7 @@ def _(folder):
         check_width("\n".join(lines), columns, "long path", is_where)
 
 
-@tap.test("file:line is a link to the file on a terminal, and nowhere else")
+@tap.test("file:line is a link to the file on a terminal, and plain text elsewhere")
 def _(folder):
     path = "/home/me/a b/trän.py"
     file = with_path(folder, path)

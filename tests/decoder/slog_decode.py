@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads a .slog with nothing but docs/format.md: no code and no header of the project. It is held against the program in
+"""Reads a .slog with nothing but docs/format.md: no code and no header of the project. It is compared with the program in
 test_decoder.py, so a mistake that reader and writer share would have to be in the text as well.
 
 usage: slog_decode.py FILE          events as `stormlog cat --format json --stacks` prints them

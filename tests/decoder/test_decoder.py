@@ -36,7 +36,7 @@ def agree_in_both_forms(path):
 
 
 def check(path):
-    @tap.test(f"{path.parent.name}/{path.name}, frozen")
+    @tap.test(f"{path.parent.name}/{path.name}: both decoders agree on the frozen recording")
     def _():
         if path in FROZEN_COMPACT:
             needs_zstd()
@@ -44,7 +44,7 @@ def check(path):
 
 
 def check_fresh(kind):
-    @tap.test(f"{kind}, fresh, and compacted")
+    @tap.test(f"{kind}: both decoders agree on a new recording, and after compacting it")
     def _(folder):
         agree_in_both_forms(make_here(kind, Path(folder) / f"{kind}.slog"))
 
@@ -55,7 +55,7 @@ for kind_name in KINDS:
     check_fresh(kind_name)
 
 
-@tap.test("killed writers with four threads, five times, and compacted")
+@tap.test("both decoders agree on five recordings of killed writers with four threads, and after compacting them")
 def _(folder):
     # The crash test leaves the file of its last round when asked to keep it.
     for seed in range(5):

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as JSON: tokens come in a legal order and end, or one error does. */
+/* Any bytes as JSON: tokens come in a legal order and end, or there is one error. */
 #include <stdlib.h>
 
 #include "base/text/json_in.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Brackets must balance and keys stand only in objects, whatever the input was. */
+/* For every input, brackets must balance and keys be only in objects. */
 static void check_order(const sl_json_token *token, int *depth) {
     *depth += token->type == SL_JSON_BEGIN_OBJECT || token->type == SL_JSON_BEGIN_ARRAY;
     *depth -= token->type == SL_JSON_END_OBJECT || token->type == SL_JSON_END_ARRAY;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as allocator settings: they are taken, and then their own text gives the same, or one error says why not. */
+/* Any bytes as allocator settings: accepted and written as text that is equal, or an error. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Any bytes as a recording: open, walk through every region, pack it and walk again, load it as a trace, view that.
- * The header's checksum is made right first, else no change of the header would ever get past it.
+ * The header's checksum is corrected first; otherwise every change of the header would be refused.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -32,7 +32,7 @@ static void run_analyses(const sl_telemetry *set) {
     sl_vec_free(&collective);
 }
 
-/* What we write, we read, and it is the same again. */
+/* What was written must be read back unchanged. */
 static void check_round_trip(const sl_telemetry *set, sl_tm_form form) {
     char *text = NULL, *again = NULL;
     size_t len = 0, again_len = 0;

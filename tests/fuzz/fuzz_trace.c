@@ -20,7 +20,7 @@ static char *write_text(const sl_trace *trace, size_t *len) {
     return text;
 }
 
-/* What we write, we read, and it is the same again. */
+/* What was written must be read back unchanged. */
 static void check_round_trip(const sl_trace *trace) {
     size_t len, again_len;
     char *text = write_text(trace, &len);

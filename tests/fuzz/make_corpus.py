@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the seeds of corpus/torch and corpus/json anew. Files found by fuzzing lie beside them and stay."""
+"""Rewrites the seeds of corpus/torch and corpus/json. Files found by fuzzing are in the same folders and are kept."""
 
 import pickle
 import sys

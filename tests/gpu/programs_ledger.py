@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What stands on a card in eight situations. Argument: the situation. Prints one line of JSON when nothing moves any more,
+"""What is on a card in eight situations. Argument: the situation. Prints one line of JSON when nothing changes any more,
 holds everything until standard input ends, and leaves without freeing.
 """
 

@@ -9,7 +9,7 @@ import tap
 stormlog = sys.argv.pop(1)
 
 
-@tap.test("stormlog info runs beside a device")
+@tap.test("stormlog info runs on a machine with a device")
 def _():
     if not os.path.exists("/dev/nvidia0"):
         tap.skip("no /dev/nvidia0 on this machine")

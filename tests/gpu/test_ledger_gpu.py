@@ -63,7 +63,7 @@ def read_settled(folder):
 
 
 def observe(folder, case, env=None):
-    """Facts the program told, its ledger, what NVML calls used, and the recording's totals."""
+    """Facts the program printed, its ledger, the used bytes of NVML, and the recording's totals."""
     need_device()
     out = os.path.join(folder, "run")
     errors = open(os.path.join(folder, "stderr"), "w+")
@@ -83,7 +83,7 @@ def observe(folder, case, env=None):
 
 
 def check(case, ledger, used):
-    """What must hold in every situation."""
+    """Checks that hold in every situation."""
     values = [ledger[row + "_bytes"] or 0 for row in ROWS]
     libraries = ", ".join(f"{row['name']} {row['bytes'] / MIB:,.1f}" for row in ledger["libraries"])
     beyond = ledger["context_bytes"] - bare.get("context", ledger["context_bytes"])
@@ -92,7 +92,7 @@ def check(case, ledger, used):
     tap.equal(sum(values), used, f"the rows add up: {ledger}")
     limit = ledger["card_total_bytes"] * REST_SHARE
     tap.true(ledger["rest_bytes"] <= limit, f"rest at most 1 % of the card ({limit:.0f}): {ledger}")
-    # What a context holds beyond a bare one is modules, or memory that nobody saw: it has the same limit.
+    # A context larger than an empty one holds modules, or memory that was not recorded: it has the same limit.
     tap.true(abs(beyond) <= limit, f"context within 1 % of the card of a bare one ({bare}): {ledger}")
 
 
@@ -115,7 +115,7 @@ def through(totals, mark, label=None):
     return found, sum(site.alloc_bytes for site in sites)
 
 
-@tap.test("ledger: a bare context")
+@tap.test("ledger: an empty context adds up to what the driver reports")
 def _(folder):
     facts, ledger, used, _ = observe(folder, "context")
     bare["context"] = ledger["context_bytes"]
@@ -140,14 +140,14 @@ def _(folder):
     tap.true(library_bytes(ledger, "libnccl") > 0, f"bytes of libnccl: {ledger['libraries']}")
 
 
-@tap.test("ledger: CUDA graphs")
+@tap.test("ledger: a program with CUDA graphs adds up to what the driver reports")
 def _(folder):
     facts, ledger, used, _ = observe(folder, "graphs")
     check("CUDA graphs", ledger, used)
     check_torch(facts, ledger)
 
 
-@tap.test("ledger: expandable segments")
+@tap.test("ledger: a program with expandable segments adds up to what the driver reports")
 def _(folder):
     conf = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True", "PYTORCH_ALLOC_CONF": "expandable_segments:True"}
     facts, ledger, used, totals = observe(folder, "expandable", conf)
@@ -157,7 +157,7 @@ def _(folder):
     tap.equal(driver, facts["reserved"], "physical pieces made for them")
 
 
-@tap.test("ledger: a second process that holds 3 GiB")
+@tap.test("ledger: 3 GiB held by a second process are in the row of other processes")
 def _(folder):
     facts, ledger, used, _ = observe(folder, "second")
     check("second process", ledger, used)
@@ -166,7 +166,7 @@ def _(folder):
     tap.true(0 < beyond < 2048 * MIB, f"3 GiB and a context in other processes: {ledger}")
 
 
-@tap.test("ledger: CuPy beside PyTorch; its memory has a row, a line and a stack")
+@tap.test("ledger: memory of CuPy, used with PyTorch, has a row, a line and a stack")
 def _(folder):
     need_module("cupy")
     facts, ledger, used, totals = observe(folder, "cupy")
@@ -186,7 +186,7 @@ def _(folder):
     tap.true(through(totals, "cupy alone")[0] >= HELD, f"bytes asked for at its line: {through(totals, 'cupy alone')}")
 
 
-@tap.test("ledger: JAX; its memory has a row, a line and a stack")
+@tap.test("ledger: memory of JAX has a row, a line and a stack")
 def _(folder):
     need_module("jax")
     facts, ledger, used, totals = observe(folder, "jax")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tracker and profiler on a real device, held against torch's own counters. Argument: the build folder."""
+"""Tracker and profiler on a real device, compared with torch's own counters. Argument: the build folder."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def block(mib):
 """
 
 
-@tap.test("the tracker's peak is torch's, also between two ticks, and used bytes are the driver's")
+@tap.test("the tracker's peak equals torch's, even between two samples, and used bytes equal the driver's")
 def _():
     found = script("""
 kept = block(100)
@@ -76,7 +76,7 @@ print(json.dumps([len(tracker.get_events("sample")), tracker.stats["sampling_fai
     tap.equal(found[1:], [0, "cuda"], "failures and backend")
 
 
-@tap.test("a real out-of-memory leaves a bundle that says so")
+@tap.test("a real out-of-memory error leaves a bundle that reports it")
 def _():
     found = script("""
 tracker = stormlog.MemoryTracker(sampling_interval=3600, enable_oom_flight_recorder=True)
@@ -101,7 +101,7 @@ print(json.dumps([metadata["reason"], sorted(os.listdir(path)), metadata["custom
     tap.equal(found[3], "oom", "verdict")
 
 
-@tap.test("the profiler's peaks are torch's; nested contexts keep their own")
+@tap.test("the profiler's peaks equal torch's, and nested contexts have their own peaks")
 def _():
     found = script("""
 profiler = stormlog.GPUMemoryProfiler()
@@ -123,7 +123,7 @@ print(json.dumps([result.peak_memory_usage(), torch_peak, result.memory_allocate
     tap.equal(found[2:], [0, 800, 50, 3], "net, outer, inner, calls")
 
 
-@tap.test("utilities work on CUDA: fragmentation, summary, driver figures, metrics")
+@tap.test("fragmentation, summary, driver figures and metrics work on CUDA")
 def _():
     found = script("""
 x = block(512); y = block(512); del x
@@ -142,7 +142,7 @@ print(json.dumps([f["allocated_memory"], torch.cuda.memory_allocated(), "Fragmen
     tap.equal((found[5], found[6]), (512.0, 0), "metrics and diagnose")
 
 
-@tap.test("a recording's snapshot equals torch's own state, and a monitor writes one at its step")
+@tap.test("a recording's snapshot equals torch's own state, and a monitor writes a snapshot at its step")
 def _():
     found = script("""
 with stormlog.record(dir="runs") as recording:

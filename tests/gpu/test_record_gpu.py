@@ -78,7 +78,7 @@ def compare_segments(case, facts, totals):
     tap.equal(torch_bytes, facts["reserved_bytes"], f"bytes torch's libraries took from the driver; all: {found}")
 
 
-@tap.test("tags: parameters, gradients and optimizer state are torch's own, to the byte")
+@tap.test("tags: bytes of parameters, gradients and optimizer state equal torch's exactly")
 def _(folder):
     facts, totals, _ = record(folder, "tags", options=("--modules",))
     report = json.loads(tap.run([stormlog, "analyze", "--format", "json", totals.path]).stdout)
@@ -97,7 +97,7 @@ def _(folder):
     tap.true({"0.up", "3.down"} <= paths, f"module paths: {sorted(paths)}")
 
 
-@tap.test("training: allocations, bytes, live and peak are torch's; the leak has its line; steps are found")
+@tap.test("training: allocations, bytes, live and peak equal torch's; the leak has its line; steps are found")
 def _(folder):
     facts, totals, _ = record(folder, "train")
     compare("train", facts, totals)
@@ -128,7 +128,7 @@ def has_line(event, line=None):
     return any((frame["file"] or "").endswith("programs_gpu.py") and line in (None, frame["line"]) for frame in event["frames"])
 
 
-@tap.test("requests that fail in the backward pass name their forward line")
+@tap.test("a request that fails in the backward pass is reported with its forward line")
 def _(folder):
     facts, totals, _ = record(folder, "backward_oom")
     ooms = [event for event in read_events(totals, "--stacks") if event["kind"] == "oom"]
@@ -158,7 +158,7 @@ def check_backward(case, folder, share):
     return facts, totals, allocs
 
 
-@tap.test("forward and backward inside the optimizer's step: phases and lines are what they are outside")
+@tap.test("forward and backward inside the optimizer's step have the same phases and lines as outside it")
 def _(folder):
     _, totals, allocs = check_backward("closure", folder, 0.95)
     by_tag = {}
@@ -168,17 +168,17 @@ def _(folder):
     tap.equal(totals.steps, [1, 2, 3, 4, 5], "steps")
 
 
-@tap.test("checkpoints: what runs again in the backward pass, and its backward pass, have their lines")
+@tap.test("checkpoints: the recomputed forward pass, and its backward pass, have their lines")
 def _(folder):
     check_backward("checkpoint", folder, 0.95)
 
 
-@tap.test("a compiled model: its backward pass has the line that called the model")
+@tap.test("the backward pass of a compiled model has the line that called the model")
 def _(folder):
     check_backward("compile", folder, 0.9)
 
 
-@tap.test("cuBLAS's workspaces have a tag of their own, to the byte")
+@tap.test("cuBLAS's workspaces have their own tag, with the exact bytes")
 def _(folder):
     facts, totals, _ = record(folder, "workspace")
     found = sum(event["size"] for event in read_events(totals) if event["kind"] == "alloc" and event["tag"] == "workspace")
@@ -187,7 +187,7 @@ def _(folder):
     tap.equal(found, facts["workspace"], "bytes tagged as workspace, and given back when they are cleared")
 
 
-@tap.test("without an optimizer parameters are no input")
+@tap.test("without an optimizer, parameters are not tagged as input")
 def _(folder):
     facts, totals, _ = record(folder, "infer")
     report = json.loads(tap.run([stormlog, "analyze", "--format", "json", totals.path]).stdout)
@@ -200,7 +200,7 @@ def _(folder):
     tap.true(found.get("workspace", 0) > 0, f"cuBLAS's workspace: {found}")
 
 
-@tap.test("expandable segments: the same numbers")
+@tap.test("with expandable segments the numbers equal torch's")
 def _(folder):
     conf = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True", "PYTORCH_ALLOC_CONF": "expandable_segments:True"}
     facts, totals, _ = record(folder, "train", env=conf)
@@ -208,14 +208,14 @@ def _(folder):
     compare_segments("expandable", facts, totals)
 
 
-@tap.test("SGD without momentum: steps are found although it allocates nothing")
+@tap.test("steps of SGD without momentum are found although it allocates nothing")
 def _(folder):
     facts, totals, _ = record(folder, "sgd")
     compare("sgd", facts, totals)
     tap.equal(totals.steps, list(range(1, 11)), "steps")
 
 
-@tap.test("torch.compile: the same numbers, steps, and one recording although compilers run beside")
+@tap.test("with torch.compile the numbers and steps are right, and its compiler processes leave no recordings")
 def _(folder):
     facts, totals, _ = record(folder, "compile")
     compare("torch.compile", facts, totals)
@@ -224,13 +224,13 @@ def _(folder):
     rows.append(("torch.compile", "bytes with a Python stack", totals.sum("alloc_bytes", 0), shown))
 
 
-@tap.test("several streams: the same numbers")
+@tap.test("with several streams the numbers equal torch's")
 def _(folder):
     facts, totals, _ = record(folder, "streams")
     compare("streams", facts, totals)
 
 
-@tap.test("out of memory is recorded although the program continues")
+@tap.test("a failed request is recorded although the program continues")
 def _(folder):
     facts, totals, _ = record(folder, "oom")
     tap.equal(facts["caught"], 2, "caught by the program")
@@ -243,7 +243,7 @@ def _(folder):
     rows.append(("oom", "recorded", facts["ooms"], len(totals.ooms)))
 
 
-@tap.test("SIGKILL: nothing that was published before is lost")
+@tap.test("nothing that was published before a SIGKILL is lost")
 def _(folder):
     need_device()
     out = os.path.join(folder, "run")
@@ -262,7 +262,7 @@ def _(folder):
     tap.equal(process.returncode, 128 + signal.SIGKILL, "exit code")
 
 
-@tap.test("counters of the device: used, total, this process")
+@tap.test("the device's counters are recorded: used, total, this process")
 def _(folder):
     facts, totals, _ = record(folder, "counters")
     counters = totals.counters
@@ -276,7 +276,7 @@ def _(folder):
     tap.true(why or value >= 1 << 30, f"bytes of this process, or a reason: {value} {why}")
 
 
-@tap.test("torch.profiler sees the same memory events with and without us")
+@tap.test("torch.profiler sees the same memory events with and without the recorder")
 def _(folder):
     need_device()
     alone = tap.run([find_python(), PROGRAM, "profiler"], timeout=120)
@@ -288,7 +288,7 @@ def _(folder):
     rows.append(("profiler", "memory events", len(expected), len(facts["events"])))
 
 
-@tap.test("recording started in a process that already uses the device")
+@tap.test("recording can be started in a process that already uses the device")
 def _(folder):
     need_device()
     result = tap.run([find_python(), PROGRAM, "late"], timeout=120,

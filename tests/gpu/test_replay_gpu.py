@@ -58,7 +58,7 @@ def as_history(events):
 
 
 def from_torch(history, has_pools):
-    """The same of torch's history. A free is complete before it is reported, so the two stand in another order there."""
+    """The same of torch's history. A free is complete before it is reported, so the two are in the opposite order there."""
     made = []
     for action, address, size, stream, pool in history["events"]:
         if action in ("alloc", *SEGMENTS):
@@ -94,7 +94,7 @@ def prove(path):
 
 for case in ("train", "streams", "pools"):
     for conf in ("", "expandable_segments:True"):
-        @tap.test(f"{case}, {conf or 'defaults'}: every event as in torch's own history, and the replay has every address")
+        @tap.test(f"{case}, {conf or 'defaults'}: every event matches torch's own history, and the replay finds every address")
         def _(folder, case=case, conf=conf):
             path, events, history = record(folder, case, **({"PYTORCH_CUDA_ALLOC_CONF": conf} if conf else {}))
             compare(events, history)
@@ -106,7 +106,7 @@ for case in ("train", "streams", "pools"):
                 tap.equal(sum(event["kind"] == "empty_cache" for event in events), 2, "calls of empty_cache()")
 
 
-@tap.test("a request that fails: what the card had free, and the replay fails, too")
+@tap.test("a failed request is recorded with the card's free bytes, and it fails in the replay, too")
 def _(folder):
     path, events, history = record(folder, "oom")
     compare(events, history)
@@ -114,7 +114,7 @@ def _(folder):
     tap.equal(prove(path)["rows"][0]["fits"], False, "the replay fails, too")
 
 
-@tap.test("settings in effect are recorded with every change, and one that was reset is a finding")
+@tap.test("settings in effect and all their changes are recorded, and a setting that was reset is a finding")
 def _(folder):
     path, events, _ = record(folder, "settings", PYTORCH_CUDA_ALLOC_CONF="max_split_size_mb:128")
     tap.equal(sum(event["kind"] == "settings" for event in events), 2, "changes")
@@ -124,7 +124,7 @@ def _(folder):
     tap.contains(json.dumps(found[0]), "max_split_size_mb")
 
 
-@tap.test("without --replay torch's allocator is not asked, and nothing of it is recorded")
+@tap.test("without --replay nothing is attached to torch's allocator, and none of its events is recorded")
 def _(folder):
     _, events, history = record(folder, "train", options=[])
     kinds = {event["kind"] for event in events}

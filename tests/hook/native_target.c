@@ -50,7 +50,7 @@ void *realloc(void *at, size_t size) {
 
 static int (*real_lock)(pthread_mutex_t *);
 
-/* Before main there is one thread, and nobody to wait for. */
+/* Before main there is only one thread, so no lock is needed. */
 int pthread_mutex_lock(pthread_mutex_t *mutex) {
     lock_cnt++;
     return real_lock ? real_lock(mutex) : 0;
@@ -92,7 +92,7 @@ static void user(void) {
     _exit(0);
 }
 
-/* Through the runtime, which must not be taken for the user. */
+/* Through the CUDA runtime, whose frames must not count as the user's code. */
 static __attribute__((noinline)) int own_buffers(int (*alloc)(void **, size_t)) {
     void *block;
     int result = alloc(&block, 3 * MIB);

@@ -218,7 +218,7 @@ static void wait_for_input(void) {
     wait_for_end();
 }
 
-/* Without a driver nobody must find one, and dlsym must answer for its caller. */
+/* Without a driver no lookup may find one, and dlsym must answer as if its caller had asked. */
 static void without_driver(void) {
     printf("default %d\n", dlsym(RTLD_DEFAULT, "cuMemAlloc_v2") == NULL && dlerror() != NULL);
     printf("runtime %d\n", dlsym(RTLD_DEFAULT, "cudaMalloc") == NULL);

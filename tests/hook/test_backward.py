@@ -30,7 +30,7 @@ def by_size(totals, depth=3):
     return {site.alloc_bytes: [frame[0] for frame in site.stack][:depth] for site in totals.sites if site.alloc_bytes >= 2048}
 
 
-@tap.test("by the node's number, or the nearest earlier one, which the frame names")
+@tap.test("a backward allocation gets the line of its node, or of the nearest earlier operator, and a frame says which")
 def _(folder):
     totals = record(folder, "numbers")
     found = {site.alloc_bytes: [frame[0] for frame in site.stack][:3] for site in totals.sites}
@@ -46,7 +46,7 @@ def _(folder):
     tap.equal(totals.counters[("backward_mapped_bytes", -1)][0], 2048 + 4096 + 8192, "the part with a line")
 
 
-@tap.test("numbers count per thread: a node is looked for among those of the thread that made it")
+@tap.test("node numbers count per thread: a node is looked up among those of the thread that created it")
 def _(folder):
     tap.equal(by_size(record(folder, "threads")), {
         2048: ["<backward>", "allocate", "second_layer"],
@@ -55,12 +55,12 @@ def _(folder):
     })
 
 
-@tap.test("a thread nobody knows: with one forward thread there is no doubt")
+@tap.test("a node of an unknown thread gets its line if there was only one forward thread")
 def _(folder):
     tap.equal(by_size(record(folder, "strange thread")), {2048: ["<backward>", "allocate", "second_layer"]})
 
 
-@tap.test("a node without a number adds a gradient up, right after the operator that made it")
+@tap.test("a node without a number accumulates a gradient and gets the line of the operator just before it")
 def _(folder):
     tap.equal(by_size(record(folder, "accumulate")), {
         16384: [],
@@ -71,7 +71,7 @@ def _(folder):
     })
 
 
-@tap.test("what has no forward line names the call of backward, and says so")
+@tap.test("an allocation without a forward line gets the line that called backward, and is marked so")
 def _(folder):
     totals = record(folder, "called")
     tap.equal(by_size(totals, 4), {
@@ -81,7 +81,7 @@ def _(folder):
     tap.equal(totals.counters[("backward_mapped_bytes", -1)][0], 2048, "it does not count as a forward line")
 
 
-@tap.test("a request that fails names its forward line as one that does not")
+@tap.test("a failed request has its forward line like a successful one")
 def _(folder):
     totals = record(folder, "fails")
     tap.equal([[frame[0] for frame in oom["stack"]][:3] for oom in totals.ooms], [

@@ -27,7 +27,7 @@ def record(folder, scenario, options=(), **env):
     return facts, slog_totals.load_all(out)
 
 
-@tap.test("torch 2: every report is recorded with its device, and reaches the original once")
+@tap.test("torch 2: every report is recorded with its device, and the original function is called once")
 def _(folder):
     facts, totals = record(folder, "torch")
     tap.equal(facts, {"errno": "77", "reports": "161", "ooms": "1", "bytes": str(40 * 512 + 1024),
@@ -39,7 +39,7 @@ def _(folder):
     tap.equal([(oom["device"], oom["requested"], oom["allocated"]) for oom in row.ooms], [(0, 5 * MIB, 40 * 512)])
 
 
-@tap.test("the end of a C program's work is marked when exit() begins, before what was there first is torn down")
+@tap.test("the end of a C program's work is marked when exit() begins, before earlier exit handlers run")
 def _(folder):
     _, totals = record(folder, "exit")
     lines = tap.run([stormlog, "cat", "--format", "json", totals[0].path]).stdout.splitlines()
@@ -48,7 +48,7 @@ def _(folder):
     tap.equal(events, [("alloc", 512)] * 3 + [("work_end", 3 * 512)] + [("free", 512)] * 3)
 
 
-@tap.test("a torch of an unknown version: one line names it, nothing is left, and the program continues")
+@tap.test("an unknown version of torch is named in one line, no folder is left, and the program continues")
 def _(folder):
     libraries = os.path.join(folder, "lib")
     os.mkdir(libraries)
@@ -75,14 +75,14 @@ def _(folder):
     tap.equal(curves, {key: live for key, (_, live) in sites.items()}, "what they have is a curve too, which outlives the ring")
 
 
-@tap.test("--no-driver leaves the driver alone")
+@tap.test("--no-driver does not hook the driver")
 def _(folder):
     facts, totals = record(folder, "driver", options=["--no-driver"])
     tap.equal(facts["calls"], "8", "calls that reach the driver")
     tap.equal(len(totals), 0, "recordings")
 
 
-@tap.test("pieces of virtual memory live until the last of handle and mapping goes")
+@tap.test("a virtual memory allocation is live until both its handle is released and it is unmapped")
 def _(folder):
     _, totals = record(folder, "vmm")
     tap.equal(totals[0].sum("alloc_cnt", 2, slog_totals.DRIVER), 4, "pieces made on device 2")
@@ -90,7 +90,7 @@ def _(folder):
     tap.equal(totals[0].sum("live_bytes", 2, slog_totals.DRIVER), 4 * MIB)
 
 
-@tap.test("a library loaded with RTLD_DEEPBIND is seen, once, and gets its own functions back at the stop")
+@tap.test("calls of a library loaded with RTLD_DEEPBIND are recorded once, and its functions are restored at the stop")
 def _(folder):
     for binding in ("now", "lazy"):
         facts, totals = record(os.path.join(folder, binding), "deepbind_" + binding)
@@ -99,7 +99,7 @@ def _(folder):
         tap.equal(sites, [("libdeep", 2, 8 * MIB)], binding)
 
 
-@tap.test("HIP: every kind of allocation, by calling library and device, and the pieces of virtual memory")
+@tap.test("HIP: every kind of allocation, virtual memory included, is recorded with its calling library and device")
 def _(folder):
     facts, totals = record(folder, "hip")
     tap.equal(facts, {"calls_failed": "0", "pieces_failed": "0", "own": "0", "calls": "25"})
@@ -112,7 +112,7 @@ def _(folder):
     tap.equal(totals[0].sum("live_bytes", 1), 512, "torch's tensors have the device type HIP there")
 
 
-@tap.test("without a driver nobody finds one, and dlsym answers for its caller")
+@tap.test("without a driver no program finds one, and dlsym answers as if its caller had asked")
 def _(folder):
     facts, totals = record(folder, "without_driver")
     tap.equal(facts, {"default": "1", "runtime": "1", "next": "1", "none": "1", "plain": "1"})
@@ -148,7 +148,7 @@ def _(folder):
                for device in (0, 1)], [(50, 50 * MIB), (50, 100 * MIB)])
 
 
-@tap.test("NVML: the card, this process and the others; what is missing says why")
+@tap.test("NVML: the card, this process and the other processes are read; a missing value has a reason")
 def _(folder):
     counters = device_counters(folder, FAKE_NVML_PID="own")
     tap.equal(counters["device_used"], (2 << 30, ""), "of the second card")
@@ -175,7 +175,7 @@ def _(folder):
 """)
 
 
-@tap.test("top --format json: the same rows in bytes, and they add up to the card")
+@tap.test("top --format json has the same rows in bytes, and they add up to the card")
 def _(folder):
     device_counters(folder, FAKE_NVML_PID="own")
     result = tap.run([stormlog, "top", "--format", "json", os.path.join(folder, "run")])
@@ -187,7 +187,7 @@ def _(folder):
     tap.equal((device["tensors_bytes"], device["card_used_bytes"], recording["rank"]), (512, 2 << 30, None))
 
 
-@tap.test("a card that is nearly full raises one alert, not one for each reading")
+@tap.test("a nearly full card raises one alert, not one per reading")
 def _(folder):
     device_counters(folder, FAKE_NVML_PID="own", FAKE_NVML_FULL="1")
     result = tap.run([stormlog, "top", os.path.join(folder, "run")])
@@ -199,7 +199,7 @@ def _(folder):
     tap.equal(alerts, [(1, "warning", "95 % or more of the card is used")], "the report has it too")
 
 
-@tap.test("top: what was not measured is unknown, and libraries have their names")
+@tap.test("top shows values that were not measured as unknown, and libraries by name")
 def _(folder):
     record(folder, "driver")
     result = tap.run([stormlog, "top", os.path.join(folder, "run")])
@@ -209,7 +209,7 @@ def _(folder):
     tap.contains(result.stdout, "     unknown  other processes\n")
 
 
-@tap.test("NVML: a process the driver lists under another number is unknown, not 0")
+@tap.test("NVML: memory of a process that the driver lists under another pid is unknown, not 0")
 def _(folder):
     counters = device_counters(folder, FAKE_NVML_PID="none")
     tap.equal(counters["process_used"][0], None)
@@ -217,14 +217,14 @@ def _(folder):
     tap.equal(counters["other_processes"][0], None, "one of the others may be this process")
 
 
-@tap.test("NVML: clients of the multi-process service are found, and nobody counts twice")
+@tap.test("NVML: clients of the multi-process service are found, and no process is counted twice")
 def _(folder):
     counters = device_counters(folder, FAKE_NVML_PID="mps")
     tap.equal(counters["process_used"], (200 * MIB, ""))
     tap.equal(counters["other_processes"], (150 * MIB, ""))
 
 
-@tap.test("NVML: CUDA_VISIBLE_DEVICES renumbers the cards, and a card that is not there is unknown")
+@tap.test("NVML: CUDA_VISIBLE_DEVICES renumbers the cards, and a card that does not exist is unknown")
 def _(folder):
     counters = device_counters(folder, CUDA_VISIBLE_DEVICES="1,0", FAKE_NVML_PID="own")
     tap.equal(counters["device_used"], (1 << 30, ""), "of the card the program calls 1")
@@ -234,7 +234,7 @@ def _(folder):
     tap.contains(counters["device_used"][1], "there is no device 1")
 
 
-@tap.test("NVML that does not start is a reason, not a failure")
+@tap.test("when NVML cannot start, the reason is recorded and nothing fails")
 def _(folder):
     counters = device_counters(folder, FAKE_NVML_INIT="9")
     tap.equal(counters["device_used"][0], None)

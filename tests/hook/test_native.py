@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--stacks native: whose code took the memory, in programs with and without Python.
+"""--stacks native: which code allocated the memory, in programs with and without Python.
 
 Arguments: the program, the target, the folder of the fakes.
 """
@@ -56,14 +56,14 @@ def _(folder):
     tap.contains(analyze(path), "native_target in inner_take+0x")
 
 
-@tap.test("the runtime's frames are not the user's")
+@tap.test("frames of the CUDA runtime are not taken for the user's")
 def _(folder):
     facts, path = record(folder, [target, "runtime"])
     tap.equal(facts["result"], "0")
     tap.contains(analyze(path), "native_target in own_buffers+0x")
 
 
-@tap.test("stripped code has its library and the offset in it")
+@tap.test("stripped code is shown as its library and offset")
 def _(folder):
     stripped = os.path.join(folder, "stripped")
     subprocess.run(["strip", "-o", stripped, target], check=True)
@@ -74,7 +74,7 @@ def _(folder):
     tap.contains(analyze(path), "stripped in +0x")
 
 
-@tap.test("a program that was replaced on disk gives no false names")
+@tap.test("no wrong names are shown for a program that was replaced on disk")
 def _(folder):
     copy = os.path.join(folder, "copy")
     shutil.copy(target, copy)
@@ -84,7 +84,7 @@ def _(folder):
     tap.equal(functions(stack)[:3], ["", "", ""], stack)
 
 
-@tap.test("recording an event makes no system call, takes no lock and no memory")
+@tap.test("recording an event makes no system call, takes no lock and allocates nothing")
 def _(folder):
     for stacks in ("native", "python"):
         facts, path = record(os.path.join(folder, stacks), [target, "steady"], options=("--stacks", stacks))
@@ -92,13 +92,13 @@ def _(folder):
         tap.equal(slog_totals.load_all(os.path.dirname(path))[0].sum("alloc_cnt", 0), 20002, stacks)
 
 
-@tap.test("code of a JIT compiler ends the walk, and says so")
+@tap.test("the stack ends at JIT-compiled code, with a frame that says so")
 def _(folder):
     _, path = record(folder, [target, "jit"])
     tap.equal(functions(stacks_of(path)[0]), ["inner_take", "<code outside any library>"])
 
 
-@tap.test("a library in the place of an unloaded one has its own names")
+@tap.test("a library loaded at the address of an unloaded one has its own names")
 def _(folder):
     facts, path = record(folder, [target, "reload"])
     stacks = stacks_of(path)
@@ -106,14 +106,14 @@ def _(folder):
                                                             ["second_plugin", "plugin_entry", "reload"]], facts)
 
 
-@tap.test("threads are followed to their start")
+@tap.test("the stack of a thread reaches its start function")
 def _(folder):
     _, path = record(folder, [target, "threads"])
     for stack in stacks_of(path):
         tap.equal(functions(stack)[:3], ["inner_take", "outer_take", "take_in_thread"], stack)
 
 
-@tap.test("the child of a fork has names, too")
+@tap.test("the child of a fork has function names, too")
 def _(folder):
     facts, path = record(folder, [target, "fork"])
     tap.equal(facts, {"child": "0"})
@@ -137,7 +137,7 @@ layer = torch.nn.Linear(64, 64)
 """
 
 
-@tap.test("torch: native frames inside the Python ones, and the user's line is still Python's")
+@tap.test("torch: native frames are inside the Python ones, and the user's line is still a Python line")
 def _(folder):
     if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
         tap.skip("no torch")

@@ -89,7 +89,7 @@ else:
 
 
 def run_many_stacks(folder, depth, *more):
-    """How many allocations stand away from the site of their own stack; what is wrong beyond that fails."""
+    """How many allocations are at another site than their stack's; any other mistake fails."""
     out = os.path.join(folder, "run")
     result = tap.run([stormlog, "run", "-q", "-o", out, "--", sys.executable, "-c", MANY_STACKS, f"{fakes}/libc10_cuda.so",
                       str(depth), *more], env={**os.environ, "LD_LIBRARY_PATH": fakes})
@@ -114,12 +114,12 @@ def run_many_stacks(folder, depth, *more):
     return lost
 
 
-@tap.test("more stacks than the recorder's tables begin with: each keeps its own totals")
+@tap.test("with more stacks than the recorder's tables have at first, each stack keeps its own totals")
 def _(folder):
     run_many_stacks(folder, 15)  # on a starved machine some may come before there is room, and are told
 
 
-@tap.test("stacks that find no room are none, are counted, and take nothing from the others")
+@tap.test("stacks that do not fit are dropped and counted, and do not affect the others")
 def _(folder):
     lost = run_many_stacks(folder, 16, STOP_THREAD)
     tap.true(lost > 2 ** 16, f"{lost} allocations found no room; the recorder's thread was stopped, so most should")
@@ -153,7 +153,7 @@ def check_training(version, folder):
     tap.equal(set(paths) - set(layers), set(), "paths that no module has")
 
 
-@tap.test("a fork is not warned about: the recorder's thread is gone while the program forks")
+@tap.test("Python does not warn about a fork, because the recorder's thread is stopped during it")
 def _(folder):
     python = find("3.12") or find("3.13") or find("3.14")
     if not python:

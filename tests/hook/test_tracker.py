@@ -43,7 +43,7 @@ def analyze(path):
     return json.loads(result.stdout)
 
 
-@tap.test("requests, streams, pools, late frees, segments and empty_cache()")
+@tap.test("requests, streams, pools, late frees, segments and empty_cache() are recorded")
 def _(folder):
     facts, events, totals = record(folder, "all")
     a, b, c = facts["blocks"]
@@ -62,7 +62,7 @@ def _(folder):
     tap.contains(tap.run([stormlog, "fsck", totals.path]).stdout, "no damage found")
 
 
-@tap.test("the reader: requested sizes, both times of a free, the segments of the end, and what waits there")
+@tap.test("the reader has requested sizes, both times of a free, and the segments and pending frees at the end")
 def _(folder):
     facts, _, totals = record(folder, "all")
     path = os.path.join(folder, "events.json")
@@ -77,7 +77,7 @@ def _(folder):
     tap.equal((report["reserved_bytes"], report["allocated_bytes"], report["identity_holds"]), (1024, 0, True), report)
 
 
-@tap.test("without --replay nothing is attached")
+@tap.test("without --replay nothing is attached to the allocator")
 def _(folder):
     facts, events, _ = record(folder, "all", options=())
     tap.equal((facts["trackers"], {e["kind"] for e in events} & (TRACKED | {"tracking"})), (0, set()))
@@ -88,7 +88,7 @@ for reason, words, arguments in (
         ("a development build", "torch 2.11.0a0+gitabc is not a release that was tried", {"version": "2.11.0a0+gitabc"}),
         ("a release with other functions", "its allocator is not that of the release", {"version": "2.6.0"}),
         ("no symbol table", "has no symbol table", {"strip": True})):
-    @tap.test(f"{reason}: nothing is attached, the recording says why, and all blocks are there")
+    @tap.test(f"{reason}: nothing is attached, the recording has the reason, and all blocks are recorded")
     def _(folder, words=words, arguments=arguments):
         facts, events, totals = record(folder, "many", **arguments)
         tap.equal((facts["trackers"], sum(e["kind"] == "alloc" for e in events)), (0, 40))
@@ -96,7 +96,7 @@ for reason, words, arguments in (
         tap.contains(json.dumps(analyze(totals.path)), words)
 
 
-@tap.test("entries that are not what they are thought to be: switched off, and all blocks are there")
+@tap.test("trace entries with an unexpected layout switch the tracker off, and all blocks are recorded")
 def _(folder):
     _, events, totals = record(folder, "many", library=shuffled)
     tap.equal(sum(e["kind"] == "alloc" for e in events), 40)
@@ -107,7 +107,7 @@ def _(folder):
     tap.equal(report["devices"][0]["reserved_bytes"], 40 * 512, "reserved, from the totals")
 
 
-@tap.test("settings: what the environment says, every change, an exception that passes through, and the reset as a finding")
+@tap.test("settings: the environment's, every change and a thrown exception are handled, and a reset is a finding")
 def _(folder):
     facts, events, totals = record(folder, "settings", PYTORCH_CUDA_ALLOC_CONF="garbage_collection_threshold:0.5")
     tap.equal((facts["thrown"], facts["first"], facts["second"]), (1, 0, 0))

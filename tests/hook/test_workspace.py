@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Workspaces of cuBLAS and cuDNN are known by who asks the allocator. Arguments: the program, the folder of the fakes."""
+"""Workspaces of cuBLAS and cuDNN are recognised by who calls the allocator. Arguments: the program, the folder of the fakes."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def record(folder, *arguments):
     return path, [event for event in map(json.loads, lines) if event["kind"] == "alloc"]
 
 
-@tap.test("what libtorch_cuda takes for itself is a workspace, and no tensor is")
+@tap.test("memory that libtorch_cuda requests itself is tagged as workspace, and tensors are not")
 def _(folder):
     path, allocs = record(folder)
     found = [event["size"] // MIB for event in allocs if event["tag"] == "workspace"]
@@ -42,7 +42,7 @@ def _(folder):
     tap.equal(rows["workspace"], (sum(found) * MIB, len(found)), f"a row of its own: {rows}")
 
 
-@tap.test("a line that allocated only workspaces is trusted, but not for long: tensors of that size are soon recognised")
+@tap.test("a line that allocated only workspaces is checked again soon, so later tensors of that size are recognised")
 def _(folder):
     tags = [event["tag"] for event in record(folder, "mixed")[1] if event["size"] == 7 * MIB]
     tap.equal(tags[:40], ["workspace"] * 40, "workspaces only")

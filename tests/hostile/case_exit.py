@@ -205,7 +205,7 @@ CASES = [
          every_python=True, soak=30),
     Case("daemons finalized torch", "the same with a real torch", FINALIZED, kind="torch", soak=20),
     Case("daemons torch", "threads that allocate through the end of the process", DAEMONS, kind="torch", repeat=3, soak=40),
-    Case("closing lines", "what stormlog run says at the end comes on standard error, with the program's exit code", PYTHON_END,
+    Case("closing lines", "stormlog run prints its last lines to standard error and returns the program's exit code", PYTHON_END,
          args=["thread_exit"], exit=6, modes=("run",), options=()),
     Case("static program", "a program that cannot be recorded runs as it is", ["hostile_static"], exit=3, modes=("run",), allocs=None),
     Case("killed children", "kill -9 at any moment loses nothing that was recorded", KILLED, modes=("run",), allocs=None,

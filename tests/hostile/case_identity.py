@@ -72,7 +72,7 @@ CASES = [
          allocs=150000),
     *[Case(f"seccomp {calls}", f"a filter that refuses {calls} system calls", ["hostile_identity", "facts"], exit=7, allocs=0,
            inner=["PROGRAMS/hostile_seccomp", calls]) for calls in ("few", "many")],
-    Case("umask untouched", "nothing calls umask, which is the whole process's", EXPORT_ONCE, modes=("api",),
+    Case("umask untouched", "umask, which affects the whole process, is never called", EXPORT_ONCE, modes=("api",),
          inner=["PROGRAMS/hostile_seccomp", "umask"]),
     Case("umask", "the umask is the program's own, also while threads export", EXPORTS, modes=("api",)),
 ]

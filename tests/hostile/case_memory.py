@@ -28,7 +28,7 @@ say("storm over")
 """
 
 CASES = [
-    Case("oom storm", "600 failed requests on 6 threads", OOM_STORM, allocs=600),
+    Case("oom storm", "600 failed requests on 6 threads are survived", OOM_STORM, allocs=600),
     Case("oom storm torch", "the same with a real torch", OOM_STORM, kind="torch", allocs=600, has_cuda=True),
     Case("libraries come and go", "a torch stand-in is loaded and unloaded 200 times while threads allocate",
          ["hostile_cycles", "plugins"], soak=10),

@@ -12,7 +12,7 @@ from hostile_run import Case, Outcome
 
 
 def no_double_counts(found: Outcome) -> None:
-    """No recording has more blocks held than the program held: an event that is counted twice would show here."""
+    """No recording has more live blocks than the program held; an event counted twice would be found here."""
     paths = sorted(glob.glob(os.path.join(glob.escape(found.run), "**", "*.slog"), recursive=True))
     tap.true(paths, "somebody records")
     for path in paths:
@@ -38,13 +38,13 @@ say("goes on")
 CASES = [
     Case("linked program", "a program that is linked with torch is recorded, too, however it is started", ["hostile_linked"], exit=7,
          allocs=100000, check=no_double_counts),
-    Case("two preloaded", "LD_PRELOAD names two copies of the recorder", ["hostile_two"], modes=("twice",), exit=7,
+    Case("two preloaded", "two copies of the recorder in LD_PRELOAD count every event once", ["hostile_two"], modes=("twice",), exit=7,
          allocs=100000, timeout_s=30, check=no_double_counts),
-    Case("nested runs", "stormlog run inside stormlog run", ["hostile_two"], modes=("nested",), exit=7, allocs=None,
+    Case("nested runs", "stormlog run inside stormlog run counts every event once", ["hostile_two"], modes=("nested",), exit=7, allocs=None,
          check=no_double_counts),
-    Case("run and record()", "record() under stormlog run speaks to the recording that is there", PACKAGE, modes=("both",),
+    Case("run and record()", "record() under stormlog run uses the recording of the run", PACKAGE, modes=("both",),
          allocs=100000),
-    Case("record() twice", "record() while a recording is on", PACKAGE, modes=("api",), allocs=100000),
+    Case("record() twice", "record() during a recording counts every event once", PACKAGE, modes=("api",), allocs=100000),
     *[Case(f"second copy {how}", f"a second copy of the recorder is loaded {how} and started", ["hostile_two", how],
            modes=("second", "apisecond"), exit=7, allocs=100000, check=no_double_counts) for how in ("local", "deepbind")],
 ]

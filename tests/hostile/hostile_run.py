@@ -184,7 +184,7 @@ def copy_library(setting: Setting, folder: str, name: str) -> str:
 
 
 class Running:
-    """One process of a case, from its start to what it left behind."""
+    """One process of a case, from its start to the files it left."""
 
     def __init__(self, case: Case, setting: Setting, mode: str, folder: str) -> None:
         self.case, self.mode, self.folder = case, mode, folder
@@ -396,7 +396,7 @@ def run_case(case: Case, setting: Setting, folder: str) -> None:
     need(case, setting)
     faults = []
     for number in range(case.repeat):
-        # Side by side: most of them wait rather than compute.
+        # In parallel: most of them wait rather than compute.
         modes = ["plain", *case.modes] if number == 0 else list(case.modes)
         running = {mode: Running(case, setting, mode, os.path.join(folder, f"{number}-{mode}")) for mode in modes}
         deadline = time.monotonic() + case.timeout_s

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs a program under a filter such as containers have: system calls are refused that a recorder might like.
+ * Runs a program under a filter like a container's, which refuses calls a recorder might use.
  * Usage: hostile_seccomp CALLS PROGRAM [ARGUMENT...]; CALLS is "few" or "many", or "umask": then a call of umask ends the
  * program.
  */

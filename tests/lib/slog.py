@@ -51,7 +51,7 @@ def needs_zstd():
 
 
 def reseal(data):
-    """Makes the header's checksum right again after a change."""
+    """Updates the header's checksum after a change."""
     data[16:20] = bytes(4)
     data[16:20] = struct.pack("<I", zlib.crc32(data[:4096]))
 

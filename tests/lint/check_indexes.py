@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tables that say what is where have a row for everything that is there, and name nothing that is not."""
+"""The tables of folders and documents have a row for everything that exists, and name nothing else."""
 
 import re
 import subprocess
@@ -43,7 +43,7 @@ def _():
         tap.equal(missing, [], f"folders below src/{name} that its row does not name")
 
 
-@tap.test("files that the tables name are there")
+@tap.test("files that the tables name exist")
 def _():
     if not FILES:
         tap.skip("this is not a git checkout")

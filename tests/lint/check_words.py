@@ -80,7 +80,7 @@ def shown_width(literal):
     return len(re.sub(r"\\.", "x", plain))
 
 
-@tap.test("a count agrees with its noun: the text uses sl_plural, or its number is never one")
+@tap.test("a count agrees with its noun: the text uses sl_plural, or its number is never 1")
 def _():
     wrong = []
     for path in FILES:

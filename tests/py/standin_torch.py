@@ -24,7 +24,7 @@ class Device:
 
 
 class State:
-    """An allocator that reserves what it is told to, and a driver that sees `hidden` bytes more."""
+    """An allocator that reserves what the test sets, and a driver that reports `hidden` bytes more."""
 
     def __init__(self):
         self.total = 16 << 30

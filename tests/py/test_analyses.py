@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Gap, collective, cross-rank and call analyses through the Python names, held against worked examples."""
+"""Gap, collective, cross-rank and call analyses through the Python names, compared with worked examples."""
 
 from dataclasses import asdict
 
@@ -17,7 +17,7 @@ def by_class(findings):
     return {finding.classification: finding for finding in findings}
 
 
-@tap.test("gap: a drift")
+@tap.test("gap: growing hidden memory is a drift with its slope")
 def _():
     events = [records.sample(i, 3.0e9 + i * 1e8, 2.5e9) for i in range(30)]
     drift = by_class(MemoryAnalyzer().analyze_memory_gaps(events))["persistent_drift"]
@@ -27,7 +27,7 @@ def _():
     tap.equal(len(drift.remediation), 3, "tips")
 
 
-@tap.test("gap: a spike, with the sample deviation")
+@tap.test("gap: two outliers are a spike, judged by the sample standard deviation")
 def _():
     events = [records.sample(i, 2.5e9 + (4e9 if i in (10, 20) else 1e8), 2.5e9) for i in range(30)]
     spike = by_class(analyze_hidden_memory_gaps(events))["transient_spike"]
@@ -36,7 +36,7 @@ def _():
                                "mean_gap_bytes": 360000000.0, "std_gap_bytes": 989461713.6}, "evidence")
 
 
-@tap.test("gap: fragmentation; thresholds move; too few and too small say nothing")
+@tap.test("gap: fragmentation follows its threshold; too few events or no gap give no finding")
 def _():
     events = [records.sample(i, 3e9 + i * 5e7 + 1.5e9, 3e9 + i * 5e7, 1e9) for i in range(20)]
     found = by_class(analyze_hidden_memory_gaps(events))["fragmentation_like"]
@@ -64,7 +64,7 @@ def collective_events(world, markers=True, spiking=None, total=records.TOTAL):
     return made
 
 
-@tap.test("collective: worked examples")
+@tap.test("collective: worked examples give the expected figures")
 def _():
     results = attribute_collective_memory(collective_events(4))
     tap.equal([result.rank for result in results], [0, 1, 2, 3], "ranks")
@@ -81,7 +81,7 @@ def _():
     tap.equal(attribute_collective_memory(collective_events(3, total=None))[0].confidence, 0.95, "total unknown")
 
 
-@tap.test("collective: presets, overrides and their refusals")
+@tap.test("collective: presets and overrides are applied, and wrong ones refused")
 def _():
     config = resolve_collective_attribution_config(" HIGH ", {"min_gap_bytes": 5})
     tap.equal((config.preset, config.min_samples_per_rank, config.min_gap_bytes), ("high", 5, 5), "config")
@@ -110,7 +110,7 @@ def rank_events():
             for rank, row in values.items() for i, value in enumerate(row)]
 
 
-@tap.test("ranks: who grew first")
+@tap.test("ranks: the rank that grew first is named")
 def _():
     merged, cause = analyze_cross_rank_events(rank_events())
     tap.equal((merged.world_size, merged.participating_ranks, merged.missing_ranks), (4, [0, 1, 2, 3], []), "ranks")
@@ -123,7 +123,7 @@ def _():
     tap.equal(top.evidence["device_used_delta_bytes"], 408021893, "evidence")
 
 
-@tap.test("ranks: the summary is JSON-ready, with string keys; notes say what was left out")
+@tap.test("ranks: the summary can be written as JSON, and notes name what was skipped")
 def _():
     summary = summarize_cross_rank_analysis(rank_events() + [records.event(event_type="peak")])
     tap.equal(summary["rank_sample_counts"], {"0": 4, "1": 4, "2": 4, "3": 4}, "counts")
@@ -147,7 +147,7 @@ def call(name="f", seconds=1.0, before=0, after=0, peak=None, at=0.0, reserved=N
                          snapshot(at, after if peak is None else peak), max(0, change), max(0, -change), 0, 0)
 
 
-@tap.test("calls: a leak, its metrics and tips")
+@tap.test("calls: growth in every call is a leak, with metrics and tips")
 def _():
     results = [call(before=i * 50 * MIB, after=(i + 1) * 50 * MIB, at=float(i)) for i in range(4)]
     found = {p.pattern_type: p for p in MemoryAnalyzer().analyze_memory_patterns(results)}
@@ -157,7 +157,7 @@ def _():
     tap.equal(len(leak.suggestions), 4, "tips")
 
 
-@tap.test("calls: fragmentation, spikes, repetition")
+@tap.test("calls: fragmentation, spikes and repeated allocations are found")
 def _():
     broken = [call(after=10 * MIB, reserved=40 * MIB) for _ in range(2)]
     tap.equal(MemoryAnalyzer().analyze_memory_patterns(broken)[0].pattern_type, "fragmentation", "0.75 unused")
@@ -167,7 +167,7 @@ def _():
     tap.equal(found["repeated_allocations"].severity, "info", "eleven small calls")
 
 
-@tap.test("calls: insights, thresholds, score")
+@tap.test("calls: a slow function is an insight, unless it has fewer calls than the threshold")
 def _():
     slow = [call("slow", seconds=9.0) for _ in range(3)]
     slow += [call(f"quick{i}", seconds=0.1) for i in range(4) for _ in range(3)]
@@ -179,7 +179,7 @@ def _():
     tap.equal(analyzer.generate_performance_insights(slow), [], "with a higher minimum")
 
 
-@tap.test("the report has its keys, and the conditional ones only on their condition")
+@tap.test("the report always has its fixed keys, and the others only with events or several ranks")
 def _():
     analyzer = MemoryAnalyzer()
     base = {"summary", "critical_issues", "high_impact_insights", "all_patterns", "all_insights", "recommendations",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The commands called from Python: they return, and print where the program prints."""
+"""The commands called from Python: they return, and print to the streams of the calling program."""
 
 import argparse
 import contextlib
@@ -28,7 +28,7 @@ def captured(call):
     return code, out.getvalue(), err.getvalue()
 
 
-@tap.test("main() returns, and its output goes where the program's goes")
+@tap.test("main() returns, and prints to the streams of the calling program")
 def _(folder):
     code, out, _ = captured(lambda: stormlog.cli.main(["analyze", LEAKY]))
     tap.equal(code, 0, "exit code")
@@ -38,7 +38,7 @@ def _(folder):
     tap.contains(err, "cannot read")
 
 
-@tap.test("main() without arguments takes those of the process; a failure is SystemExit")
+@tap.test("main() without arguments uses those of the process; a failure raises SystemExit")
 def _(folder):
     before = sys.argv
     try:
@@ -63,7 +63,7 @@ def _(folder):
     tap.contains(out, "Analyzing profiling results from:")
 
 
-@tap.test("Ctrl+C ends the program in good order, and main() returns")
+@tap.test("after Ctrl+C the command ends cleanly, and main() returns")
 def _(folder):
     code = f"""
 import os, stormlog.cli

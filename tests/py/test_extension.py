@@ -160,7 +160,7 @@ def live_bytes():
 
 
 def add_leak_test(name, calls):
-    @tap.test(f"{name}: no memory is lost")
+    @tap.test(f"{name} does not leak memory")
     def _():
         rounds = SLOW.get(name, ROUNDS)
         # The first rounds fill caches and let the heap settle.
@@ -173,7 +173,7 @@ def add_leak_test(name, calls):
         tap.true(grown < LIMIT, f"less than {LIMIT} bytes grown in {rounds} rounds, found {grown}")
 
 
-@tap.test("every entry point is in the table of the leak loops")
+@tap.test("every function and type is in the table of calls checked for leaks")
 def _():
     found = names_of(_read, "_read") | names_of(_record, "_record")
     tap.equal(sorted(found ^ set(CALLABLES)), [], "names in one list only")
@@ -183,7 +183,7 @@ for callable_name, its_calls in CALLABLES.items():
     add_leak_test(callable_name, its_calls)
 
 
-@tap.test("errors: class by group, code, name, position")
+@tap.test("errors have the class of their group, a code, a name and a position")
 def _():
     cases = ((lambda: _read.validate_record({}), _read.FormatError, ValueError, -30),
              (lambda: _read.report(["/nowhere"]), _read.MissingFileError, FileNotFoundError, -20),
@@ -200,9 +200,9 @@ def _():
             raise AssertionError(f"expected {kind}")
 
 
-@tap.test("the interpreter runs while files are read and events analysed")
+@tap.test("other Python threads run while files are read and events analysed")
 def _():
-    # Another thread must get on while a call works; with the lock held it would not count at all.
+    # Another thread must make progress during a call; if the call held the GIL, that thread would not count at all.
     stop, counted = threading.Event(), [0]
 
     def count():
@@ -224,7 +224,7 @@ def _():
     tap.true(during > 1, f"the other thread counted during the call, found {during}")
 
 
-@tap.test("two interpreters' worth of modules do not share state")
+@tap.test("two copies of a module do not share state")
 def _():
     import importlib.util
 
@@ -238,14 +238,14 @@ def _():
         pass
 
 
-@tap.test("the same binary serves every other Python of this machine from 3.9 on")
+@tap.test("the same binary works in every other Python from 3.9 on that is installed")
 def _():
     code = ("import sys, stormlog; from stormlog import _read, _record; stormlog.CPUMemoryProfiler().profile_function(int); "
             "_read.merge_ranks([]); print(sys.version_info[1])")
     own = sys.version_info[1]
     others = [shutil.which(f"python3.{minor}") for minor in range(9, 20) if minor != own]
     results = [tap.run([python, "-c", code]) for python in others if python]
-    # A shim of a version manager may stand for a version that is not chosen: it exits with 127.
+    # A version manager's shim exits with 127 if its version is not selected.
     results = [result for result in results if result.returncode != 127]
     if not results:
         tap.skip("there is no other Python here")
@@ -287,7 +287,7 @@ def shape(function):
     return ([p.name for p in parameters if p.kind is not p.KEYWORD_ONLY], [p.name for p in parameters if p.kind is p.KEYWORD_ONLY])
 
 
-@tap.test("the stubs name what the modules have, with the same parameters; everything has a docstring")
+@tap.test("the stubs list what the modules have, with the same parameters, and everything has a docstring")
 def _():
     for module, name in ((_read, "_read"), (_record, "_record")):
         tap.equal(stub_functions(SOURCE / "python" / "stormlog" / f"{name}.pyi"), real_functions(module), f"{name}.pyi")
@@ -295,7 +295,7 @@ def _():
         tap.equal(undocumented, [], "functions without a docstring")
 
 
-@tap.test("the recorder's settings: C's struct, Python's arguments and their defaults follow the table")
+@tap.test("the recorder's settings in C, its arguments in Python and their defaults match the table")
 def _():
     rows = _record.settings()
     public = {name for name, row in rows.items() if row["is_api"]}
@@ -340,14 +340,14 @@ MISTAKES = [
 ]
 
 
-@tap.test("none of the known mistakes with the C API")
+@tap.test("the code makes none of the known mistakes with the C API")
 def _():
     tap.true(len(PYEXT) > 10, "the sources are found")
     found = [f"{path.name}: {what}" for path in PYEXT for what, pattern in MISTAKES if pattern.search(path.read_text())]
     tap.equal(found, [], "mistakes")
 
 
-@tap.test("the lint finds what it looks for")
+@tap.test("the check for these mistakes finds each of them")
 def _():
     bad = ("static PyObject *cache;\nstatic PyTypeObject T;\nPyModule_Create(x);\nPyList_GET_SIZE(l);\n"
            "Py_BEGIN_ALLOW_THREADS\nPyErr_Clear();\nPy_END_ALLOW_THREADS\nPy_BEGIN_ALLOW_THREADS\nreturn;\n"
@@ -359,7 +359,7 @@ def _():
 def _():
     if not shutil.which("nm"):
         tap.skip("nm is not installed")
-    # What CPython lists as unstable for 3.9 and this code might reach for by accident.
+    # Functions outside the stable ABI of 3.9 that this code might use by accident.
     unstable = {"PyUnicode_AsUTF8AndSize", "PyModule_AddObjectRef", "PyType_FromModuleAndSpec", "PyObject_CallNoArgs",
                 "PyObject_CallOneArg", "PyObject_Vectorcall", "_PyObject_GC_New", "Py_NewRef", "PyObject_GetBuffer",
                 "PyUnicode_AsUTF8", "_Py_Dealloc_inline", "PyErr_GetRaisedException"}

@@ -127,7 +127,7 @@ SIGNATURES = {
     "stormlog.metrics.reset_peak_memory": "device=None",
 }
 
-# Reachable without a signature of their own to hold against.
+# Names that can be imported but have no signature to compare.
 REACHABLE = """stormlog.tracker.TrackingEvent stormlog.context_profiler.ProfiledModule stormlog.analyzer.MemoryPattern
 stormlog.analyzer.PerformanceInsight stormlog.gap_analysis.analyze_hidden_memory_gaps
 stormlog.device_collectors.CudaDeviceCollector stormlog.device_collectors.ROCmDeviceCollector
@@ -198,7 +198,7 @@ def _():
         getattr(tensorflow, name)
 
 
-@tap.test("every signature is as specified")
+@tap.test("every signature matches the specification")
 def _():
     wrong = []
     for path, expected in SIGNATURES.items():
@@ -208,7 +208,7 @@ def _():
     tap.true(not wrong, "equal signatures:\n" + "\n".join(wrong))
 
 
-@tap.test("every other documented name is reachable and says what it is")
+@tap.test("every other documented name can be imported and has a docstring")
 def _():
     for path in REACHABLE:
         resolve(path)
@@ -219,7 +219,7 @@ def _():
               "names without a docstring")
 
 
-@tap.test("an unknown name is an AttributeError")
+@tap.test("an unknown name raises AttributeError")
 def _():
     import stormlog
 
@@ -231,7 +231,7 @@ def _():
         raise AssertionError("expected an AttributeError")
 
 
-@tap.test("importing stormlog, and what needs no torch, does not import torch")
+@tap.test("importing stormlog, and the parts that do not need torch, does not import torch")
 def _():
     result = python("import sys, stormlog, gpumemprof; stormlog.format_bytes(1); stormlog.CPUMemoryTracker; "
                     "stormlog.MemoryAnalyzer; stormlog.load_telemetry_events; stormlog.record; "
@@ -239,7 +239,7 @@ def _():
     tap.equal(result.stdout.strip(), "False False", result.stderr)
 
 
-@tap.test("without torch its names raise ImportError that names the extra")
+@tap.test("without torch, names that need it raise an ImportError that names the extra to install")
 def _():
     result = python(BLOCK_TORCH + """
 import stormlog

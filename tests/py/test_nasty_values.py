@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every function of the extension modules with values nobody should pass: a Python error, never SystemError or a crash.
+"""Every function of the extension modules with invalid values: a Python error, never SystemError or a crash.
 
 Each function runs in a process of its own, so that a crash names it.
 """
@@ -17,7 +17,7 @@ ALLOWED = (TypeError, ValueError, OverflowError, OSError, RuntimeError, KeyError
 
 
 class Liar(dict):
-    """A mapping that gives other things than it promises."""
+    """A mapping that returns other things than it should."""
 
     def keys(self):
         return [1, None, "x"]
@@ -176,13 +176,13 @@ def functions():
 
 
 def make_test(name):
-    @tap.test(f"{name}: a Python error for every nasty value")
+    @tap.test(f"{name} raises a Python error for every invalid value")
     def _(folder):
         result = tap.run([sys.executable, os.path.abspath(__file__), "--child", name], cwd=folder, timeout=240)
         tap.equal((result.returncode, result.stderr[-2000:]), (0, ""), "exit code and complaints")
 
 
-@tap.test("load: what is not a library is an ImportError, other values a TypeError or ValueError")
+@tap.test("load raises ImportError for what is not a library, TypeError or ValueError for other values")
 def _():
     from stormlog import _record
 
@@ -195,7 +195,7 @@ def _():
         tap.equal(found, expected, f"load({value!r})")
 
 
-@tap.test("record(): numbers that do not fit are refused with a range, nothing wraps")
+@tap.test("record() refuses numbers that do not fit, names the range, and never wraps around")
 def _(folder):
     import stormlog
 
@@ -208,7 +208,7 @@ def _(folder):
             tap.contains(str(error), f"{next(iter(options))} must be ", str(options))
 
 
-@tap.test("a device or a count that does not fit is an OverflowError, not another device")
+@tap.test("a device or a count that does not fit raises OverflowError, and is never taken for another one")
 def _():
     from stormlog import _read
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Out-of-memory: what counts as one, the bundle, retention, and errors that nobody catches."""
+"""Out of memory: which errors count, the bundle, retention, and uncaught errors."""
 
 import json
 import os
@@ -37,7 +37,7 @@ CASES = [
 ]
 
 
-@tap.test("classification")
+@tap.test("exceptions are classified as out of memory or not, with the reason")
 def _():
     for error, reason in CASES:
         found = classify_oom_exception(error)
@@ -52,7 +52,7 @@ def dump(target, **options):
     return target.dump(**{"reason": "r", "exception": RuntimeError("x"), "context": "c", "backend": "cuda", **options})
 
 
-@tap.test("the ring keeps the newest, copies, and is oldest first")
+@tap.test("the buffer keeps copies of the newest events, oldest first")
 def _():
     ring = OOMFlightRecorder(OOMFlightRecorderConfig(buffer_size=2))
     event = {"n": 0}
@@ -121,7 +121,7 @@ def _(folder):
     tap.equal((foreign.exists(), dead.exists()), (True, False), "another process's, a dead process's")
 
 
-@tap.test("capture_oom writes a bundle and lets the error go on; other errors leave nothing")
+@tap.test("capture_oom writes a bundle and raises the error again; other errors leave nothing")
 def _(folder):
     tracker = MemoryTracker(device="cpu", sampling_interval=3600, enable_oom_flight_recorder=True, oom_dump_dir=folder,
                             job_id="j")
@@ -153,7 +153,7 @@ def _(folder):
     tap.equal(len(load_telemetry_events(path / "events.json")), len(events), "it loads as telemetry")
 
 
-@tap.test("disabled: no bundle, no event; the buffer's size")
+@tap.test("without the flight recorder no bundle and no event is written; the buffer has the size that was given")
 def _(folder):
     tracker = MemoryTracker(device="cpu", sampling_interval=3600, oom_dump_dir=folder, max_events=77)
     tap.equal(tracker.handle_exception(RuntimeError("out of memory")), None, "path")
@@ -162,7 +162,7 @@ def _(folder):
     tap.equal(MemoryTracker(device="cpu", oom_buffer_size=0).oom_buffer_size, 10000, "0 means the default")
 
 
-@tap.test("a bundle that cannot be written is no second error")
+@tap.test("a bundle that cannot be written does not raise a second error")
 def _(folder):
     file = Path(folder) / "file"
     file.write_text("")
@@ -184,7 +184,7 @@ else:
 """
 
 
-@tap.test("an out-of-memory that nobody catches leaves one bundle, in the main thread and in others")
+@tap.test("an uncaught out-of-memory error leaves one bundle, in the main thread and in others")
 def _(folder):
     for number, in_thread in enumerate((False, True)):
         place = os.path.join(folder, str(number))
@@ -193,7 +193,7 @@ def _(folder):
         tap.equal(len([name for name in os.listdir(place) if name.startswith("oom_dump_")]), 1, f"thread: {in_thread}")
 
 
-@tap.test("the hooks are taken out again")
+@tap.test("the exception hooks are removed again")
 def _(folder):
     before = sys.excepthook
     with MemoryTracker(device="cpu", sampling_interval=3600, enable_oom_flight_recorder=True, oom_dump_dir=folder):

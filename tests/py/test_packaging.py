@@ -11,11 +11,11 @@ from pathlib import Path
 import tap
 
 SOURCE = Path(os.environ["STORMLOG_SOURCE"])
-# Of the source tree, what is built from it, or is large and no part of the package.
+# Parts of the source tree that are not copied: build results, and large files that are not part of the package.
 LEFT_OUT_AT_TOP = re.compile(r"\.git|build(-.*)?|stormlog-runs|out")
 LEFT_OUT = ("data", "__pycache__", "node_modules")
 NEEDED = ("build", "setuptools", "wheel", "pip", "venv")
-# A clean environment: what is on PYTHONPATH must not be what is found.
+# A clean environment: packages on PYTHONPATH must not be found.
 CLEAN = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "STORMLOG_BUILD")}
 
 state = {}
@@ -51,7 +51,7 @@ def _():
     state["wheel"] = wheels[0]
 
 
-@tap.test("the wheel holds both packages, both modules, stubs, the program and the recorder")
+@tap.test("the wheel contains both packages, both modules, stubs, the program and the recorder")
 def _():
     if "wheel" not in state:
         tap.skip("there is no wheel")
@@ -67,7 +67,7 @@ def _():
     tap.equal(sorted(sources - names), [], "files of the package that the build does not list")
 
 
-@tap.test("installed into an environment it imports, records, and its commands run")
+@tap.test("the installed wheel can be imported, records, and its commands run")
 def _():
     if "wheel" not in state:
         tap.skip("there is no wheel")

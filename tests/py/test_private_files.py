@@ -40,7 +40,7 @@ def open_files():
     return len(os.listdir("/proc/self/fd"))
 
 
-@tap.test("evidence is in a folder of its owner, readable by nobody else; a good end removes it")
+@tap.test("evidence is in a folder that only its owner can read, and a normal end removes it")
 def _(folder):
     path = track("keep", TMPDIR=folder)
     tap.equal((path.parent, mode(path.parent), mode(path)), (Path(folder) / f"stormlog-{os.geteuid()}", "0o700", "0o600"))
@@ -50,7 +50,7 @@ def _(folder):
     tap.equal(mode(shared), oct(0o644), "shared evidence")
 
 
-@tap.test("evidence never goes into a folder, a link or a file that another user planted")
+@tap.test("evidence is never written to a folder, a link or a file that another user created")
 def _(folder):
     place = shared_place(folder)
     victim = Path(folder) / "victim"
@@ -68,7 +68,7 @@ def _(folder):
         as_nobody(f"rm -rf '{planted}'")
 
 
-@tap.test("a folder of ours that others may write is not trusted")
+@tap.test("an own folder that others can write to is not used")
 def _(folder):
     open_folder = Path(folder) / f"stormlog-{os.geteuid()}"
     open_folder.mkdir()
@@ -77,7 +77,7 @@ def _(folder):
     tap.true(path.parent != open_folder and mode(path.parent) == "0o700", f"{path} is elsewhere")
 
 
-@tap.test("evidence is always a new file: one that is there, and a link that leads nowhere, stay as they are")
+@tap.test("evidence is always a new file: an existing file, and a dangling link, are left unchanged")
 def _(folder):
     from stormlog._tracking import EvidenceFile
 
@@ -100,7 +100,7 @@ def _(folder):
     second.close()
 
 
-@tap.test("a tracker gives its descriptor back when it stops, and takes it again when it starts")
+@tap.test("a tracker closes its file descriptor when it stops, and opens it again when it starts")
 def _(folder):
     import stormlog
 
@@ -125,7 +125,7 @@ def _(folder):
     gc.collect()
 
 
-@tap.test("exports from several threads leave the umask alone: every file of the program has the mode it asked for")
+@tap.test("exports from several threads do not change the umask: every file of the program has the mode it asked for")
 def _(folder):
     import stormlog
     from stormlog._files import write_json_whole
@@ -164,7 +164,7 @@ def _(folder):
     tap.equal({mode(f"{folder}/{name}") for name in os.listdir(folder)}, {"0o600"}, "modes of our own files")
 
 
-@tap.test("the flight recorder's bundles and those of diagnose are private; shared when asked")
+@tap.test("bundles of the flight recorder and of diagnose are private, unless sharing is asked for")
 def _(folder):
     from stormlog import diagnose
     from stormlog.oom_flight_recorder import OOMFlightRecorder, OOMFlightRecorderConfig
@@ -197,7 +197,7 @@ def _(folder):
     tap.equal([path.name for path in target.iterdir()], ["precious"], "behind the link")
 
 
-@tap.test("files are written beside their place under a name that cannot be planted")
+@tap.test("files are written first under a temporary name that nobody can prepare, in the same folder")
 def _(folder):
     from stormlog._files import write_bytes_whole, write_json_whole
 

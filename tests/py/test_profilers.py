@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Profilers: this process's memory, and a device that a stand-in plays."""
+"""Profilers: on this process's memory, and on a simulated device."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def spend(peak, left=0):
     return "value"
 
 
-@tap.test("a call: before, after, peak, net")
+@tap.test("a profiled call has its memory before, after, at its peak, and the difference")
 def _():
     profiler = fresh()
     torch.state.allocate(100)
@@ -44,7 +44,7 @@ def _():
     tap.equal((freed.memory_allocated, freed.memory_freed), (0, 30), "freed")
 
 
-@tap.test("an error leaves a result and goes on unchanged")
+@tap.test("an error in a profiled call leaves a result and is raised unchanged")
 def _():
     profiler = fresh()
     error = ValueError("mine")
@@ -86,7 +86,7 @@ def _():
     tap.equal(peaks, {"first": 300, "other": 200}, "overlapping")
 
 
-@tap.test("summary, clearing, devices")
+@tap.test("the summary adds up, results can be cleared, and unknown devices are refused")
 def _():
     profiler = fresh()
     tap.equal(list(profiler.get_summary()), ["message"], "nothing yet")
@@ -105,7 +105,7 @@ def _():
         raise AssertionError(f"{device} was accepted")
 
 
-@tap.test("monitoring collects snapshots without synchronising, and the summary shows them")
+@tap.test("monitoring collects snapshots without synchronizing the device, and the summary shows them")
 def _():
     profiler = fresh()
     torch.state.allocate(77)
@@ -129,7 +129,7 @@ def _():
     tap.equal(profiler.snapshots[0].operation, "monitor", "operation")
 
 
-@tap.test("stack traces are the program's, not the profiler's")
+@tap.test("stack traces show the program's frames, not the profiler's")
 def _():
     profiler = fresh(collect_stack_traces=True)
     result = profiler.profile_function(spend, 1)
@@ -137,7 +137,7 @@ def _():
     tap.true("stormlog/profiler.py" not in result.memory_before.stack_trace, "no frame of the package")
 
 
-@tap.test("decorators run the function once and return its value; the global profiler")
+@tap.test("decorators run the function once and return its value, and use the global profiler")
 def _():
     torch.state.__init__()
     context_profiler.set_global_profiler(None)
@@ -164,7 +164,7 @@ def _():
     tap.equal(context_profiler.get_profile_results(), [], "cleared")
 
 
-@tap.test("modules are wrapped; results are saved and read")
+@tap.test("modules can be wrapped, and results saved and read")
 def _(folder):
     torch.state.__init__()
 
@@ -213,7 +213,7 @@ def _():
     tap.equal(len(profiler.results), 3, "an error leaves no result")
 
 
-@tap.test("CPU monitoring")
+@tap.test("CPU monitoring collects snapshots, and refuses an interval that is not positive")
 def _():
     profiler = CPUMemoryProfiler()
     for interval in (0, -1):
@@ -238,7 +238,7 @@ def _():
 # --- utilities and metrics ---------------------------------------------------------------------------------------
 
 
-@tap.test("bytes as text and between units")
+@tap.test("bytes are formatted as text and converted between units")
 def _():
     cases = {0: "0 B", 512: "512.00 B", 1536: "1.50 KB", 1024 ** 6: "1024.00 PB", -5 * MIB: "-5242880.00 B"}
     for value, text in cases.items():
@@ -253,7 +253,7 @@ def _():
         raise AssertionError(f"{units} was accepted")
 
 
-@tap.test("device information, fragmentation, advice, summary")
+@tap.test("device information, fragmentation, advice and summary match the device's counters")
 def _():
     torch.state.__init__()
     torch.state.allocate(8 * MIB)
@@ -276,7 +276,7 @@ def _():
     tap.equal((summary["memory_diff"], summary["peak_memory_usage"]), (MIB, 4 * MIB), "context")
 
 
-@tap.test("system information says which backend a tracker would take")
+@tap.test("system information names the backend that a tracker would use")
 def _():
     info = utils.get_system_info()
     tap.equal((info["detected_backend"], info["torch_available"], info["cuda_device_count"]), ("cuda", True, 2), "info")
@@ -284,7 +284,7 @@ def _():
     json.dumps(info)
 
 
-@tap.test("metrics: the four figures, the line, peaks by interval")
+@tap.test("metrics have four figures and a line of text, and a monitor reports the peak per interval")
 def _(folder):
     torch.state.__init__()
     torch.state.allocate(2 << 30)
@@ -311,7 +311,7 @@ def _(folder):
     tap.equal(os.listdir(Path(folder) / "new"), ["snapshot_step_5_rank_3_device_1.pickle"], "once")
 
 
-@tap.test("the diagnose bundle: files, codes, places")
+@tap.test("diagnose writes its files to the given folder, and its exit code reports a risk")
 def _(folder):
     from stormlog import diagnose
 

@@ -37,7 +37,7 @@ def script(folder, code, **env):
     return result.stdout.strip().splitlines()[-1] if result.stdout.strip() else ""
 
 
-@tap.test("a call records, with steps and lines; the file is closed and readable")
+@tap.test("record() records steps and lines, and the file is closed and readable afterwards")
 def _(folder):
     out = script(folder, """
 recording = stormlog.record(dir=folder, cpu=True)
@@ -58,7 +58,7 @@ print(json.dumps([report["inputs"][0]["kind"], report["devices"][0]["live_reques
     tap.true(live >= 4 * 1024 * 1024, f"four megabytes are live: {live}")
 
 
-@tap.test("without a folder it is a run folder, which `latest`, analyze() and the commands find")
+@tap.test("without a folder given, record() makes a run folder, which `latest`, analyze() and the commands find")
 def _(folder):
     script(folder, """
 recording = stormlog.record(cpu=True)
@@ -81,7 +81,7 @@ assert "work" in open("f.txt").read()
     tap.contains(tap.run([str(program), "top", "--once"], cwd=folder, check=True).stdout, "Host memory")
 
 
-@tap.test("a recording without a memory event leaves no folder")
+@tap.test("a recording without memory events leaves no folder")
 def _(folder):
     script(folder, "recording = stormlog.record(cpu=True)")
     tap.equal(os.listdir(folder), [], "files left behind")
@@ -109,7 +109,7 @@ for _name, _code in {
             tap.true("segments" in pickle.load(file), "a snapshot")
 
 
-@tap.test("a block records; phases nest; an error ends it")
+@tap.test("a with block records, phases can be nested, and an error ends the recording")
 def _(folder):
     script(folder, WORK + """
 try:
@@ -124,7 +124,7 @@ assert stormlog.analyze(recording.path)["devices"]
 """)
 
 
-@tap.test("recording does not load the reading module")
+@tap.test("recording does not load the module that reads files")
 def _(folder):
     script(folder, WORK + """
 from stormlog import metrics
@@ -154,7 +154,7 @@ assert recording.snapshot_path == "s.pickle"
     tap.equal(stormlog.analyze(Path(folder) / "s.pickle")["inputs"][0]["kind"], "torch-snapshot", "it reads back")
 
 
-@tap.test("snapshots carry the rank, and out-of-memory leaves one")
+@tap.test("snapshots have the rank in their names, and running out of memory leaves one")
 def _(folder):
     script(folder, WORK + """
 with stormlog.record(dir=folder, cpu=True) as recording:
@@ -173,7 +173,7 @@ assert sorted(name for name in os.listdir(".") if name.endswith("pickle")) == [
 """, RANK="1", WORLD_SIZE="2")
 
 
-@tap.test("failed requests leave a bundle each, also when the error is caught")
+@tap.test("every failed request leaves a bundle, even if the error is caught")
 def _(folder):
     script(folder, WORK + """
 with stormlog.record(dir=folder, cpu=True, oom_snapshot=None) as recording:
@@ -219,7 +219,7 @@ assert len(recording.oom_bundles) == 1, recording.oom_bundles
 """)
 
 
-@tap.test("before and after with diff")
+@tap.test("diff compares the states before and after")
 def _(folder):
     out = script(folder, WORK + """
 with stormlog.record(dir=folder, cpu=True):
@@ -233,7 +233,7 @@ print(found["after"]["live_requested_bytes"] - found["before"]["live_requested_b
     tap.equal(int(out), 3 * 1024 * 1024, "growth")
 
 
-@tap.test("nothing to record: a snapshot is refused with words, options are checked")
+@tap.test("without a recording a snapshot is refused with a message; wrong options are refused")
 def _(folder):
     script(folder, """
 for call, kind, part in ((lambda: stormlog.snapshot("x.pickle"), RuntimeError, "stormlog.record()"),
@@ -266,7 +266,7 @@ except RuntimeError as error:
 """, STORMLOG_DISABLE="1")
 
 
-@tap.test("a folder that cannot be made is the reason, not a file in it that does not exist")
+@tap.test("when the folder cannot be created, the error names the folder, not a file in it")
 def _(folder):
     need_other_user()
     os.chmod(folder, 0o755)
@@ -277,7 +277,7 @@ with stormlog.record(dir=folder + "/runs", cpu=True):
     tap.contains(result.stderr, f"cannot create the folder '{folder}/runs': Permission denied")
 
 
-@tap.test("under `stormlog run` the same calls speak to that recording")
+@tap.test("under `stormlog run` the same calls apply to that recording")
 def _(folder):
     program = Path(os.environ["STORMLOG_BUILD"]) / "stormlog"
     code = BEGIN.format(folder=folder) + WORK + """
@@ -292,7 +292,7 @@ assert stormlog.health()["is_on"], "the block ended, the run goes on"
     tap.equal(os.path.exists(os.path.join(folder, "other")), False, "one recording")
 
 
-@tap.test("analyze, diff and export of recorded snapshots; errors name file and kind")
+@tap.test("analyze, diff and export work on recorded snapshots, and errors name the file and their kind")
 def _(folder):
     report = stormlog.analyze(DATA / "h200" / "s1_loss_history.pickle.gz", top=3)
     tap.equal((report["schema"], report["verdict"]), ("stormlog.report/1", "leak"), "report")

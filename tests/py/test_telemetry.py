@@ -31,7 +31,7 @@ def refused_record(changes, *parts):
     refused(lambda: validate_telemetry_record(records.record(**changes)), *parts)
 
 
-@tap.test("a good record passes, comes back in the order of the files, and makes an equal event")
+@tap.test("a valid record is accepted, returned with its fields in file order, and makes an equal event")
 def _():
     validate_telemetry_record(records.record())
     event = telemetry_event_from_record(records.record(metadata={"a": (1, 2)}))
@@ -51,7 +51,7 @@ def _():
     refused(lambda: validate_telemetry_record({}), "Missing required telemetry fields: schema_version, timestamp_ns")
 
 
-@tap.test("types are strict: no bool, no float, no null where a number must be")
+@tap.test("types are strict: a bool, float or null is refused where an integer is required")
 def _():
     for value in (True, 1.0, "1", None, [1]):
         refused_record({"pid": value}, "pid must be an integer")
@@ -68,7 +68,7 @@ def _():
     validate_telemetry_record(records.record(context=""))
 
 
-@tap.test("ranges and rules between fields")
+@tap.test("ranges, and rules between fields, are enforced")
 def _():
     refused_record({"timestamp_ns": -1}, "timestamp_ns must be >= 0")
     refused_record({"device_used_bytes": -5}, "device_used_bytes must be >= 0")
@@ -95,7 +95,7 @@ def _():
     tap.equal(event.metadata, {"rank": 5}, "metadata of a version 2 record is left alone")
 
 
-@tap.test("an event is checked when it is made")
+@tap.test("an event is checked when it is created")
 def _():
     refused(lambda: TelemetryEventV2(**records.record(rank=2)), "rank must be < world_size")
     order = list(TelemetryEventV2.__dataclass_fields__)
@@ -138,7 +138,7 @@ def _():
         tap.equal({name: getattr(event, name) for name in expected}, expected, f"event of {old}")
 
 
-@tap.test("older records are refused where they make no sense")
+@tap.test("older records with impossible values are refused")
 def _():
     refused(lambda: telemetry_event_from_record({"timestamp": 1}, permissive_legacy=False),
             "Legacy record conversion is disabled")
@@ -152,7 +152,7 @@ def _():
     tap.equal((event.collector, event.sampling_interval_ms), ("me", 50), "defaults given")
 
 
-@tap.test("identity: arguments, metadata, environment, defaults")
+@tap.test("identity comes from arguments, metadata, the environment or defaults, and is checked")
 def _():
     resolve = resolve_distributed_identity
     tap.equal(resolve(env={}), {"job_id": None, "rank": 0, "local_rank": 0, "world_size": 1}, "defaults")
@@ -180,7 +180,7 @@ def write(folder, name, value):
     return path
 
 
-@tap.test("files: array, object, key, single record, lines; empty and wrong ones")
+@tap.test("a file may be an array, an object, a single record or lines; empty and wrong files are refused")
 def _(folder):
     one, two = records.record(), records.record(timestamp_ns=5)
     for value in ([one, two], {"events": [one, two]}, f"{json.dumps(one)}\n{json.dumps(two)}\n"):
@@ -203,7 +203,7 @@ def _(folder):
         raise AssertionError("expected a FileNotFoundError")
 
 
-@tap.test("what is written can be read again: json, jsonl, csv")
+@tap.test("files written as json, jsonl and csv can be read again")
 def _(folder):
     rows = [records.record(timestamp_ns=1_700_000_000_123_456_789 + i, device_free_bytes=None if i else 3,
                            metadata={"text": "it's, \"quoted\"", "n": i}) for i in range(3)]
@@ -216,7 +216,7 @@ def _(folder):
     refused(lambda: write_telemetry_records(rows, Path(folder) / "x", "xml"), "xml")
 
 
-@tap.test("files of the Python tool load")
+@tap.test("files of the Python tool can be loaded")
 def _():
     found = list((DATA / "peer").rglob("events.json"))
     tap.true(found, "there are files in tests/data/peer")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The TensorFlow side against a stand-in: no TensorFlow is packaged for this system."""
+"""The TensorFlow package with a simulated TensorFlow, because Debian has no package of the real one."""
 
 import os
 import sys
@@ -36,12 +36,12 @@ def fresh():
     tf.state.__init__()
 
 
-@tap.test("without TensorFlow the package imports, and objects say what is missing")
+@tap.test("without TensorFlow the package can be imported, and its objects name what is missing")
 def _():
     tap.equal((missing.returncode, missing.stdout.strip()), (0, "Not installed"), missing.stderr)
 
 
-@tap.test("snapshots around functions and blocks; values come back; errors go on")
+@tap.test("functions and with blocks are profiled, return their values and raise their errors")
 def _():
     fresh()
     profiler = TFMemoryProfiler()
@@ -70,7 +70,7 @@ def _():
     tap.equal(profiler.get_results().snapshots, [], "reset")
 
 
-@tap.test("training and inference step by step; the global profiler")
+@tap.test("training and inference are profiled per step, also with the global profiler")
 def _():
     fresh()
     done = []
@@ -124,7 +124,7 @@ def _():
         tap.contains(str(error), "sampling_interval")
 
 
-@tap.test("alerts once, until memory fell again")
+@tap.test("an alert is raised once, until memory has fallen again")
 def _():
     fresh()
     tracker = TensorFlowMemoryTracker(alert_threshold_mb=100, enable_logging=False)
@@ -154,7 +154,7 @@ print(tracker.device, tracker.get_current_memory() > 5)
     tap.equal(result.stdout.strip(), "/CPU:0 True", result.stderr)
 
 
-@tap.test("the watchdog cleans up")
+@tap.test("a forced cleanup clears the session and calls the callbacks")
 def _():
     fresh()
     dog = MemoryWatchdog()
@@ -170,7 +170,7 @@ def track(values):
                           peak_memory=float(max(values)))
 
 
-@tap.test("leaks and patterns")
+@tap.test("growth, spikes and periodic patterns are found; too few samples give nothing")
 def _():
     analyzer = TensorFlowAnalyzer()
     kinds = {leak["type"]: leak for leak in analyzer.detect_memory_leaks(track(range(10, 60)))}
@@ -182,7 +182,7 @@ def _():
     tap.equal(waves, ["periodic_pattern", "step_pattern"], "waves")
 
 
-@tap.test("scores and suggestions")
+@tap.test("the score has its keys, and suggestions name the size of the spike")
 def _():
     fresh()
     profiler = TFMemoryProfiler()
@@ -201,7 +201,7 @@ def _():
     tap.true(TensorFlowGapFinding.__name__ == "GapFinding", "shared class")
 
 
-@tap.test("utilities")
+@tap.test("formatting, device, system and session utilities work")
 def _():
     fresh()
     tap.equal([utils.format_memory(value) for value in (None, 0, 1536, 3 * 1024 ** 5)],

@@ -43,7 +43,7 @@ def refused(kind, call, part):
     raise AssertionError(f"expected {kind.__name__} with {part!r}")
 
 
-@tap.test("constructors refuse what makes no sense, before any device is touched")
+@tap.test("constructors refuse invalid arguments before any device is used")
 def _():
     for kind in (MemoryTracker, CPUMemoryTracker):
         for value in (0, -1):
@@ -54,7 +54,7 @@ def _():
     refused(ValueError, lambda: MemoryTracker(rank=3, world_size=2), "rank must be < world_size")
 
 
-@tap.test("start, samples, peak, allocation, deallocation, stop")
+@tap.test("a tracker records start, samples, peak, allocation, deallocation and stop")
 def _():
     tracker = fresh(job_id="job", rank=1, world_size=2)
     torch.state.allocate(50 * MIB)
@@ -76,7 +76,7 @@ def _():
     tap.equal(tracker.is_tracking, False, "stopped")
 
 
-@tap.test("a peak between two ticks is exact; one from before the tracking is not taken")
+@tap.test("a peak between two samples is exact; a peak from before the tracking does not count")
 def _():
     tracker = fresh()
     torch.state.allocate(900 * MIB)
@@ -96,7 +96,7 @@ def _():
     tracker.stop_tracking()
 
 
-@tap.test("used bytes are the driver's, so that hidden memory shows")
+@tap.test("used bytes are those of the driver, so hidden memory is included")
 def _(folder):
     tracker = fresh()
     times = iter(range(10 ** 18, 2 * 10 ** 18, 10 ** 8))
@@ -113,7 +113,7 @@ def _(folder):
     tap.equal(samples[0].metadata["device_used_source"], "driver", "source")
 
 
-@tap.test("a device that cannot be asked is counted, not shown as 0 bytes")
+@tap.test("a failed query of the device is counted, not shown as 0 bytes")
 def _():
     tracker = fresh()
     torch.state.allocate(50 * MIB)
@@ -126,7 +126,7 @@ def _():
     tap.equal("deallocation" in types_of(tracker), False, "nothing seems freed")
 
 
-@tap.test("alerts: levels, order, metadata, callbacks")
+@tap.test("alerts have a level, an order and metadata, and call the callbacks")
 def _():
     tracker = fresh()
     total = tracker.total_memory
@@ -165,7 +165,7 @@ def _():
     tracker.stop_tracking()
 
 
-@tap.test("alerts have hysteresis: a lasting condition is reported once, again after it has ended or after a minute")
+@tap.test("a lasting condition is reported once, and again only after it has ended or after a minute")
 def _():
     tracker = fresh()
     tracker.set_threshold("memory_leak_threshold", 1e18)
@@ -197,7 +197,7 @@ def _():
     silent.stop_tracking()
 
 
-@tap.test("thresholds")
+@tap.test("thresholds have defaults and can be set; an unknown one is refused")
 def _():
     tracker = fresh()
     tap.equal(tracker.thresholds, {"memory_warning_percent": 80.0, "memory_critical_percent": 95.0,
@@ -207,7 +207,7 @@ def _():
     refused(ValueError, lambda: tracker.set_threshold("nothing", 1), "nothing")
 
 
-@tap.test("events: filters, limits, drops counted, clear")
+@tap.test("events can be filtered, limited and cleared, and dropped ones are counted")
 def _():
     tracker = fresh(max_events=5)
     for number in range(8):
@@ -224,7 +224,7 @@ def _():
                tracker.stats["total_events"]), (0, 0, 0, 0), "cleared")
 
 
-@tap.test("the timeline has the last values of each bin, and is one pass")
+@tap.test("the timeline has the last values of each bin, and is computed in one pass")
 def _():
     tracker = fresh()
     tap.equal(tracker.get_memory_timeline(), {"timestamps": [], "allocated": [], "reserved": []}, "empty")
@@ -248,7 +248,7 @@ def _():
     tap.equal(Counting.reads, 2000, "each event is looked at once, however many bins there are")
 
 
-@tap.test("exports: every record is valid; formats; nothing without events")
+@tap.test("every exported record is valid in every format; without events there is no file")
 def _(folder):
     tracker = fresh()
     empty = Path(folder) / "none.json"
@@ -273,7 +273,7 @@ def _(folder):
     refused(ValueError, lambda: tracker.export_events(Path(folder) / "x", format="xml"), "xml")
 
 
-@tap.test("statistics may be asked while a thread adds events")
+@tap.test("statistics can be read while a thread adds events")
 def _():
     tracker = fresh()
     tracker.start_tracking()
@@ -298,7 +298,7 @@ def _():
     tap.equal(numbers, list(range(numbers[0], numbers[0] + len(numbers))), "no event is lost or doubled")
 
 
-@tap.test("the thread samples by itself")
+@tap.test("the tracker's own thread takes the samples")
 def _():
     torch.state.__init__()
     tracker = MemoryTracker(sampling_interval=0.001)
@@ -338,7 +338,7 @@ def _(folder):
     tap.equal([event.event_type for event in events], ["start"] + ["sample"] * 20, "events")
 
 
-@tap.test("temporary evidence is gone after a good end, and moves on when it is full")
+@tap.test("temporary evidence is removed after a normal end, and continues in a new file when one is full")
 def _(folder):
     code = ("from stormlog import CPUMemoryTracker\nt = CPUMemoryTracker(sampling_interval=9)\n"
             "with t: print(t.evidence_path)")
@@ -357,7 +357,7 @@ def _(folder):
     tap.contains(evidence.path.with_suffix(".jsonl.old").read_text(), '"number":3')
 
 
-@tap.test("the watchdog cleans up, not more often than every 30 seconds")
+@tap.test("the watchdog cleans up at most every 30 seconds")
 def _():
     tracker = fresh()
     dog = MemoryWatchdog(tracker)
@@ -399,7 +399,7 @@ print(tracker.backend, tracker.events[0].device_id)
 """
 
 
-@tap.test("ROCm and MPS through their stand-ins")
+@tap.test("trackers work on simulated ROCm and MPS devices")
 def _():
     for backend, source in (("rocm", "torch.cuda.memory_* (HIP runtime)"),
                             ("mps", "torch.mps.current_allocated_memory/driver_allocated_memory")):
@@ -447,7 +447,7 @@ def _(folder):
     tap.true(Path(path).name.startswith("cpu_tracker_"), "name")
 
 
-@tap.test("MemoryTracker(device='cpu') works like on a device")
+@tap.test("MemoryTracker(device='cpu') works as on a device")
 def _():
     with MemoryTracker(device="cpu", sampling_interval=3600) as tracker:
         tracker._tick()

@@ -25,7 +25,7 @@ def script(folder, code):
     return result.stdout
 
 
-@tap.test("walkthrough: tracker on mps, thresholds, capture_oom, exports, analysis of the artifacts")
+@tap.test("the walkthrough works: tracker on mps, thresholds, capture_oom, exports, analysis of the files")
 def _(folder):
     script(folder, STANDIN.replace("BACKEND", "'mps'") + """
 from stormlog import MemoryTracker
@@ -71,7 +71,7 @@ assert "gap_analysis" in report
     tap.true((Path(folder) / "artifacts" / "events.csv").stat().st_size > 0, "artifacts")
 
 
-@tap.test("profiler documentation: function, context, monitoring, summary, errors")
+@tap.test("the profiler documentation works: function, context, monitoring, summary, errors")
 def _(folder):
     out = script(folder, STANDIN.replace("BACKEND", "'cuda'") + """
 from gpumemprof import GPUMemoryProfiler
@@ -105,7 +105,7 @@ for device in (0, torch.device("cuda:0"), None):
     tap.equal(out.splitlines()[:2], ["Memory allocated: 32.00 MB", "Peak memory: 64.00 MB"], "printed")
 
 
-@tap.test("training helpers: figures for a log, a monitor with a snapshot")
+@tap.test("the training helpers work: figures for a log, a monitor with a snapshot")
 def _(folder):
     script(folder, STANDIN.replace("BACKEND", "'cuda'") + """
 import types, os
@@ -126,7 +126,7 @@ assert os.listdir("memory_snapshots") == ["snapshot_step_100_device_0.pickle"]
 """)
 
 
-@tap.test("recipe: a leak found in a snapshot, without torch's history")
+@tap.test("the recipe works: a leak is found in a snapshot without torch's history")
 def _(folder):
     out = script(folder, """
 import stormlog

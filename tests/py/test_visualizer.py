@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures: they are well-formed, show what they are given, and refuse what they cannot draw."""
+"""Pictures: they are well-formed, show their data, and refuse what cannot be drawn."""
 
 import csv
 import json
@@ -67,7 +67,7 @@ def _():
     tap.true(abs(heights[1] / heights[0] - 2) < 0.01, f"2 GB is twice 1 GB: {heights}")
 
 
-@tap.test("heat map and dashboard")
+@tap.test("the heat map and the dashboard have their cells and panels")
 def _(folder):
     figure = MemoryVisualizer().plot_memory_heatmap(CALLS)
     tap.true({"forward", "seconds", "peak MB", "1024"} <= set(texts(figure)), f"cells: {texts(figure)}")
@@ -76,7 +76,7 @@ def _(folder):
     MemoryVisualizer().create_dashboard().save(Path(folder) / "empty.svg")
 
 
-@tap.test("ranks: a line each, the onset, the suspect")
+@tap.test("the timeline of ranks has a line per rank, the onset and one suspect")
 def _():
     values = {0: [1, 1, 1, 1.34], 2: [1, 1, 1.38, 1.40]}
     events = [records.event(timestamp_ns=records.BASE_NS + i * records.STEP_NS, rank=rank, world_size=3, job_id="job7",
@@ -89,7 +89,7 @@ def _():
     tap.equal(len([dot for dot in shapes(figure, "circle") if dot.get("fill") == "#dc143c"]), 1, "marker")
 
 
-@tap.test("without data, with another metric, as another kind of file: ValueError")
+@tap.test("missing data, an unknown metric and an unknown kind of file raise ValueError")
 def _(folder):
     draw = MemoryVisualizer()
     for attempt in (draw.plot_memory_timeline, draw.plot_function_comparison, draw.plot_memory_heatmap, draw.export_data,
@@ -104,7 +104,7 @@ def _(folder):
     tap.equal(os.listdir(folder), [], "no file")
 
 
-@tap.test("a picture in pixels")
+@tap.test("a PNG has the size of the dashboard")
 def _(folder):
     path = Path(folder) / "new" / "t.png"
     try:
@@ -129,7 +129,7 @@ def _(folder):
     tap.equal(json.loads(Path(path).read_text())["metadata"]["num_results"], 3, "json")
 
 
-@tap.test("TensorFlow's pictures")
+@tap.test("the TensorFlow visualizer saves its plots and exports its data")
 def _(folder):
     points = [tf_profiler.MemorySnapshot(float(i), "s", 10.0 * i, 5.0, 100.0, 0.0, 0) for i in range(12)]
     profile = {"calls": 1, "total_duration": 1.0, "total_memory_used": 1.0, "peak_memory": 7.0, "snapshots": []}
@@ -146,7 +146,7 @@ def _(folder):
     tap.equal(len((Path(folder) / "x.csv").read_text().splitlines()), 13, "csv")
 
 
-@tap.test("a chart refuses data without a panel, and lists of two lengths")
+@tap.test("a chart refuses data without a panel, and x and y lists of different lengths")
 def _():
     chart = _read.Chart("t")
     for attempt in (lambda: chart.series("s", None, [1]), lambda: chart.panel("pie", "p"), lambda: chart.label("x"),
@@ -164,7 +164,7 @@ def _():
     raise AssertionError("expected a ValueError")
 
 
-@tap.test("numbers that are none, and flat or empty lines, are drawn without harm")
+@tap.test("NaN, infinity, and flat or empty lines are drawn without an error")
 def _():
     for values in ([], [5.0], [3.0, 3.0], [float("nan"), 1.0], [float("inf"), -1.0]):
         chart = _read.Chart("t")

@@ -20,7 +20,7 @@ def command(*arguments):
     return json.loads(done.stdout)
 
 
-@tap.test("without arguments it is the command's answer")
+@tap.test("without arguments the answer equals that of the command")
 def _():
     tap.equal(stormlog.whatif(SAVES, quick=True), command(SAVES, "--quick"), "of a path")
     tap.equal(stormlog.whatif(str(SAVES), OOM, quick=True), command(SAVES, OOM, "--quick"), "of two")
@@ -28,7 +28,7 @@ def _():
     tap.equal(best["paste"], "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", "best")
 
 
-@tap.test("every argument is an option of the command")
+@tap.test("every argument has the effect of the command's option")
 def _():
     for arguments, options in (
             ({"settings": ["max_split_size_mb:64", "roundup_power2_divisions:4"]},
@@ -48,14 +48,14 @@ def _():
     tap.true(all(row["smallest_card_bytes"] for row in cards), "without quick there are smallest cards")
 
 
-@tap.test("what cannot be proven is an answer, with its reason")
+@tap.test("when nothing can be proven, the answer has the reason")
 def _():
     answer = stormlog.whatif(DATA / "slog/jax.slog.xz")["answers"][0]
     tap.contains(answer["refusal"], "95 % are needed")
     tap.equal((answer["rows"], answer["best"]), ([], None), "rows and best")
 
 
-@tap.test("mistakes raise what one expects")
+@tap.test("mistakes raise the usual Python exceptions")
 def _():
     for kind, part, call in (
             (stormlog.UsageError, "allocator setting", lambda: stormlog.whatif(OOM, settings=["nonsense:1"])),

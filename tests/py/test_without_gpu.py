@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A machine without a GPU, with PyTorch and without: what works there, and what the rest says in one line."""
+"""A machine without a GPU, with and without PyTorch: what works there, and the one-line errors of the rest."""
 
 import os
 import sys
@@ -29,14 +29,14 @@ REFUSED = {
 
 for _call, _words in REFUSED.items():
 
-    @tap.test(f"{_call} without CUDA says so in one line and offers the CPU")
+    @tap.test(f"{_call} without CUDA raises a one-line error that suggests the CPU")
     def _(folder, call=_call, words=_words):
         found = script(f"import stormlog\ntry:\n    {call}\nexcept (RuntimeError, ValueError) as error:\n    print(error)\n")
         tap.contains(found, words)
         tap.equal(found.count("\n"), 1, f"lines of {found!r}")
 
 
-@tap.test("what the line offers works: a decorator, a block and a tracker on main memory")
+@tap.test("what the error suggests works: a decorator, a with block and a tracker on main memory")
 def _():
     script("""
 import stormlog
@@ -74,7 +74,7 @@ stormlog.MemoryAnalyzer(profiler).generate_optimization_report()
 """)
 
 
-@tap.test("reset_peak_memory on the CPU begins a new interval")
+@tap.test("reset_peak_memory on the CPU starts a new interval")
 def _():
     script("""
 from stormlog import metrics

@@ -89,7 +89,7 @@ for case, (case_data, case_code, case_message) in FIXED.items():
     register(case, case_data, case_code, case_message)
 
 
-@tap.test("a file of an unknown kind")
+@tap.test("a file of an unknown kind is refused with how it begins")
 def _(folder):
     for data, found in ((b"hello world", "it looks like text: 'hello wo...'"), (b"short\n", "it looks like text: 'short '"),
                         (b"\x80\x06}.", "it begins with 80 06 7d 2e")):
@@ -97,7 +97,7 @@ def _(folder):
         tap.equal(snapshots.failure_of(folder, data), (BAD_INPUT, message), "exit code and message")
 
 
-@tap.test("every opcode that would run code")
+@tap.test("every opcode that would run code is refused")
 def _(folder):
     for code, operand, name in CODE:
         found = snapshots.failure_of(folder, b"\x80\x04}}" + bytes((code,)) + operand + b".")
@@ -164,7 +164,7 @@ for case, (case_change, case_message) in DAMAGE.items():
     register_damage(case, case_change, case_message)
 
 
-@tap.test("cut off in a file")
+@tap.test("a file that was cut off is refused wherever it ends")
 def _(folder):
     # test_pickle_vm does this at every byte, in memory.
     full = pickle.dumps(variants.sample(), protocol=4)
@@ -178,7 +178,7 @@ def _(folder):
         tap.true(message.startswith(("E_TRUNCATED", "E_FOREIGN")), f"the end named at {size} bytes, found {message!r}")
 
 
-@tap.test("a memo entry that changes its meaning")
+@tap.test("a memo entry that is redefined is noticed, not taken for the old one")
 def _(folder):
     """The bytes of the two lists of frames are equal; what they refer to is not."""
     memo = iter(range(1000))
@@ -212,7 +212,7 @@ def _(folder):
     tap.contains(message, "E_FORMAT: a list of frames holds a str at byte")
 
 
-@tap.test("gzip cut off")
+@tap.test("a gzip file that was cut off is refused with the byte where it ends")
 def _(folder):
     data = gzip.compress(pickle.dumps(variants.sample(), protocol=4))
     for size in (20, len(data) // 2, len(data) - 1):
@@ -221,7 +221,7 @@ def _(folder):
                                     f"{size} of the file"), "exit code and message")
 
 
-@tap.test("a compressed bomb")
+@tap.test("a compressed file that expands more than 200 times is refused")
 def _(folder):
     squeeze = zlib.compressobj(1, zlib.DEFLATED, 31)
     data = squeeze.compress(b"\x80\x04}\x94(" + str1("segments") + b"]" + str1("junk") + b"]\x94(")
@@ -233,14 +233,14 @@ def _(folder):
     tap.contains(message, "E_LIMIT: the compressed input expands more than 200 times")
 
 
-@tap.test("deep nesting ends at the stack's limit")
+@tap.test("deep nesting is refused at the stack's limit")
 def _(folder):
     data = b"\x80\x04}\x94(" + str1("junk") + b"]" * 1_100_000
     code, message = snapshots.failure_of(folder, data)
     tap.equal((code, message), (BAD_INPUT, "E_LIMIT: more than 1048576 unfinished values on the stack at byte 1048584"), "message")
 
 
-@tap.test("a list that doubles thirty times")
+@tap.test("a list that is doubled thirty times by references is refused")
 def _(folder):
     data = b"\x80\x04}\x94(" + str1("segments") + b"]" + str1("junk") + b"]\x94"
     for i in range(30):
@@ -250,7 +250,7 @@ def _(folder):
     tap.equal(code, BAD_INPUT, "exit code")
 
 
-@tap.test("the last of two equal keys counts, as in Python")
+@tap.test("of two equal keys the last one is used, as in Python")
 def _(folder):
     snapshot = variants.sample()
     data = pickle.dumps(snapshot, protocol=2)
@@ -259,18 +259,18 @@ def _(folder):
     snapshots.check(snapshots.load_bytes(folder, text.encode()), snapshot)
 
 
-@tap.test("a folder")
+@tap.test("a folder is refused")
 def _(folder):
     tap.equal(snapshots.failure_at(folder), (BAD_INPUT, "E_OPEN: it is a folder, expected a file"), "exit code and message")
 
 
-@tap.test("no such file")
+@tap.test("a file that does not exist is refused")
 def _(folder):
     found = snapshots.failure_at(os.path.join(folder, "none"))
     tap.equal(found, (BAD_INPUT, "E_OPEN: it cannot be opened: No such file or directory"), "exit code and message")
 
 
-@tap.test("a file that may not be read")
+@tap.test("a file without read permission is refused")
 def _(folder):
     if os.geteuid() == 0:
         tap.skip("root may read everything")
@@ -282,7 +282,7 @@ def _(folder):
     tap.equal(found, (ENVIRONMENT, "E_PERMISSION: it cannot be opened: Permission denied"), "exit code and message")
 
 
-@tap.test("a long int of 255 bytes is read and not understood")
+@tap.test("an integer of 255 bytes is skipped, and one longer than the file is refused")
 def _(folder):
     data = b"\x80\x04}(" + str1("segments") + b"]" + str1("junk") + b"\x8a\xff" + b"\x7f" * 255 + b"u."
     tap.equal(snapshots.load_bytes(folder, data)["unknown_keys"], 1, "unknown keys")

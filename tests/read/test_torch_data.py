@@ -31,7 +31,7 @@ for data in sorted((ROOT / "tests" / "data").glob("**/*.pickle.gz")):
     register(data, str(data.relative_to(ROOT / "tests" / "data")))
 
 
-@tap.test("public snapshots")
+@tap.test("public snapshots equal an independent reading of them")
 def _():
     if not PUBLIC.is_dir():
         tap.skip("../shared/data/public is not here")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One snapshot in every form it is met in gives one trace."""
+"""One snapshot gives the same trace in every form that PyTorch and other tools write."""
 
 import gzip
 import lzma
@@ -25,7 +25,7 @@ def recorded(name):
 
 
 def register_same(name, write):
-    @tap.test(f"the same as {name}")
+    @tap.test(f"a snapshot in the form '{name}' gives the same trace")
     def _(folder):
         for snapshot in (variants.sample(), recorded("s5_oom"), recorded("s7_graph_stacks_all")):
             snapshots.check(snapshots.load_bytes(folder, write(snapshot)), snapshot)
@@ -51,7 +51,7 @@ def _(folder):
     tap.equal((dump["unknown_keys"], dump["unknown_actions"]), (3, 1), "unknown keys, actions")
 
 
-@tap.test("what the program says about a block is a point with that name")
+@tap.test("an annotation of the program becomes a mark with its text")
 def _(folder):
     snapshot = variants.sample()
     (event,) = [event for event in snapshot["device_traces"][0] if event["action"] == "annotate"]
@@ -62,7 +62,7 @@ def _(folder):
     tap.equal(dump["unknown_keys"], 0, "unknown keys")
 
 
-@tap.test("gzip, in one member and in several")
+@tap.test("gzip is read, in one member and in several")
 def _(folder):
     snapshot = variants.sample()
     data = pickle.dumps(snapshot, protocol=4)
@@ -71,7 +71,7 @@ def _(folder):
     snapshots.check(snapshots.load_bytes(folder, parts), snapshot)
 
 
-@tap.test("zstd")
+@tap.test("zstd is read")
 def _(folder):
     if not shutil.which("zstd"):
         tap.skip("the zstd program is not installed")
@@ -82,7 +82,7 @@ def _(folder):
     snapshots.check(snapshots.load(plain + ".zst"), snapshot)
 
 
-@tap.test("xz, also in several padded streams")
+@tap.test("xz is read, also in several padded streams")
 def _(folder):
     snapshot = recorded("s5_oom")
     data = pickle.dumps(snapshot, protocol=5)
@@ -91,7 +91,7 @@ def _(folder):
     snapshots.check(snapshots.load_bytes(folder, parts), snapshot)
 
 
-@tap.test("what the settings say")
+@tap.test("the allocator's settings are read")
 def _(folder):
     dump = snapshots.load_bytes(folder, pickle.dumps(variants.sample(), protocol=4))
     found = [dump[key] for key in ("conf", "max_split_size", "gc_threshold", "is_expandable", "has_time")]
@@ -99,7 +99,7 @@ def _(folder):
     tap.equal(dump["notes"], [], "notes")
 
 
-@tap.test("time that goes backwards is sorted, with a note")
+@tap.test("events whose time goes backwards are sorted, with a note")
 def _(folder):
     snapshot = variants.sample()
     trace = snapshot["device_traces"][0]
@@ -109,7 +109,7 @@ def _(folder):
     tap.contains(dump["notes"][0], "device 0: time went backwards")
 
 
-@tap.test("events without time are numbered; a mixture gets a note")
+@tap.test("events without a time are numbered; if only some have one there is a note")
 def _(folder):
     snapshot = variants.sample()
     del snapshot["device_traces"][0][3]["time_us"]
@@ -119,7 +119,7 @@ def _(folder):
     tap.equal(dump["notes"], ["1 of 10 events have no time_us; the event's index is used as the clock"], "notes")
 
 
-@tap.test("a snapshot without history says so and how to get it")
+@tap.test("a snapshot without history gets a note on how to record one")
 def _(folder):
     for trace, found in (([], "no events"), (variants.sample()["device_traces"][0][:1], "one event")):
         snapshot = dict(variants.sample(), device_traces=[trace])
@@ -137,7 +137,7 @@ def _(folder):
                               "will differ"], "notes")
 
 
-@tap.test("segments and blocks in any order")
+@tap.test("segments and blocks may be in any order")
 def _(folder):
     snapshot = recorded("s1_loss_history")
     rng = random.Random(3)
@@ -147,7 +147,7 @@ def _(folder):
     snapshots.check(snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4)), snapshot)
 
 
-@tap.test("one empty list in many places")
+@tap.test("one empty list may be shared by many fields")
 def _(folder):
     snapshot, empty = variants.sample(), []
     snapshot["device_traces"][1] = empty
@@ -159,7 +159,7 @@ def _(folder):
     snapshots.check(snapshots.load_bytes(folder, pickle.dumps(snapshot, protocol=4)), snapshot)
 
 
-@tap.test("a file large enough to be read ahead by a thread")
+@tap.test("a file large enough for the read-ahead thread gives the same trace")
 def _(folder):
     snapshot = recorded("s1_loss_history")
     trace = snapshot["device_traces"][0]
@@ -170,7 +170,7 @@ def _(folder):
     snapshots.check(snapshots.load_bytes(folder, data), snapshot)
 
 
-@tap.test("strings that no terminal likes")
+@tap.test("strings with control characters, emoji and 70,000 characters are read unchanged")
 def _(folder):
     snapshot = variants.sample()
     snapshot["device_traces"][0][0]["frames"][0].update(name="é\U0001F600\n\"\\", filename="x" * 70000)

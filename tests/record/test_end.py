@@ -60,7 +60,7 @@ def at_exit():
 HELD = 10 * 1_000_000 + 2_000
 
 for words, options in (("", ()), (", without stacks", ("--stacks", "none"))):
-    @tap.test(f"what a program holds is live at the mark, what its atexit callbacks make too{words}")
+    @tap.test(f"memory that a program and its atexit callbacks hold is live at the mark{words}")
     def _(folder, options=options):
         (events,) = record(folder, HOLD, options)
         tap.equal(live_at_mark(events), ((HELD, HELD, 0), 0), "live at the mark (counted, told, address), and at the last event")
@@ -80,7 +80,7 @@ for words, end, code in (("os._exit", "os._exit(0)", 0), ("kill -9", "os.kill(os
         tap.equal([event for event in events if event["kind"] == "work_end"], [])
 
 
-@tap.test("the child of a fork has a mark of its own")
+@tap.test("the child of a fork has its own mark")
 def _(folder):
     both = record(folder, HOLD + """
 pid = os.fork()
@@ -93,7 +93,7 @@ if pid:
     tap.equal(sorted(live_at_mark(events)[0][0] for events in both), [12_000 + 2_000, HELD + 4_000])
 
 
-@tap.test("a recording that is stopped ends there, and the next one has its own end")
+@tap.test("a recording ends where it is stopped, and the next one has its own end")
 def _(folder):
     need_torch(stormlog)
     library = os.path.join(os.path.dirname(stormlog), "libstormlog_record.so")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`stormlog run` in hostile places: the command runs in any case, and what is said is true. Arguments: the program."""
+"""`stormlog run` in difficult environments: the command always runs, and messages are true. Arguments: the program."""
 
 import os
 import re
@@ -68,7 +68,7 @@ def preload_of(before):
     return result.stdout.rstrip("\n"), result.stderr
 
 
-@tap.test("LD_PRELOAD: our library first and once; every older copy of it goes, the others keep their order")
+@tap.test("LD_PRELOAD has our library first and once; older copies of it are removed, the others keep their order")
 def _(folder):
     other = Path(folder) / "other" / LIBRARY.name
     other.parent.mkdir()
@@ -87,7 +87,7 @@ def _(folder):
         tap.equal(found, str(LIBRARY) + expected, f"LD_PRELOAD after {before!r}")
 
 
-@tap.test("a run inside a run, and inside another installation: one recorder, in the inner folder")
+@tap.test("a run inside a run, even of another installation, has one recorder, which writes to the inner folder")
 def _(folder):
     tap.skip_if_sanitized(stormlog)
     program = torch_program(folder)
@@ -103,7 +103,7 @@ def _(folder):
         shutil.rmtree(f"{folder}/inner")
 
 
-@tap.test("closed standard streams stay closed in the command, and no file of ours takes their number")
+@tap.test("closed standard streams stay closed in the command, and none of our files gets their descriptors")
 def _(folder):
     listing = Path(folder) / "fds"
     script = Path(folder) / "list.py"
@@ -121,7 +121,7 @@ def _(folder):
         tap.equal(found.returncode, 0, f"fsck with {closed}: {found.stdout}{found.stderr}")
 
 
-@tap.test("few descriptors: the command runs and is recorded")
+@tap.test("with few file descriptors left, the command runs and is recorded")
 def _(folder):
     result = shell(f"ulimit -n 16; '{stormlog}' run -o '{folder}/run' -- {' '.join(torch_program(folder))}")
     tap.equal((result.returncode, result.stdout), (0, "done\n"), result.stderr)
@@ -129,7 +129,7 @@ def _(folder):
     tap.equal(result.returncode, 7, result.stderr)
 
 
-@tap.test("without /proc the command runs, with one line that says it is not recorded; its exit code is ours")
+@tap.test("without /proc the command runs, one line reports that it is not recorded, and its exit code is returned")
 def _(folder):
     tap.skip_if_sanitized(stormlog)
     hide = "mount -t tmpfs tmpfs /proc"
@@ -152,7 +152,7 @@ def _(folder):
     tap.equal((result.returncode, len(recordings(f"{folder}/run"))), (0, 1), result.stderr)
 
 
-@tap.test("SIGINT and SIGTERM reach the command, whose exit code is ours")
+@tap.test("SIGINT and SIGTERM reach the command, and its exit code is returned")
 def _(folder):
     tap.skip_if_sanitized(stormlog)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -170,7 +170,7 @@ def _(folder):
 # --- folders ----------------------------------------------------------------------------------------------------
 
 
-@tap.test("the folder of a run is its owner's, unless --share or STORMLOG_SHARE says otherwise")
+@tap.test("only the owner can read a run's folder, unless --share or STORMLOG_SHARE is given")
 def _(folder):
     program = torch_program(folder, OOMS.format(count=1))
     for number, (options, env, dirs, files) in enumerate((
@@ -183,7 +183,7 @@ def _(folder):
         tap.equal((mode(bundle), {mode(path) for path in bundle.iterdir()}), (oct(dirs), {oct(files)}), f"bundle {options} {env}")
 
 
-@tap.test("a parent that cannot be written is named with the real reason, and the command runs")
+@tap.test("a parent folder that cannot be written to is named with the real reason, and the command runs")
 def _(folder):
     need_other_user()
     os.chmod(folder, 0o755)
@@ -205,7 +205,7 @@ def _(folder):
     tap.equal((os.listdir(target), os.listdir(place / "theirs")), ([], []), "what was written there")
 
 
-@tap.test("latest is replaced when it is a link, and left alone when it is somebody's file")
+@tap.test("latest is replaced if it is a link, and left unchanged if it is a file of the user")
 def _(folder):
     program = torch_program(folder)
     runs = Path(folder) / "stormlog-runs"
@@ -221,7 +221,7 @@ def _(folder):
     tap.equal([name for name in os.listdir(runs) if name.startswith(".")], [], "left behind")
 
 
-@tap.test("a pipe named x.slog in the run's folder hangs nothing")
+@tap.test("a pipe named x.slog in the run's folder does not make the launcher hang")
 def _(folder):
     os.mkdir(f"{folder}/run")
     os.mkfifo(f"{folder}/run/before.slog")
@@ -233,10 +233,10 @@ def _(folder):
     tap.contains(result.stderr, "recorded 1 process in ")
 
 
-# --- only the true reason -----------------------------------------------------------------------------------------
+# --- reported reasons ---------------------------------------------------------------------------------------------
 
 
-@tap.test("a folder that is removed during the run is the reported reason; the command continues")
+@tap.test("a folder that is removed during the run is reported as the reason, and the command continues")
 def _(folder):
     out = f"{folder}/run"
     result = run("-o", out, "--", "sh", "-c", f"rm -r '{out}'; echo ran")
@@ -259,7 +259,7 @@ def _(folder):
         tap.true("no memory events" not in result.stderr, result.stderr)
 
 
-@tap.test("a limit for files: the recorder's own reason is the only one")
+@tap.test("with a limit on file sizes, only the recorder's own reason is reported")
 def _(folder):
     result = shell(f"ulimit -f 1000; '{stormlog}' run -o '{folder}/run' -- {' '.join(torch_program(folder))}")
     tap.equal((result.returncode, result.stdout), (0, "done\n"), result.stderr)
@@ -267,7 +267,7 @@ def _(folder):
     tap.equal(result.stderr.splitlines()[-1], "stormlog: nothing was recorded", "the last line")
 
 
-@tap.test("the reported number of bundles is the number of bundles")
+@tap.test("the reported number of bundles is the number of bundles on disk")
 def _(folder):
     for count, words in ((1, None), (2, "evidence was saved for both"), (5, "evidence was saved for all of them"),
                          (3000, "evidence was saved for 8 of them")):
@@ -283,7 +283,7 @@ def _(folder):
             tap.true("request failed" not in result.stderr and "requests failed" not in result.stderr, result.stderr)
 
 
-@tap.test("a full disk for bundles: the message counts complete bundles, and no incomplete one is left")
+@tap.test("when bundles fill the disk, the message counts complete ones, and no incomplete one is left")
 def _(folder):
     tap.skip_if_sanitized(stormlog)
     place, program = f"{folder}/small", torch_program(folder, OOMS.format(count=3))

@@ -79,7 +79,7 @@ def counts(path):
     return found
 
 
-@tap.test("the leak of one layer among equal ones is that layer's")
+@tap.test("a leak in one of several equal layers is reported for that layer")
 def _(folder):
     _, path = record(folder, "net = Net()\nnet.layers[3].lin.leaks = True\ntrain(net)\nos._exit(0)\n")
     report = json.loads(tap.run([stormlog, "analyze", "--format", "json", path]).stdout)
@@ -92,7 +92,7 @@ def _(folder):
     tap.equal([functions[at - 1], functions[at + 1]], ["Leaky.forward", "Module._call_impl"], "right inside the call")
 
 
-@tap.test("every layer has its own path, and as many allocations as its equals")
+@tap.test("every layer has its own path, and equal layers have equally many allocations")
 def _(folder):
     _, path = record(folder, "train(Net(), 30)\n")
     found = counts(path)
@@ -103,13 +103,13 @@ def _(folder):
     tap.equal(late, [], f"paths without an allocation in each step: {found}")
 
 
-@tap.test("off by default")
+@tap.test("module paths are not recorded by default")
 def _(folder):
     _, path = record(folder, "train(Net(), 5)\n", options=())
     tap.equal(set(counts(path)), {None}, "paths")
 
 
-@tap.test("models that come and go at the same addresses have only paths of their own")
+@tap.test("models created one after another at the same addresses have only their own paths")
 def _(folder):
     _, path = record(folder, """
 for i in range(30):
@@ -126,7 +126,7 @@ for i in range(30):
     tap.true(seen, "some model lived long enough to be asked")
 
 
-@tap.test("modules that do not bear being looked at, threads, and very many modules")
+@tap.test("modules that notice attribute access, several threads, and very many modules run as without the recorder")
 def _(folder):
     source = """
 asked = []
@@ -156,7 +156,7 @@ print(asked, sorted(net.__dict__), sum(p.sum().item() for p in net.parameters())
     tap.true("head" in found and "double" not in found, f"the first of two names: {found}")
 
 
-@tap.test("the user's line and the flame graph with module frames")
+@tap.test("module frames do not change the user's line, and are in the flame graph")
 def _(folder):
     _, path = record(folder, "net = Net()\ntrain(net, 5)\nkept = net(torch.ones(64, 16))\nos._exit(0)\n")
     report = json.loads(tap.run([stormlog, "analyze", "--format", "json", path]).stdout)

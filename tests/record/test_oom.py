@@ -82,7 +82,7 @@ def export(path, *options):
     return tap.run([stormlog, "export", path, "--to", "oom-bundle", *options])
 
 
-@tap.test("a failure that the program catches: the bundle appears while it runs, and agrees with the log")
+@tap.test("after a failure that the program catches, the bundle appears while it runs and agrees with the recording")
 def _(folder):
     out, result = run(folder, """
 for i in range(20): hold(i)
@@ -107,7 +107,7 @@ print("went on")
     tap.equal((found["oom"]["requested_bytes"], found["oom"]["allocated_bytes"]), (4 << 45, 20 << 20), "the truth")
 
 
-@tap.test("what is in a bundle: request, stack, live set, environment, counters, newest events, report")
+@tap.test("a bundle has the request, stack, live blocks, environment, counters, newest events and report")
 def _(folder):
     out, result = run(folder, "for i in range(20): hold(i)\nfail()\nwait_for(1)\n", RANK="3", LOCAL_RANK="1", WORLD_SIZE="4")
     bundle, = bundles(out)
@@ -133,7 +133,7 @@ def _(folder):
               "samples for readers of the Python tool's bundles")
 
 
-@tap.test("killed right after the failure: the bundle comes all the same")
+@tap.test("a program killed right after the failure still leaves a bundle")
 def _(folder):
     out, result = run(folder, "for i in range(20): hold(i)\nfail()\nos.kill(os.getpid(), 9)\n")
     tap.equal(result.returncode, 128 + signal.SIGKILL, result.stderr)
@@ -142,7 +142,7 @@ def _(folder):
     tap.equal((report["verdict"], report["oom"]["allocated_bytes"]), ("oom", 20 << 20))
 
 
-@tap.test("a program that really uses up what it may have")
+@tap.test("a program that really uses up its memory limit leaves a bundle")
 def _(folder):
     out, result = run(folder, """
 import resource
@@ -166,7 +166,7 @@ print(count - 1)
     tap.equal(report["oom"]["holders"][0]["site"]["line"], 24, "who held it")
 
 
-@tap.test("every failure has its own bundle, of its own moment; at most 8 a process")
+@tap.test("every failure has a bundle of its own moment, at most 8 per process")
 def _(folder):
     out, result = run(folder, "for i in range(12):\n    hold(i)\n    fail()\nwait_for(8)\n")
     tap.equal([os.path.basename(path).split(".oom-")[1] for path in bundles(out)], list("12345678"), "bundles")
@@ -176,7 +176,7 @@ def _(folder):
     tap.contains(lines[1], "12 requests failed in ")
 
 
-@tap.test("a long history is kept, compressed, and gives the log's own verdict")
+@tap.test("a long history is kept, compressed, and gives the same verdict as the recording")
 def _(folder):
     out, result = run(folder, "for i in range(15000): torch.empty(64)\nfor i in range(30): hold(i)\nfail()\nwait_for(1)\n")
     bundle, = bundles(out)
@@ -187,13 +187,13 @@ def _(folder):
     tap.equal(found["inputs"][0]["events"], 15000 * 2 + 30 + 1, "events")
 
 
-@tap.test("--quiet writes the bundle without a word")
+@tap.test("--quiet writes the bundle without a message")
 def _(folder):
     out, result = run(folder, "hold(0)\nfail()\nwait_for(1)\n", options=["--quiet"])
     tap.equal((result.returncode, result.stderr, len(bundles(out))), (0, "", 1))
 
 
-@tap.test("no space for a bundle: one line, no incomplete bundle, and the program continues")
+@tap.test("without disk space for a bundle there is one line, no incomplete bundle, and the program continues")
 def _(folder):
     need_torch(stormlog)
     place = os.path.join(folder, "small")
@@ -227,7 +227,7 @@ print("on", flush=True)
     tap.contains(lines[0], "No space left on device")
 
 
-@tap.test("the H200's recording: export gives a bundle with the log's own verdict, cause and numbers")
+@tap.test("a bundle exported from an H200 recording has the recording's verdict, cause and numbers")
 def _(folder):
     path, out = unpack(folder), os.path.join(folder, "evidence")
     result = export(path, "-o", out)
@@ -255,7 +255,7 @@ def _(folder):
         tap.equal(result.returncode, 0, f"{command}: {result.stderr}")
 
 
-@tap.test("a recording without a failure gives no bundle, and no empty folder")
+@tap.test("exporting a bundle of a recording without a failure is refused, and leaves no folder")
 def _(folder):
     need_torch(stormlog)
     out, _ = run(folder, "hold(0)\n")
@@ -265,7 +265,7 @@ def _(folder):
     tap.contains(result.stderr, "no request for memory failed in ")
 
 
-@tap.test("half a bundle, and a damaged one, are refused in one line")
+@tap.test("an incomplete or damaged bundle is refused in one line")
 def _(folder):
     bundle = export(unpack(folder)).stdout.strip()
 
@@ -287,7 +287,7 @@ def _(folder):
     tap.contains(refused("manifest"), "it has no manifest.json, which is written last: the bundle is incomplete")
 
 
-@tap.test("a place that cannot be written is one line")
+@tap.test("an output folder that cannot be written to is refused in one line")
 def _(folder):
     result = export(unpack(folder), "-o", "/proc/nowhere")
     tap.equal((result.returncode, result.stdout, len(result.stderr.splitlines())), (4, "", 1), result.stderr)

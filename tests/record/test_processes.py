@@ -80,7 +80,7 @@ _has_torch = None
 
 
 def record(folder, source, *arguments, code=0):
-    """Records the program; what the report says of the process of each input, by its name."""
+    """Records the program; returns what the report says about each process, by the name of its input."""
     global _has_torch
     tap.skip_if_sanitized(stormlog)
     if _has_torch is None:
@@ -122,22 +122,22 @@ def check_loader(folder, workers, context, endings):
     tap.true("without closing" not in text, text)
 
 
-@tap.test("two workers of a DataLoader end by os._exit, as they should")
+@tap.test("two workers of a DataLoader that end with os._exit are reported as ended normally")
 def _(folder):
     check_loader(folder, 2, "fork", ["left"])
 
 
-@tap.test("four of them are one row")
+@tap.test("four workers of a DataLoader are shown in one row")
 def _(folder):
     check_loader(folder, 4, "fork", ["left"])
 
 
-@tap.test("spawned workers are workers, too")
+@tap.test("spawned workers are recognised as workers")
 def _(folder):
     check_loader(folder, 2, "spawn", ["exited", "left"])  # torch's handler of SIGTERM may be faster than its exit
 
 
-@tap.test("two ranks with gloo, and a worker of each that is no rank")
+@tap.test("two ranks with gloo are ranks, and the worker of each is not")
 def _(folder):
     report = record(folder, RANKS)
     ranks, workers = of_role(report, "rank"), of_role(report, "worker")
@@ -149,7 +149,7 @@ def _(folder):
         tap.equal((parent["role"], parent["rank"]), ("rank", row["process"]["rank"]), "a worker's parent")
 
 
-@tap.test("torch.multiprocessing.spawn: ranks below the main process")
+@tap.test("ranks started by torch.multiprocessing.spawn are children of the main process")
 def _(folder):
     report = record(folder, SPAWN)
     main, = of_role(report, "main")
@@ -158,7 +158,7 @@ def _(folder):
     tap.equal({row["process"]["parent_pid"] for row in ranks}, {main["process"]["pid"]}, "their parent")
 
 
-@tap.test("how a process ended: exit, _exit with its status, a kill, another program")
+@tap.test("the report says how a process ended: exit, _exit with its status, a signal, or exec")
 def _(folder):
     note = "the recorded process ended without closing its recording"
     for how, code, ended, status in [("left", 3, "left", 3), ("handler", 0, "left", 0),

@@ -111,7 +111,7 @@ def card_tracks(path, folder):
 
 
 def check_every_moment(path, folder):
-    """Whenever the card was read, the rows add up to what it said."""
+    """At each reading of the card, the rows add up to the bytes in use."""
     tracks = card_tracks(path, folder)
     now, moments = {}, sorted({time for values in tracks.values() for time, _ in values})
     for moment in moments:
@@ -123,7 +123,7 @@ def check_every_moment(path, folder):
 
 
 def check_agreement(path, folder):
-    """top, analyze and the metrics say the same about the end; every moment before adds up too."""
+    """top, analyze and the metrics agree on the end; every moment before it adds up too."""
     device = next(row for row in ask("analyze", path)["devices"] if row["device"] == 0)
     check_balance(device["ledger"], "at the end")
     check_balance(device["ledger_fullest"], "when fullest")
@@ -140,7 +140,7 @@ def library_bytes(device, part):
     return sum(row["bytes"] for row in device["libraries"] if part in row["name"])
 
 
-@tap.test("leak, killed in the middle: the verdict and the line")
+@tap.test("a leaking program that was killed has the right verdict and line")
 def _():
     report = ask("analyze", open_clean("leak"))
     tap.equal(report["verdict"], "leak")
@@ -149,7 +149,7 @@ def _():
     tap.equal(found, ("leak.py", line_of("leak.py", "outputs.append"), 0))
 
 
-@tap.test("leak: what blocks are for, and top says the same as analyze")
+@tap.test("blocks of the leak have tags, and top agrees with analyze")
 def _():
     path = unpack("leak")
     rows = next(row for row in ask("analyze", path)["devices"] if row["device"] == 0)["ledger"]["rows"]
@@ -161,7 +161,7 @@ def _():
     tap.equal({row["name"]: row["bytes"] for row in tags}, found, "top")
 
 
-@tap.test("out of memory: the verdict, the request and the line")
+@tap.test("out of memory has the right verdict, request and line")
 def _():
     report = ask("analyze", open_clean("oom"))
     tap.equal((report["verdict"], report["oom"]["requested_bytes"]), ("oom", 4 << 30))
@@ -169,14 +169,14 @@ def _():
     tap.equal((os.path.basename(site["file"]), site["line"]), ("oom.py", line_of("oom.py", "cache.append")))
 
 
-@tap.test("NCCL and a second process: rows of the ledger, which add up")
+@tap.test("NCCL and a second process have rows in the ledger, and the rows add up")
 def _():
     device = check_ledger(open_clean("nccl"))
     tap.true(library_bytes(device, "libnccl") > 0, f"bytes of libnccl: {device['libraries']}")
     tap.true(device["other_processes_bytes"] > 1 << 30, f"the other process's gibibyte: {device}")
 
 
-@tap.test("expandable segments: healthy, and read to the end")
+@tap.test("a run with expandable segments is healthy, and read to its end")
 def _():
     path = open_clean("expandable")
     report = ask("analyze", path)
@@ -185,7 +185,7 @@ def _():
     tap.true(device["peak_requested_bytes"] > MIB, f"peak: {device['peak_requested_bytes']}")
 
 
-@tap.test("JAX: its library, and the line that asked")
+@tap.test("memory of JAX has its library and the line that requested it")
 def _():
     path = open_clean("jax")
     device = check_ledger(path)
@@ -194,12 +194,12 @@ def _():
 
 
 for name in ("leak", "oom", "nccl", "expandable", "jax"):
-    @tap.test(f"{name}: the ledger adds up at every moment, and everybody says the same")
+    @tap.test(f"{name}: the ledger adds up at every moment, and all views agree")
     def _(folder, name=name):
         check_agreement(unpack(name), folder)
 
 
-@tap.test("out of memory: what filled the card, and the alert before")
+@tap.test("out of memory: the report shows what filled the card, and the alert before it")
 def _(folder):
     path = unpack("oom")
     report = ask("analyze", path)
@@ -214,7 +214,7 @@ def _(folder):
 
 
 def draw(path, out, *options):
-    """The picture's bytes. Fonts that fontconfig keeps are no leak of ours."""
+    """The picture's bytes. Fonts that fontconfig keeps are not our leak."""
     fonts = f"suppressions={os.path.join(HERE, '..', 'cli', 'lsan_fonts.supp')}:print_suppressions=0"
     result = tap.run([stormlog, "plot", path, "-o", out, *options], env=dict(os.environ, LSAN_OPTIONS=fonts))
     if result.returncode == 4:
@@ -224,7 +224,7 @@ def draw(path, out, *options):
         return file.read()
 
 
-@tap.test("pictures: ledger and timeline, light and dark, and a small one")
+@tap.test("the ledger and the timeline can be drawn, light, dark and small")
 def _(folder):
     path = unpack("oom")
     pictures = {draw(path, f"{folder}/{kind}-{theme}.svg", "--kind", kind, "--theme", theme)

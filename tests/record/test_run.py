@@ -62,7 +62,7 @@ def losses(totals):
     return {name: count for name, count in totals.health.items() if count and name != "sample_failure"}
 
 
-@tap.test("counts and bytes are the oracle's")
+@tap.test("counts and bytes equal those of the independent counter")
 def _(folder):
     need_torch(stormlog)
     out = os.path.join(folder, "oracle.txt")
@@ -126,7 +126,7 @@ except ValueError:
     tap.equal({size: found.get(size) for size in sizes}, sizes, "line and function by size")
 
 
-@tap.test("names that are not ASCII, and stacks deeper than the limit")
+@tap.test("names that are not ASCII are kept, and stacks deeper than the limit are cut")
 def _(folder):
     _, totals = record(folder, *python(folder, """
 import sys, torch
@@ -144,7 +144,7 @@ def 深い(n):
     tap.equal((by_size[36][0][0], by_size[36][-1][0]), ("深い", "<more frames>"), "its ends")
 
 
-@tap.test("code objects that are freed and made again keep their own lines")
+@tap.test("code objects that reuse the address of a freed one have their own lines")
 def _(folder):
     _, totals = record(folder, *python(folder, """
 import torch
@@ -159,7 +159,7 @@ for i in range(300):
     tap.equal(wrong, [], "sites with another function's line")
 
 
-@tap.test("kill -9 loses nothing that was reported before")
+@tap.test("after kill -9 nothing that was reported before is lost")
 def _(folder):
     need_torch(stormlog)
     out = os.path.join(folder, "run")
@@ -179,7 +179,7 @@ def _(folder):
     tap.equal(losses(totals), {}, "health")
 
 
-@tap.test("torch.profiler sees the same memory events with and without us")
+@tap.test("torch.profiler sees the same memory events with and without the recorder")
 def _(folder):
     need_torch(stormlog)
     command = [PYTHON, f"{PROGRAMS}/profiled.py"]
@@ -198,7 +198,7 @@ def _(folder):
         tap.equal(one(totals).steps, list(range(1, 8)), f"steps of {name}")
 
 
-@tap.test("two optimizers in one loop make one step each round")
+@tap.test("two optimizers in one loop give one step per iteration")
 def _(folder):
     _, totals = record(folder, *python(folder, """
 import torch
@@ -239,7 +239,7 @@ z = torch.ones(70)             # line 14
     tap.equal([losses(row) for row in parent], [{}], "health of the parent")
 
 
-@tap.test("many threads: nothing is lost, and the counts are exact")
+@tap.test("with many threads nothing is lost, and the counts are exact")
 def _(folder):
     _, totals = record(folder, *python(folder, """
 import threading, torch
@@ -255,7 +255,7 @@ threads = [threading.Thread(target=work) for _ in range(16)]
     tap.equal(losses(totals[0]), {}, "health")
 
 
-@tap.test("a process that replaces itself by exec has a file for each life")
+@tap.test("a process that replaces itself with exec has one file for each program")
 def _(folder):
     _, totals = record(folder, *python(folder, """
 import os, sys, torch
@@ -285,7 +285,7 @@ def _(folder):
     tap.true(os.path.basename(row.path).startswith("rank5-"), f"the rank is in the name {row.path}")
 
 
-@tap.test("STORMLOG_DISABLE=1 means nothing at all")
+@tap.test("with STORMLOG_DISABLE=1 nothing is recorded, and one line says so")
 def _(folder):
     result, totals = record(folder, *python(folder, "import torch; print(torch.ones(1))"),
                             env=clean_env(STORMLOG_DISABLE="1"))
@@ -294,7 +294,7 @@ def _(folder):
     tap.contains(result.stderr, "recording is disabled: STORMLOG_DISABLE is set")
 
 
-@tap.test("--no-cpu records no CPU block, --stacks none no stack")
+@tap.test("--no-cpu records no CPU blocks, and --stacks none no stacks")
 def _(folder):
     source = python(folder, "import torch; torch.ones(1)")
     result, totals = record(folder, *source, options=["--no-cpu"])
@@ -304,7 +304,7 @@ def _(folder):
     tap.equal([(site.alloc_cnt, site.stack) for site in one(totals).sites], [(1, [])])
 
 
-@tap.test("a folder that cannot be written to: one line, and the program continues")
+@tap.test("a folder that cannot be written to gives one line, and the program continues")
 def _(folder):
     need_torch(stormlog)
     result = tap.run(python(folder, "import torch; print(torch.ones(1), torch.ones(2))"),
@@ -315,7 +315,7 @@ def _(folder):
     tap.contains(result.stderr, "/proc/nowhere/run")
 
 
-@tap.test("no permission for the folder of -o: one line, and the program runs unrecorded")
+@tap.test("without permission for the folder of -o there is one line, and the program runs unrecorded")
 def _(folder):
     need_preload()
     closed = os.path.join(folder, "closed")
@@ -329,7 +329,7 @@ def _(folder):
         tap.contains(result.stderr, "it runs unrecorded")
 
 
-@tap.test("a full disk is one line at the start, and a counted loss later; the program continues")
+@tap.test("a full disk gives one line at the start, or a counted loss later, and the program continues")
 def _(folder):
     need_torch(stormlog)
     place, source = os.path.join(folder, "small"), python(folder, """
@@ -357,7 +357,7 @@ print("done")
     tap.contains(result.stdout, "no damage found")
 
 
-@tap.test("no space for the file: one line, nothing left, and the program continues")
+@tap.test("without space for the file there is one line, no file is left, and the program continues")
 def _(folder):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
@@ -368,7 +368,7 @@ def _(folder):
     tap.equal(len(totals), 0, "recordings left")
 
 
-@tap.test("the program is found to be what it is: exit code, missing, not executable, no memory")
+@tap.test("the exit code is the program's, 127 if it does not exist, and 126 if it is not executable")
 def _(folder):
     need_preload()
     env, out = clean_env(), os.path.join(folder, "x")
@@ -490,7 +490,7 @@ def _():
                   (2, "", "stormlog: " + expected), " ".join(options))
 
 
-@tap.test("signals are handed on")
+@tap.test("signals are passed on to the program")
 def _(folder):
     need_preload()
     process = subprocess.Popen([stormlog, "run", "-o", os.path.join(folder, "run"), "--", PYTHON, "-u", "-c", """
@@ -505,7 +505,7 @@ signal.pause()
     tap.equal(process.returncode, 55, "the handler's own exit code")
 
 
-@tap.test("default folder, its shortcut, and what is left when nothing was recorded")
+@tap.test("`latest` in the default folder is the last recorded run; a run without memory events leaves nothing")
 def _(folder):
     need_torch(stormlog)
     env = clean_env()
@@ -523,7 +523,7 @@ def _(folder):
     tap.equal(os.readlink(os.path.join(runs, "latest")), names[0], "latest, restored")
 
 
-@tap.test("the three closing lines: where, what, and what to type next")
+@tap.test("the three lines at the end say where the run is, what it shows, and what to type next")
 def _(folder):
     result, totals = record(folder, *python(folder, """
 import os, torch
@@ -548,7 +548,7 @@ os._exit(0)
     tap.contains(picture.stdout, "program.py:8 in <module>\n")
 
 
-@tap.test("a leak is one although the program frees everything when it ends")
+@tap.test("a leak is found although the program frees everything when it ends")
 def _(folder):
     result, _ = record(folder, PYTHON, f"{PROGRAMS}/train.py", "Adam", "200")
     line = json.loads(result.stdout)["leak_line"]
@@ -581,7 +581,7 @@ def _(folder):
     tap.contains(gone.stderr, f"there is no process {process.pid}; for a run that has ended, give its folder")
 
 
-@tap.test("top of a process that is not recorded, or records nothing yet, says so")
+@tap.test("top reports a process that is not recorded, or has recorded nothing yet")
 def _(folder):
     plain = subprocess.Popen(["sleep", "60"], env=clean_env())
     idle = subprocess.Popen(["sleep", "60"], env={**clean_env(), "STORMLOG_DIR": folder})
@@ -596,7 +596,7 @@ def _(folder):
             process.wait()
 
 
-@tap.test("counters of the host are there, and unknown ones say why")
+@tap.test("the host's counters are recorded, and unknown ones have a reason")
 def _(folder):
     _, totals = record(folder, *python(folder, "import time, torch\nx = torch.ones(1)\ntime.sleep(0.3)\n"))
     counters = one(totals).counters

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How large the files of a run are, as `ls -l` shows them, and who makes them small. Argument: the program."""
+"""How large the files of a run are, as `ls -l` shows them, and who compacts them. Argument: the program."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def needs_zstd():
         tap.skip("this build has no zstd")
 
 
-@tap.test("one tensor: a small file, and everything is in it")
+@tap.test("a program with one tensor has a small file with everything in it")
 def _(folder):
     needs_zstd()
     paths, _ = run(folder, "import torch; x = torch.ones(1000)")
@@ -78,7 +78,7 @@ def _(folder):
     tap.true(report["events"] >= 2, f"{report['events']} events")
 
 
-@tap.test("two workers of a DataLoader: three small files, also of those that never closed theirs")
+@tap.test("two workers of a DataLoader give three small files, even if a worker never closed its file")
 def _(folder):
     needs_zstd()
     paths, _ = run(folder, LOADER)
@@ -91,7 +91,7 @@ def _(folder):
     tap.equal([report["overwritten"] for report in reports], [0] * 3)
 
 
-@tap.test("a killed process: the launcher makes its recording small, and the exit code is the signal's")
+@tap.test("the launcher compacts the recording of a killed process, and the exit code is the signal's")
 def _(folder):
     paths, _ = run(folder, "import os, signal, torch\nkept = [torch.ones(1000) for _ in range(100)]\n"
                    "os.kill(os.getpid(), signal.SIGKILL)\n", code=128 + signal.SIGKILL)
@@ -101,7 +101,7 @@ def _(folder):
     tap.equal((report["ending"], report["live_blocks"], report["problems"]), ("killed", 100, []))
 
 
-@tap.test("--no-compact leaves the file as the process wrote it; compacted later it is as small")
+@tap.test("--no-compact leaves the file as the process wrote it; compacting it later makes it as small")
 def _(folder):
     needs_zstd()
     paths, _ = run(folder, "import torch; x = torch.ones(1000)", "--no-compact")
@@ -115,7 +115,7 @@ def _(folder):
     tap.equal(after, before)
 
 
-@tap.test("a process that outlives the command keeps its file, and what it writes later is there")
+@tap.test("the file of a process that outlives the command is not compacted, and later events are in it")
 def _(folder):
     source = """
 import os, sys, time, torch
@@ -148,7 +148,7 @@ while not os.path.exists("ready"):
         os.chdir(cwd)
 
 
-@tap.test("no room to compact: one line, the recording stays, the exit code is the command's")
+@tap.test("without space to compact there is one line, the recording is kept, and the exit code is the command's")
 def _(folder):
     place, program = Path(folder) / "small", Path(folder) / "program.py"
     place.mkdir()
@@ -170,7 +170,7 @@ def _(folder):
     tap.contains(result.stderr, "No space left on device")
 
 
-@tap.test("Ctrl-C during the command: the recording is compacted all the same")
+@tap.test("the recording is compacted even after Ctrl+C during the command")
 def _(folder):
     needs_zstd()
     tap.skip_if_sanitized(stormlog)

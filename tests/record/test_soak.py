@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Eight hours of 50,000 events a second, without the pauses: fixed memory, bounded file, exact totals, losses counted.
+"""Eight hours of 50,000 events per second, without the pauses: fixed memory, bounded file, exact totals, losses counted.
 
 Arguments: the program, the library of bench/record. STORMLOG_SOAK_MILLIONS sets another number of events.
 """
@@ -17,7 +17,7 @@ MILLIONS = os.environ.get("STORMLOG_SOAK_MILLIONS", str(8 * 3600 * 50000 // 1000
 RING = 64 << 20
 
 
-@tap.test(f"{MILLIONS} million events")
+@tap.test(f"{MILLIONS} million events: fixed memory, a bounded file, exact totals")
 def _(folder):
     out = os.path.join(folder, "run")
     result = tap.run([stormlog, "run", "-q", "-o", out, "--ring", "64MiB", "--", "/usr/bin/python3", PROGRAM, library,

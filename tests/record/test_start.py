@@ -40,7 +40,7 @@ def sizes(totals):
     return {site.alloc_bytes: (site.alloc_cnt, site.free_cnt) for site in totals.sites}
 
 
-@tap.test("started after torch: what comes later is recorded, with its line, until the stop")
+@tap.test("a recording started after torch has everything from then until the stop, with lines")
 def _(folder):
     result, totals = run(folder, """
 import torch
@@ -60,7 +60,7 @@ print(library.sl_record_is_on())
     tap.true(totals[0].is_closed, "closed by stop")
 
 
-@tap.test("started before torch: its libraries are patched as they come")
+@tap.test("a recording started before torch hooks its libraries as they are loaded")
 def _(folder):
     result, totals = run(folder, """
 print(start())
@@ -73,7 +73,7 @@ library.sl_record_stop()
     tap.true(400 in sizes(totals[0]), f"the block is there: {sizes(totals[0])}")
 
 
-@tap.test("stop puts every import slot back, and start works again")
+@tap.test("stop restores every import slot, and start works again")
 def _(folder):
     _, totals = run(folder, """
 import torch
@@ -106,7 +106,7 @@ assert [kind for kind, _ in slots()] == [kind for kind, _ in before], "protectio
     tap.equal(sorted(size for row in totals for size in sizes(row)), [400, 404, 408], "one recording for each start")
 
 
-@tap.test("start refuses a second time, under STORMLOG_DISABLE, and under stormlog run")
+@tap.test("start is refused while recording, with STORMLOG_DISABLE, and under stormlog run")
 def _(folder):
     source = "import torch\nprint(start(), start())\ntorch.ones(1)\nlibrary.sl_record_stop()\n"
     tap.equal(run(folder, source)[0].stdout, "0 -1\n")
@@ -115,7 +115,7 @@ def _(folder):
     tap.equal(run(folder, source, command=command)[0].stdout, "-1 -1\n")
 
 
-@tap.test("native stacks, and none of them in the next recording")
+@tap.test("native stacks are recorded when asked for, and not in the next recording")
 def _(folder):
     if os.uname().machine != "x86_64":
         tap.skip("native stacks are for x86-64 only")
@@ -134,7 +134,7 @@ for stacks in (2, 0):
     tap.equal([frame[0] for frame in found[400]], ["<module>"])
 
 
-@tap.test("options that make no sense are refused")
+@tap.test("invalid options are refused")
 def _(folder):
     result, _ = run(folder, """
 print(start(cpu=7), start(stacks=9), start(interval_ms=3), start(dir=b"x" * 5000))
@@ -143,7 +143,7 @@ print(library.sl_record_is_on())
     tap.equal(result.stdout, "-2 -2 -2 -2\n0\n")
 
 
-@tap.test("steps and marks of the program's own")
+@tap.test("steps and marks set by the program are recorded")
 def _(folder):
     _, totals = run(folder, """
 import torch
@@ -164,13 +164,13 @@ library.sl_record_stop()
     tap.equal([name for _, name in row.marks], ["load"] * 8 + ["done"], "marks")
 
 
-@tap.test("a folder that is not named is stormlog-runs")
+@tap.test("without a folder given, stormlog-runs is used")
 def _(folder):
     run(folder, "import torch\nstart()\ntorch.ones(1)\nlibrary.sl_record_stop()\n", STORMLOG_DIR="")
     tap.equal(len(slog_totals.load_all(os.path.join(folder, "stormlog-runs"))), 1)
 
 
-@tap.test("fork while recording: the child has its own file")
+@tap.test("the child of a fork has its own file")
 def _(folder):
     _, totals = run(folder, """
 import torch

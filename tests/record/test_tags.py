@@ -45,7 +45,7 @@ def events(path, kind):
 
 
 def scans(path):
-    """How often an optimizer was looked at; the last count is written at a normal end."""
+    """How often an optimizer was scanned; the last count is written at a normal end."""
     return slog_totals.load(path).counters.get(("tag_scans", -1), (0, ""))[0]
 
 
@@ -60,18 +60,18 @@ def compare(folder, *arguments, options=(), code=0):
 
 for optimizer, zero in (("Adam", "none"), ("Adam", "zero"), ("SGD", "none"), ("SGD", "zero"), ("momentum", "none"),
                         ("Adagrad", "zero"), ("LBFGS", "none")):
-    @tap.test(f"{optimizer}, gradients set to {zero}: the bytes of each tag are the program's own")
+    @tap.test(f"{optimizer}, gradients set to {zero}: the bytes of each tag equal the program's own count")
     def _(folder, optimizer=optimizer, zero=zero):
         compare(folder, optimizer, zero, "7", "step")
 
 
-@tap.test("activations and inputs of a forward pass are the program's own")
+@tap.test("activations and inputs of a forward pass equal the program's own count")
 def _(folder):
     compare(folder, "Adam", "none", "3", "forward")
 
 
 for words, stop in (("after its step", "step"), ("inside it", "forward")):
-    @tap.test(f"a training step that is a closure of the optimizer's, {words}: its blocks are what they are elsewhere")
+    @tap.test(f"a training step inside the optimizer's closure, {words}: its blocks have the same tags as outside it")
     def _(folder, stop=stop):
         path = compare(folder, "Adam", "none", "7", stop, "closure")
         tap.equal(slog_totals.load(path).steps, list(range(1, 8 if stop == "forward" else 7)), "steps whose end was seen")
@@ -132,7 +132,7 @@ os._exit(0)
 """
 
 for words, source in (("inference", INFER), ("an update by hand", UPDATE), ("tensors without a module", RAW)):
-    @tap.test(f"a program without an optimizer, {words}: parameters are no input")
+    @tap.test(f"a program without an optimizer, {words}: parameters are not tagged as input")
     def _(folder, source=source):
         with open(os.path.join(folder, "program.py"), "w") as file:
             file.write(source)
@@ -140,12 +140,12 @@ for words, source in (("inference", INFER), ("an update by hand", UPDATE), ("ten
         tap.equal(by_tag(path), json.loads(printed), "bytes by tag")
 
 
-@tap.test("two optimizers, one of which steps every other time")
+@tap.test("with two optimizers, one of which steps every other time, the tags are right")
 def _(folder):
     compare(folder, "Adam,momentum", "none", "9", "forward")
 
 
-@tap.test("before any optimizer has stepped the parameters are known from how they were made")
+@tap.test("before the first step of an optimizer, parameters are recognised by how they were created")
 def _(folder):
     printed, path = record(folder, f"{PROGRAMS}/tagged.py", "Adam", "none", "0", "forward")
     expected = json.loads(printed)
@@ -154,12 +154,12 @@ def _(folder):
     tap.equal(found["unknown"], expected["input"], "the first batch: nothing says yet that training runs")
 
 
-@tap.test("after kill -9 the tags are there")
+@tap.test("after kill -9 the recording has the tags")
 def _(folder):
     compare(folder, "Adam", "none", "9", "kill", code=128 + 9)
 
 
-@tap.test("tags outlive the ring")
+@tap.test("tags are kept when the ring has overwritten their events")
 def _(folder):
     path = compare(folder, "Adam", "none", "600", "forward", options=["--ring", "1MiB"])
     lost = [note for note in tap.run([stormlog, "analyze", path]).stdout.split("\n") if "overwritten" in note]
@@ -169,7 +169,7 @@ def _(folder):
              "no annotation of a parameter is left in the ring")
 
 
-@tap.test("an optimizer is looked at after steps 1, 2, 4, 8, ... and its blocks are annotated once")
+@tap.test("an optimizer is scanned after steps 1, 2, 4, 8, ... and its blocks are annotated once")
 def _(folder):
     _, path = record(folder, f"{PROGRAMS}/tagged.py", "Adam,momentum", "zero", "100", "exit")
     tap.equal(scans(path), 7 + 6, "number of looks in 100 steps of one, 50 of the other")
@@ -180,7 +180,7 @@ def _(folder):
               "a beginning and an end for each step of each optimizer")
 
 
-@tap.test("a parameter that is added is tagged at the next step")
+@tap.test("a parameter that is added later is tagged at the next step")
 def _(folder):
     path = os.path.join(folder, "program.py")
     with open(path, "w") as file:
@@ -204,7 +204,7 @@ os._exit(0)
     tap.equal([e["size"] for e in events(recording, "annotate") if e["tag"] == "parameter"], [256, 32, 4000])
 
 
-@tap.test("--no-tags never looks; the rules still tell the tags of a plain program")
+@tap.test("--no-tags never scans an optimizer; the rules still find the tags of a simple program")
 def _(folder):
     path = compare(folder, "Adam", "none", "5", "step", options=["--no-tags"])
     tap.equal([event for event in events(path, "annotate") if event["addr"]], [], "annotations")
@@ -214,7 +214,7 @@ def _(folder):
     tap.equal(scans(path), 0, "looks")
 
 
-@tap.test("a program without phases has no tags, and says null")
+@tap.test("a program without phases has no tags, and reports null")
 def _(folder):
     path = os.path.join(folder, "program.py")
     with open(path, "w") as file:
@@ -225,7 +225,7 @@ def _(folder):
 
 
 for kind in ("RaisesInGetattr", "RaisesInGetattribute", "HasNoLists", "StrangeLists", "Failing", "Watched"):
-    @tap.test(f"an optimizer that is {kind} does not notice")
+    @tap.test(f"an optimizer that is {kind} does not notice the scan")
     def _(folder, kind=kind):
         need_torch(stormlog)
         command = [f"{PROGRAMS}/hostile_optimizer.py", kind]
@@ -236,7 +236,7 @@ for kind in ("RaisesInGetattr", "RaisesInGetattribute", "HasNoLists", "StrangeLi
             tap.true("parameter" in {e["tag"] for e in events(path, "annotate")}, "its parameters were seen")
 
 
-@tap.test("torch.profiler sees the same operators and memory with and without us")
+@tap.test("torch.profiler sees the same operators and memory with and without the recorder")
 def _(folder):
     need_torch(stormlog)
     path = os.path.join(folder, "program.py")
@@ -260,7 +260,7 @@ print(json.dumps([[e.name(), e.nbytes()] for e in profiler.profiler.kineto_resul
     tap.equal(names[1], names[0], "events of the profiler")
 
 
-@tap.test("diff tells what grew by tag and by phase")
+@tap.test("diff shows what grew by tag and by phase")
 def _(folder):
     _, before = record(folder, f"{PROGRAMS}/tagged.py", "SGD", "none", "2", "step")
     os.rename(os.path.join(folder, "run"), os.path.join(folder, "before"))

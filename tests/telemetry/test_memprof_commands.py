@@ -48,7 +48,7 @@ USAGE = [
 
 for _words, _code, _out, _err in USAGE:
 
-    @tap.test(f"gpumemprof {' '.join(_words) or '(nothing)'}: {_code}")
+    @tap.test(f"gpumemprof {' '.join(_words) or '(no arguments)'} exits with {_code}")
     def _(folder, words=_words, code=_code, out=_out, err=_err):
         result = gpumemprof(*words, cwd=folder)
         tap.equal(result.returncode, code, f"exit code ({result.stdout}{result.stderr})")
@@ -73,7 +73,7 @@ def _():
             tap.contains(result.stdout, label)
 
 
-@tap.test("info asks the interpreter that is run, also through a script, and the one that called it")
+@tap.test("info reports the python3 of PATH, even if it is a script, or the interpreter that called it")
 def _(folder):
     version = ".".join(map(str, sys.version_info[:3]))
     shim = os.path.join(folder, "python3")
@@ -86,7 +86,7 @@ def _(folder):
     tap.contains(gpumemprof("info", env=env).stdout, f"Python Version: {version}\n", "the caller")
 
 
-@tap.test("diagnose keeps its whole command line")
+@tap.test("diagnose saves its whole command line")
 def _(folder):
     for program, duration in (("gpumemprof", "0"), ("stormlog", "1ms")):
         out = os.path.join(folder, program)
@@ -96,7 +96,7 @@ def _(folder):
         tap.equal(json.load(open(os.path.join(out, "manifest.json")))["command_line"], " ".join(command), program)
 
 
-@tap.test("analyze: the report's keys, the text, the parents of the output")
+@tap.test("analyze writes the report's keys and the text, and creates the parent folders of the output")
 def _(folder):
     out = os.path.join(folder, "a", "b", "report.json")
     result = gpumemprof("analyze", LEAKY, "--output", out)
@@ -136,7 +136,7 @@ def _(folder):
         tap.true("optimization_score" not in json.load(open(out)), f"{content}: no score in the file")
 
 
-@tap.test("analyze: records that begin with a long text are telemetry all the same")
+@tap.test("analyze: records that begin with a long text are recognised as telemetry")
 def _(folder):
     path = os.path.join(folder, "in.json")
     records = [{"metadata": {"note": "y" * 9000}, **{k: v for k, v in r.items() if k != "metadata"}} for r in growing()]
@@ -144,7 +144,7 @@ def _(folder):
     tap.contains(gpumemprof("analyze", path).stdout, "Verdict: leak")
 
 
-@tap.test("analyze: a cache with nothing in it is not fragmentation")
+@tap.test("analyze: an empty cache is not reported as fragmentation")
 def _(folder):
     path = os.path.join(folder, "in.json")
     json.dump(growing(allocator_allocated_bytes=0, allocator_reserved_bytes=12 << 30, device_used_bytes=13 << 30), open(path, "w"))
@@ -164,7 +164,7 @@ def _(folder):
     tap.true("card" not in advice and "CUDA" not in advice, advice)
 
 
-@tap.test("analyze --visualization draws: memory over time, by rank where there are several")
+@tap.test("analyze --visualization draws memory over time, by rank if there are several")
 def _(folder):
     path, plots = os.path.join(folder, "in.json"), os.path.join(folder, "a", "plots")
     for ranks, name in ((1, "memory_timeline.png"), (3, "cross_rank_timeline.png")):
@@ -210,14 +210,14 @@ for _name, (_content, _code, _out) in INPUTS.items():
         tap.equal(result.returncode, code, "exit code")
 
 
-@tap.test("analyze: a file that is not there")
+@tap.test("analyze: a file that does not exist is refused")
 def _():
     result = gpumemprof("analyze", "/no/such/file")
     tap.equal(result.returncode, 1, "exit code")
     tap.contains(result.stdout, "Error: Input file '/no/such/file' not found")
 
 
-@tap.test("analyze --skip-bad continues and counts")
+@tap.test("analyze --skip-bad skips bad records and counts them")
 def _(folder):
     records = json.load(open(LEAKY))
     records[5]["host"] = ""
@@ -231,7 +231,7 @@ def _(folder):
     tap.contains(result.stdout, f"Records: {len(records) - 2}")
 
 
-@tap.test("analyze reads what stormlog analyze reads")
+@tap.test("analyze reads the same kinds of files as stormlog analyze")
 def _():
     snapshots = os.path.join(os.environ["STORMLOG_TEST_DATA"], "h200")
     for name in sorted(os.listdir(snapshots)):
@@ -243,7 +243,7 @@ def _():
     tap.skip("there is no snapshot in tests/data/h200")
 
 
-@tap.test("diagnose: a new folder is used as it is, an existing one gets a child, a file is refused")
+@tap.test("diagnose creates a new folder, makes a subfolder in an existing one, and refuses a file")
 def _(folder):
     new = os.path.join(folder, "x", "new")
     result = gpumemprof("diagnose", "--duration", "0", "--output", new)
@@ -265,7 +265,7 @@ def _(folder):
     tap.true(not [name for name in os.listdir(folder) if name.startswith(".")], "nothing half-written is left")
 
 
-@tap.test("diagnose has a point a tick")
+@tap.test("diagnose has at most one sample per interval")
 def _(folder):
     result = gpumemprof("diagnose", "--duration", "1.1", "--interval", "0.2", "--output", os.path.join(folder, "d"))
     tap.true(result.returncode in (0, 2), "exit code")
@@ -274,7 +274,7 @@ def _(folder):
     tap.true(all(value > 0 for value in timeline["allocated"]), "real figures")
 
 
-@tap.test("tfmemprof: verbose before the command, required options, lengths")
+@tap.test("tfmemprof takes -v before the command, and refuses a missing option and lists of unequal length")
 def _(folder):
     tap.equal(tfmemprof("-v", "info").returncode, 0, "exit code of info")
     result = tfmemprof("track")
@@ -287,7 +287,7 @@ def _(folder):
     tap.contains(result.stdout, "same length")
 
 
-@tap.test("tfmemprof analyze: growth, spikes, score")
+@tap.test("tfmemprof analyze finds growth and spikes, and gives a score")
 def _(folder):
     path, out = os.path.join(folder, "in.json"), os.path.join(folder, "report.txt")
     usage = [100.0 + 10 * i for i in range(20)]

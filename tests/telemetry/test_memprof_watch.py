@@ -38,7 +38,7 @@ def load(path):
     return records
 
 
-@tap.test("track: start and stop frame it, every tick is a sample, the file is an array")
+@tap.test("track writes a JSON array: a start event, one sample per interval, a stop event")
 def _(folder):
     out = os.path.join(folder, "not", "yet", "events.json")
     result = tap.run([GPUMEMPROF, "track", "--duration", "1", "--interval", "0.1", "--output", out, "--format", "json",
@@ -54,7 +54,7 @@ def _(folder):
     tap.true(all(a["timestamp_ns"] <= b["timestamp_ns"] for a, b in zip(records, records[1:])), "ascending times")
 
 
-@tap.test("track -- CMD: the command's exit code, its children's memory, CSV by default")
+@tap.test("track -- CMD returns the command's exit code, counts its children's memory, and writes CSV by default")
 def _(folder):
     if has_card():
         tap.skip("this machine watches its card")
@@ -94,7 +94,7 @@ def _(folder):
              "its end is not a freed everything")
 
 
-@tap.test("Ctrl+C: summary and file still come, exit code 0")
+@tap.test("after Ctrl+C the summary and the file are still written, with exit code 0")
 def _(folder):
     out = os.path.join(folder, "events.json")
     for program, words in ((GPUMEMPROF, ["--format", "json"]), (TFMEMPROF, [])):
@@ -111,7 +111,7 @@ def _(folder):
         os.unlink(out)
 
 
-@tap.test("a killed watcher leaves its records, and they can be read")
+@tap.test("a tracker that was killed leaves records that can be read")
 def _(folder):
     out = os.path.join(folder, "events.json")
     process = subprocess.Popen([GPUMEMPROF, "track", "--interval", "0.02", "--output", out], stdout=subprocess.DEVNULL)
@@ -126,7 +126,7 @@ def _(folder):
     tap.contains(result.stdout, "Verdict: ")
 
 
-@tap.test("an alert comes once while the value stays above the line")
+@tap.test("an alert is raised once while the value stays above the threshold")
 def _(folder):
     if has_card():
         tap.skip("this machine watches its card")
@@ -145,7 +145,7 @@ def bundles(folder):
     return sorted(name for name in os.listdir(folder) if name.startswith("oom_dump_"))
 
 
-@tap.test("a command that runs out of memory leaves a bundle; it reads back as one")
+@tap.test("a command that runs out of memory leaves a bundle that can be read")
 def _(folder):
     code = ("import sys, time; time.sleep(0.3); "
             "sys.stderr.write('Traceback:\\n  File x\\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate "
@@ -173,7 +173,7 @@ def _(folder):
     tap.equal(report["oom"]["requested_bytes"], 64 * MIB, "request")
 
 
-@tap.test("retention keeps the newest bundles, and the newest whatever the limits say")
+@tap.test("retention keeps the newest bundles within the limits, and always the newest one")
 def _(folder):
     code = "import sys; sys.stderr.write('RuntimeError: CUDA out of memory\\n'); sys.exit(1)"
     for limits in (["--oom-max-dumps", "2"], ["--oom-max-total-mb", "0", "--oom-max-dumps", "1"]):
@@ -199,7 +199,7 @@ def _(folder):
     tap.equal(bundles(folder), [], "bundles")
 
 
-@tap.test("monitor: summary and file, on the host too")
+@tap.test("monitor prints a summary and writes a file, also for the host's memory")
 def _(folder):
     out = os.path.join(folder, "m.json")
     result = tap.run([GPUMEMPROF, "monitor", "--duration", "1", "--interval", "0.1", "--output", out, "--format", "json"])
@@ -211,7 +211,7 @@ def _(folder):
     load(out)
 
 
-@tap.test("tfmemprof track: the envelope, and what analyze makes of it")
+@tap.test("tfmemprof track writes an object that analyze can read")
 def _(folder):
     out = os.path.join(folder, "t.json")
     code = "import time\nheld = []\nfor i in range(14):\n    held.append(bytearray(20 << 20)); time.sleep(0.1)"

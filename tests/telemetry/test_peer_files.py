@@ -29,13 +29,13 @@ def report(path):
 
 for _name in ("baseline", "leaky", "oom"):
 
-    @tap.test(f"{_name}: written again, not a byte differs")
+    @tap.test(f"{_name}: reading and writing the file gives the same bytes")
     def _(folder, name=_name):
         out = os.path.join(folder, "out.json")
         tap.equal(tap.run([STORMLOG, "export", events(name), "--to", "telemetry-json", "-o", out]).returncode, 0, "exit code")
         tap.true(open(out, "rb").read() == open(events(name), "rb").read(), "the same bytes")
 
-    @tap.test(f"{_name}: through CSV and JSON lines, and back")
+    @tap.test(f"{_name}: converting to CSV or JSON lines and back loses nothing")
     def _(folder, name=_name):
         want = json.load(open(events(name)))
         for kind in ("telemetry-csv", "telemetry-jsonl"):
@@ -53,7 +53,7 @@ def _():
               max(e["allocator_allocated_bytes"] for e in json.load(open(events("baseline")))), "peak")
 
 
-@tap.test("leaky: a leak with its rate")
+@tap.test("leaky: a leak is found, with its rate")
 def _():
     got = report(events("leaky"))
     tap.equal(got["verdict"], "leak", "verdict")
@@ -66,7 +66,7 @@ def _():
     tap.true(leak["r_squared"] > 0.95, f"R squared {leak['r_squared']}")
 
 
-@tap.test("the OOM bundle: the request, the limit, the cause")
+@tap.test("the OOM bundle: the request, the limit and the cause are found")
 def _():
     got = report(bundle())
     tap.equal(got["verdict"], "oom", "verdict")
@@ -109,7 +109,7 @@ def _(folder):
     tap.contains(result.stderr, "pid must be an integer, found a boolean")
 
 
-@tap.test("ranks: the one that grew first is named, missing ones too")
+@tap.test("ranks: the rank that grew first and missing ranks are named")
 def _(folder):
     base = json.load(open(events("baseline")))[0]
     gib = 1 << 30

@@ -26,7 +26,7 @@ def check(folder, files):
     return breaches
 
 
-@tap.test("a good tree passes")
+@tap.test("a tree without breaches passes")
 def _(folder):
     tap.equal(check(folder, {
         "src/base/core/status.h": header("status", "<stdint.h>"),

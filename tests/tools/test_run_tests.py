@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The runner's judgement: what counts as passed, failed and skipped. A runner that loses a failure makes every test vain."""
+"""What the runner counts as passed, failed and skipped. If it missed a failure, every test would be useless."""
 
 import sys
 from pathlib import Path

@@ -39,14 +39,14 @@ def last_line(result):
     return result.stdout.splitlines()[-1]
 
 
-@tap.test("all good: the last line counts, exit 0")
+@tap.test("when all tests pass, the last line has the counts and the exit code is 0")
 def _(folder):
     result = run(folder, [entry("a", shell("echo 1..1; echo ok 1 - x")), entry("b", shell("exit 0"), protocol="exitcode")])
     tap.equal(last_line(result), "2 passed, 0 failed, 0 skipped", "last line")
     tap.equal(result.returncode, 0, "exit code")
 
 
-@tap.test("a crash, a hang and a lie are failures, exit 1")
+@tap.test("a crash, a hang, and an exit code other than 0 without a failed test are failures, with exit code 1")
 def _(folder):
     result = run(folder, [
         entry("crash", shell("echo 1..2; echo ok 1 - x; kill -SEGV $$")),
@@ -59,7 +59,7 @@ def _(folder):
         tap.contains(result.stdout, part, "output")
 
 
-@tap.test("output of a failed program is shown, of a good one it is not")
+@tap.test("the output of a failed program is shown, that of a passing one is not")
 def _(folder):
     result = run(folder, [
         entry("bad", shell("echo 'why it failed' >&2; echo 1..1; echo not ok 1 - x; exit 1")),
@@ -76,7 +76,7 @@ def _(folder):
     tap.equal(last_line(result), "0 passed, 0 failed, 1 skipped", "last line")
 
 
-@tap.test("names and suites select; a name that matches nothing is an error")
+@tap.test("tests are selected by name and suite; a name that matches nothing is an error")
 def _(folder):
     entries = [entry("a", shell("echo 1..1; echo ok 1 - x")), entry("b", shell("echo 1..1; echo ok 1 - x"), suite="soak")]
     tap.equal(last_line(run(folder, entries, "--exclude-suite", "soak")), "1 passed, 0 failed, 0 skipped", "last line")
@@ -91,7 +91,7 @@ def _(folder):
     tap.equal(result.returncode, 1, "exit code")
 
 
-@tap.test("what a test leaves running is ended")
+@tap.test("processes that a test leaves running are killed")
 def _(folder):
     pid_file = Path(folder) / "pid"
     run(folder, [entry("parent", shell(f"sleep 60 & echo $! > {pid_file}; echo 1..1; echo ok 1 - x"))])

@@ -75,12 +75,12 @@ def _():
               [("one", 1, 6), ("of", 9, 8), ("map", 13, 3), ("test", 22, 3)], "functions")
 
 
-@tap.test("comment lines and code lines")
+@tap.test("comment lines and code lines are counted")
 def _():
     tap.equal(size_report.count_comments(SOURCE.splitlines()), (4, 17), "(comments, code)")
 
 
-@tap.test("percentiles of nothing, one and many")
+@tap.test("percentiles are right for no value, one and many")
 def _():
     tap.equal([size_report.percentile([], 0.5), size_report.percentile([7], 0.9),
                size_report.percentile(list(range(1, 11)), 0.9)], [0, 7, 10], "percentiles")

@@ -17,7 +17,7 @@ import tap
 
 STORMLOG = os.path.abspath(sys.argv.pop(1))
 DATA = Path(__file__).resolve().parent.parent / "data"
-# A busy machine is no failure.
+# Generous, because the machine may be busy.
 PATIENCE_S = 90
 
 TRAIN = """
@@ -95,7 +95,7 @@ def check_restored(terminal):
     tap.true("quit" not in screen, "the screen from before is back")
 
 
-@tap.test("every tab of a snapshot shows what it is about")
+@tap.test("every tab shows its part of a snapshot")
 def _(folder):
     with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s1_loss_history.pickle.gz") as t:
         t.wait_for("s1_loss_history.pickle.gz, ")
@@ -132,7 +132,7 @@ def _(folder):
         check_restored(t)
 
 
-@tap.test("What-if answers in the background")
+@tap.test("the What-if tab computes its answer in the background")
 def _(folder):
     with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s3_baseline.pickle.gz") as t:
         t.wait_for("s3_baseline.pickle.gz, ")
@@ -144,7 +144,7 @@ def _(folder):
         tap.equal(t.wait_for_end(), "ended 0")
 
 
-@tap.test("a recording with a ledger, telemetry, and a folder")
+@tap.test("a recording with a ledger, and then telemetry, can be opened; a wrong path keeps the open input")
 def _(folder):
     with Terminal(folder, f"{STORMLOG} tui {DATA}/slog/nccl.slog.xz") as t:
         t.press("5")
@@ -159,7 +159,7 @@ def _(folder):
         tap.equal(t.wait_for_end(), "ended 0")
 
 
-@tap.test("an export is written, and the screen says so")
+@tap.test("an export is written, and the screen reports it")
 def _(folder):
     with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s1_loss_history.pickle.gz") as t:
         t.wait_for("s1_loss_history.pickle.gz, ")
@@ -186,7 +186,7 @@ def start_training(folder):
     return process
 
 
-@tap.test("a live recording is followed, killed, and then read whole")
+@tap.test("a live recording is followed, and read completely after its process was killed")
 def _(folder):
     training = start_training(folder)
     try:
@@ -218,7 +218,7 @@ def _(folder):
             training.wait()
 
 
-@tap.test("a command is started under the recorder and stopped from the screen")
+@tap.test("a command can be recorded and stopped from the screen")
 def _(folder):
     python = tap.python_with("torch")
     tap.skip_if_sanitized(STORMLOG)
@@ -235,7 +235,7 @@ def _(folder):
         tap.equal(t.wait_for_end(), "ended 0")
 
 
-@tap.test("a storm of sizes, down to one column")
+@tap.test("the window can be resized many times, down to one column")
 def _(folder):
     with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s1_loss_history.pickle.gz") as t:
         t.wait_for("s1_loss_history.pickle.gz, ")
@@ -252,7 +252,7 @@ def _(folder):
 
 
 def add_signal_test(name, expected):
-    @tap.test(f"the terminal is given back on {name}")
+    @tap.test(f"the terminal is restored on {name}")
     def _(folder):
         with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s1_loss_history.pickle.gz") as t:
             t.wait_for("s1_loss_history.pickle.gz, ")
@@ -265,7 +265,7 @@ for name in ("SIGTERM", "SIGHUP", "SIGABRT", "SIGSEGV"):
     add_signal_test(name, 128 + getattr(signal, name))
 
 
-@tap.test("colours by terminal, and none with NO_COLOR")
+@tap.test("colours depend on the terminal, and NO_COLOR switches them off")
 def _(folder):
     for index, (environment, wanted) in enumerate((("NO_COLOR=1", False), ("COLORTERM=truecolor", True))):
         own = os.path.join(folder, str(index))
@@ -291,7 +291,7 @@ def _(folder):
         tap.equal(t.wait_for_end(), "ended 0")
 
 
-@tap.test("without a terminal it says what to use instead")
+@tap.test("without a terminal the error names what to use instead")
 def _():
     result = tap.run([STORMLOG, "tui"], stdin=subprocess.DEVNULL)
     tap.equal(result.returncode, 4, "exit code")

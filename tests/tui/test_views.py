@@ -36,7 +36,7 @@ add_golden("80x24-ascii", ["80", "24", "ascii"])
 add_golden("80x24-mono", ["80", "24", "mono"])
 
 
-@tap.test("no overlap and no cut number from 20 x 6 to 400 x 120")
+@tap.test("nothing overlaps and no number is cut at sizes from 20 x 6 to 400 x 120")
 def _():
     result = tap.run([PROBE, "sweep"])
     tap.equal(result.returncode, 0, result.stdout[-3000:])
@@ -44,7 +44,7 @@ def _():
 
 
 def add_sweep(path):
-    @tap.test(f"the same with {path}")
+    @tap.test(f"nothing overlaps and no number is cut with {path}")
     def _():
         result = tap.run([PROBE, "sweep-file", str(DATA / path)])
         tap.equal(result.returncode, 0, result.stdout[-3000:] + result.stderr)
@@ -55,13 +55,13 @@ for name in ("h200/s1_loss_history.pickle.gz", "h200/s5_oom.pickle.gz", "slog/nc
     add_sweep(name)
 
 
-@tap.test("ASCII screens hold nothing but ASCII")
+@tap.test("ASCII screens contain only ASCII")
 def _():
     result = tap.run([PROBE, "draw", "100", "30", "ascii"])
     tap.true(result.stdout.isascii(), "only ASCII characters")
 
 
-@tap.test("an unchanged screen sends nothing, a busy one little")
+@tap.test("an unchanged screen sends no bytes, and a changing one few")
 def _():
     sizes = dict(line.split(": ") for line in tap.run([PROBE, "bytes"]).stdout.splitlines())
     tap.equal(sizes["idle"], "0 bytes")
@@ -69,7 +69,7 @@ def _():
     tap.true(busy * 2 < first, f"a frame later costs less than half of the first one ({busy} of {first} bytes)")
 
 
-@tap.test("a screen is saved as a picture that is well-formed XML")
+@tap.test("a screen can be saved as a picture that is well-formed XML")
 def _():
     import xml.etree.ElementTree as tree
 

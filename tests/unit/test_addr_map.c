@@ -7,7 +7,7 @@
 #include "model/addr_map.h"
 
 /* Against an array indexed by the key: runs that wrap, growth, removal in the middle of a run. */
-static void test_against_an_array(void **state) {
+static void test_agrees_with_an_array(void **state) {
     (void)state;
     enum { KEYS = 3000 };
     static uint32_t truth[KEYS];
@@ -37,7 +37,7 @@ static void test_against_an_array(void **state) {
     sl_addr_map_fini(&map);
 }
 
-static void test_empty(void **state) {
+static void test_an_empty_map_finds_nothing(void **state) {
     (void)state;
     sl_addr_map map = {0};
     assert_int_equal(sl_addr_map_find(&map, 0), SL_ADDR_NONE);
@@ -50,8 +50,8 @@ static void test_empty(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_an_array),
-        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_agrees_with_an_array),
+        cmocka_unit_test(test_an_empty_map_finds_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

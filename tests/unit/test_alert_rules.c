@@ -47,7 +47,7 @@ static void check(uint64_t used_pct, uint64_t expected) {
     assert_int_equal(alert_cnt(), expected);
 }
 
-static void raises_once_until_it_is_over(void **state) {
+static void an_alert_is_raised_once_until_its_condition_ends(void **state) {
     (void)state;
     sl_alert_reset();
     check(94, 0);
@@ -78,7 +78,7 @@ static void thresholds_can_be_set(void **state) {
     sl_alert_set_threshold(SL_ALERT_DEVICE_FULL, SL_ALERT_DEFAULT_PCT);
 }
 
-static void unknown_changes_nothing(void **state) {
+static void an_unknown_value_changes_nothing(void **state) {
     (void)state;
     uint64_t before = alert_cnt();
     sl_maybe_u64 unknown = {0, false};
@@ -91,9 +91,9 @@ static void unknown_changes_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(raises_once_until_it_is_over),
+        cmocka_unit_test(an_alert_is_raised_once_until_its_condition_ends),
         cmocka_unit_test(thresholds_can_be_set),
-        cmocka_unit_test(unknown_changes_nothing),
+        cmocka_unit_test(an_unknown_value_changes_nothing),
     };
     return cmocka_run_group_tests(tests, open_log, close_log);
 }

@@ -71,7 +71,7 @@ static void test_best_fit_and_merge(void **state) {
     sl_alloc_model_free(model);
 }
 
-static void test_streams_and_pools_are_apart(void **state) {
+static void test_streams_and_pools_are_separate(void **state) {
     (void)state;
     sl_alloc_model *model = plain_model("");
     ask(model, 0, 0, 4096);
@@ -123,7 +123,7 @@ static void test_expandable(void **state) {
     sl_alloc_model_free(model);
 }
 
-static void test_flush_before_failure(void **state) {
+static void test_cache_is_flushed_before_a_failure(void **state) {
     (void)state;
     sl_alloc_model *model = model_of("", SL_ALLOC_NO_LIMIT, 100 * MIB);
     ask(model, 0, 0, 60 * MIB);
@@ -153,7 +153,7 @@ static void test_flush_waits_for_other_streams(void **state) {
     sl_alloc_model_free(model);
 }
 
-static void test_limit_of_the_process(void **state) {
+static void test_process_limit(void **state) {
     (void)state;
     sl_alloc_model *model = model_of("", 21 * MIB, SL_ALLOC_NO_LIMIT);
     ask(model, 0, 0, 5 * MIB);
@@ -213,7 +213,7 @@ static void test_absurd_sizes(void **state) {
     }
 }
 
-/* After any calls: what is reserved is at least what is in use, and everything can be given back. */
+/* After any calls, reserved bytes are at least those in use, and everything can be freed. */
 static void test_random_calls(void **state) {
     (void)state;
     static const char *const confs[] = {"", "expandable_segments:True", "max_split_size_mb:20",
@@ -250,12 +250,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_segments),
         cmocka_unit_test(test_best_fit_and_merge),
-        cmocka_unit_test(test_streams_and_pools_are_apart),
+        cmocka_unit_test(test_streams_and_pools_are_separate),
         cmocka_unit_test(test_max_split),
         cmocka_unit_test(test_expandable),
-        cmocka_unit_test(test_flush_before_failure),
+        cmocka_unit_test(test_cache_is_flushed_before_a_failure),
         cmocka_unit_test(test_flush_waits_for_other_streams),
-        cmocka_unit_test(test_limit_of_the_process),
+        cmocka_unit_test(test_process_limit),
         cmocka_unit_test(test_garbage_collection),
         cmocka_unit_test(test_no_caching),
         cmocka_unit_test(test_absurd_sizes),

@@ -46,8 +46,8 @@ static void test_every_key(void **state) {
     assert_int_equal(s.rounding.divisions[15], 8);
 }
 
-/* What a text gives, its own text gives again. */
-static void test_text_and_back(void **state) {
+/* Settings that are written as text and read again stay the same. */
+static void test_text_can_be_read_again(void **state) {
     (void)state;
     static const char *const confs[] = {
         "expandable_segments:True",
@@ -68,7 +68,7 @@ static void test_text_and_back(void **state) {
     }
 }
 
-static void test_last_wins(void **state) {
+static void test_the_last_value_is_used(void **state) {
     (void)state;
     sl_alloc_settings s =
         settings_of("max_split_size_mb:64,max_split_size_mb:128,expandable_segments:True,"
@@ -77,7 +77,7 @@ static void test_last_wins(void **state) {
     assert_false(s.is_expandable);
 }
 
-static void test_refusals(void **state) {
+static void test_wrong_settings_are_refused(void **state) {
     (void)state;
     static const struct {
         const char *conf, *text;
@@ -122,9 +122,12 @@ static void test_huge_split_is_no_limit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),      cmocka_unit_test(test_every_key),
-        cmocka_unit_test(test_text_and_back), cmocka_unit_test(test_last_wins),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_huge_split_is_no_limit),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_every_key),
+        cmocka_unit_test(test_text_can_be_read_again),
+        cmocka_unit_test(test_the_last_value_is_used),
+        cmocka_unit_test(test_wrong_settings_are_refused),
+        cmocka_unit_test(test_huge_split_is_no_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static void test_leak_fails_each_gate(void **state) {
     sl_check_result_free(result);
 }
 
-static void test_limits(void **state) {
+static void test_limits_are_checked(void **state) {
     const fixture *f = *state;
     double peak = (double)f->baseline.peak_bytes.value;
     sl_gates gates = {.max_peak = {SL_LIMIT_PERCENT, 5}};
@@ -95,8 +95,8 @@ static void test_limits(void **state) {
     sl_check_result_free(result);
 }
 
-/* A number that is not there passes nothing: neither a missing baseline nor an unknown value. */
-static void test_unknown_numbers(void **state) {
+/* A missing baseline or an unknown value never passes a gate. */
+static void test_unknown_numbers_pass_no_gate(void **state) {
     const fixture *f = *state;
     sl_gates gates = {.max_peak = {SL_LIMIT_PERCENT, 5}};
     sl_check_result *result = NULL;
@@ -114,8 +114,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_run_passes),
         cmocka_unit_test(test_leak_fails_each_gate),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_unknown_numbers),
+        cmocka_unit_test(test_limits_are_checked),
+        cmocka_unit_test(test_unknown_numbers_pass_no_gate),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The golden runs: 12 samples a rank at 100 ms, ranks 2 ms apart, one spike of hidden memory. */
+/* The golden runs: 12 samples per rank at 100 ms, ranks 2 ms apart, one spike of hidden memory. */
 #include "analyze/samples/an_collective.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ static bool has_reason(const sl_collective_result *r, sl_collective_reason reaso
     return r->reasons >> reason & 1;
 }
 
-static void test_confident(void **state) {
+static void test_ranks_with_markers_are_confident(void **state) {
     (void)state;
     sl_collective_results got = attribute(&(run){4, 4, true, true, NULL}, "medium");
     assert_int_equal(got.cnt, 4);
@@ -87,7 +87,7 @@ static void test_without_markers(void **state) {
     sl_vec_free(&got);
 }
 
-static void test_alone(void **state) {
+static void test_a_single_rank_is_only_a_suspect(void **state) {
     (void)state;
     sl_collective_results got = attribute(&(run){1, 1, true, true, NULL}, "medium");
     assert_int_equal(got.cnt, 1);
@@ -113,7 +113,7 @@ static void test_unknown_total(void **state) {
     sl_vec_free(&got);
 }
 
-static void test_words_that_mark(void **state) {
+static void test_words_that_count_as_markers(void **state) {
     (void)state;
     static const char *const yes[] = {"NCCL ring",  "ncclAllReduce",  "reduce-scatter",
                                       "All_Gather", "a barrier here", "Broadcast"};
@@ -124,7 +124,7 @@ static void test_words_that_mark(void **state) {
         assert_false(sl_collective_has_token((sl_str){no[i], strlen(no[i])}));
 }
 
-static void test_metadata_values_mark_and_keys_do_not(void **state) {
+static void test_metadata_values_count_as_markers_and_keys_do_not(void **state) {
     (void)state;
     static const struct {
         const char *metadata;
@@ -174,13 +174,13 @@ static void test_presets_and_overrides(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_confident),
+        cmocka_unit_test(test_ranks_with_markers_are_confident),
         cmocka_unit_test(test_without_markers),
-        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_a_single_rank_is_only_a_suspect),
         cmocka_unit_test(test_one_of_two),
         cmocka_unit_test(test_unknown_total),
-        cmocka_unit_test(test_words_that_mark),
-        cmocka_unit_test(test_metadata_values_mark_and_keys_do_not),
+        cmocka_unit_test(test_words_that_count_as_markers),
+        cmocka_unit_test(test_metadata_values_count_as_markers_and_keys_do_not),
         cmocka_unit_test(test_presets_and_overrides),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

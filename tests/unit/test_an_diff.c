@@ -36,7 +36,7 @@ static uint32_t line_of(sl_site site) {
     return sl_site_frame(site, &frame) ? frame.line : 0;
 }
 
-/* What is live changes by exactly the sum of the rows. */
+/* Live bytes change by exactly the sum of the rows. */
 static void check_balance(const sl_diff *diff) {
     int64_t delta = (int64_t)(diff->after.live_bytes - diff->before.live_bytes);
     int64_t rows = (int64_t)(diff->appeared_bytes + diff->grown_bytes) -
@@ -86,7 +86,7 @@ static void test_two_traces(void **state) {
     forget(leaky);
 }
 
-static void test_same_is_empty(void **state) {
+static void test_equal_traces_have_no_difference(void **state) {
     (void)state;
     sl_trace *trace = synth_run(SYNTH_EVERY_STEP, 30, 1, true);
     sl_instant peak = at(trace, SL_AT_PEAK, 0);
@@ -145,7 +145,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_trace_at_two_times),
         cmocka_unit_test(test_two_traces),
-        cmocka_unit_test(test_same_is_empty),
+        cmocka_unit_test(test_equal_traces_have_no_difference),
         cmocka_unit_test(test_prefix_and_grouping),
         cmocka_unit_test(test_pairs),
     };

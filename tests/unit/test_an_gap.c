@@ -99,7 +99,7 @@ static void test_fragmentation(void **state) {
     assert_true(found->confidence == 1.0);
 }
 
-static void test_small_gaps_say_nothing(void **state) {
+static void test_small_gaps_are_not_reported(void **state) {
     fixture *f = *state;
     /* Below 5 % of the card, the class of unused memory is held back too. */
     for (size_t i = 0; i < 20; i++)
@@ -108,7 +108,7 @@ static void test_small_gaps_say_nothing(void **state) {
     assert_int_equal(f->result.cnt, 0);
 }
 
-static void test_few_or_timeless(void **state) {
+static void test_too_few_complete_records_give_no_finding(void **state) {
     fixture *f = *state;
     push(f, 0, 1, 1, 9000000000);
     push(f, 1, 1, 1, 9000000000);
@@ -123,7 +123,7 @@ static void test_few_or_timeless(void **state) {
     assert_int_equal(f->result.cnt, 0);
 }
 
-static void test_one_time_stamp(void **state) {
+static void test_equal_time_stamps_are_not_a_drift(void **state) {
     fixture *f = *state;
     for (size_t i = 0; i < 10; i++)
         push(f, 0, 1000, 1000, 3000000000 + (int64_t)i * 1000000);
@@ -137,9 +137,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_drift, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_spike, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fragmentation, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_small_gaps_say_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_few_or_timeless, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_one_time_stamp, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_small_gaps_are_not_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_too_few_complete_records_give_no_finding, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_equal_time_stamps_are_not_a_drift, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

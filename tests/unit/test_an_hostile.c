@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces that no allocator would write. Nothing may crash, hang or read outside; what comes out is
- * checked only for what must hold whatever went in. Most of its worth is under the sanitizers. */
+/* Traces that no allocator would write. Nothing may crash, hang or read outside; the result is
+ * checked only for what must always hold. Most useful under the sanitizers. */
 #include <string.h>
 
 #include "sltest.h"
@@ -104,7 +104,7 @@ static void check_replay(const sl_trace *trace, const sl_device_trace *device, u
     sl_replay_free(replay);
 }
 
-static void test_wild_traces(void **state) {
+static void test_impossible_traces_do_no_harm(void **state) {
     (void)state;
     uint64_t seed = 20;
     for (int round = 0; round < 400; round++) {
@@ -126,7 +126,7 @@ static void test_wild_traces(void **state) {
     }
 }
 
-static void test_no_traces(void **state) {
+static void test_an_empty_list_of_traces(void **state) {
     (void)state;
     sl_report *report = NULL;
     assert_int_equal(sl_analyze_traces(NULL, 0, NULL, &report, NULL), SL_OK);
@@ -136,8 +136,8 @@ static void test_no_traces(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wild_traces),
-        cmocka_unit_test(test_no_traces),
+        cmocka_unit_test(test_impossible_traces_do_no_harm),
+        cmocka_unit_test(test_an_empty_list_of_traces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

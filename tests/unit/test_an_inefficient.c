@@ -51,7 +51,7 @@ static sl_report *finish(synth *s, sl_trace **trace) {
 }
 
 /* `batch = next(loader)`: the old one lives until the new one is there. */
-static void test_the_batch_before_is_late(void **state) {
+static void test_the_previous_batch_is_a_late_free(void **state) {
     (void)state;
     synth *s = begin();
     sl_trace *trace;
@@ -73,8 +73,8 @@ static void test_the_batch_before_is_late(void **state) {
     sl_trace_free(trace);
 }
 
-/* A list that an error lets go of in the last step: a leak, and not also thirty late frees. */
-static void test_a_list_dropped_at_the_end_is_not_late(void **state) {
+/* A list that an error frees in the last step is a leak, and not also thirty late frees. */
+static void test_a_list_freed_at_the_end_is_not_a_late_free(void **state) {
     (void)state;
     synth *s = begin();
     sl_trace *trace;
@@ -94,8 +94,8 @@ static void test_a_list_dropped_at_the_end_is_not_late(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_batch_before_is_late),
-        cmocka_unit_test(test_a_list_dropped_at_the_end_is_not_late),
+        cmocka_unit_test(test_the_previous_batch_is_a_late_free),
+        cmocka_unit_test(test_a_list_freed_at_the_end_is_not_a_late_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

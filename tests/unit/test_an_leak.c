@@ -29,13 +29,13 @@ static uint32_t line_of(const sl_finding *finding) {
     return sl_site_frame(finding->site, &frame) ? frame.line : 0;
 }
 
-static void test_healthy_habits_stay_healthy(void **state) {
+static void test_healthy_programs_have_no_leak(void **state) {
     (void)state;
     for (int habit = 0; habit < SYNTH_HABIT_CNT; habit++) {
         if (synth_rows[habit].is_leak)
             continue;
         for (uint64_t seed = 0; seed < 12; seed++) {
-            /* Without stacks nobody can tell data that is prepared from work, or a list from a leak. */
+            /* Without stacks, loaded data looks like work, and a list like a leak. */
             bool has_stacks = seed % 4 != 3 || (habit >= SYNTH_LIST && habit <= SYNTH_PREPARE);
             sl_trace *trace =
                 synth_run((synth_habit)habit, 30 + 20 * (size_t)seed, seed, has_stacks);
@@ -87,7 +87,7 @@ static void check_numbers(synth_habit habit, const char *subkind, double per_ste
     sl_trace_free(trace);
 }
 
-static void test_numbers(void **state) {
+static void test_numbers_of_a_leak_are_exact(void **state) {
     (void)state;
     check_numbers(SYNTH_EVERY_STEP, "tensor retention", 256 * 1024, 100);
     check_numbers(SYNTH_TINY, "tensor retention", 512, 100);
@@ -95,7 +95,7 @@ static void test_numbers(void **state) {
     check_numbers(SYNTH_QUEUE, "tensor retention", 128 * 1024, 100);
 }
 
-/* The same run with all sizes 4,096 times smaller leaks the same share, and nobody has to get up for it. */
+/* The same run with all sizes 4,096 times smaller leaks the same share, but is not critical. */
 static void test_small_leaks_are_not_critical(void **state) {
     (void)state;
     static const sl_severity wanted[] = {SL_SEV_CRITICAL, SL_SEV_WARNING};
@@ -112,7 +112,7 @@ static void test_small_leaks_are_not_critical(void **state) {
     }
 }
 
-static void test_graph_is_one_finding(void **state) {
+static void test_a_kept_graph_is_one_finding(void **state) {
     (void)state;
     sl_trace *trace = synth_run(SYNTH_GRAPH, 60, 1, true);
     sl_report *report = report_of(trace, NULL);
@@ -152,8 +152,8 @@ static const sl_finding *find_kind(const sl_report *report, sl_finding_kind kind
     return NULL;
 }
 
-/* A list of tensors is neither a leak nor proof that there is none: it is told, and nothing is judged. */
-static void test_list_is_a_remark(void **state) {
+/* A list of tensors is neither a leak nor proof that there is none: it is only reported. */
+static void test_a_list_of_tensors_is_only_a_remark(void **state) {
     (void)state;
     static const synth_habit habits[] = {SYNTH_LIST, SYNTH_PAIRS};
     for (size_t i = 0; i < 4; i++) {
@@ -175,9 +175,9 @@ static void test_list_is_a_remark(void **state) {
     }
 }
 
-/* The list is a leak when the program says that these are steps. A loop that only keeps, up to the end, may be a
- * leak or a loader that did not get further: it is told, as a warning. */
-static void test_list_that_is_a_leak(void **state) {
+/* The list is a leak if the program marks steps. A loop that only keeps blocks to the end may be a
+ * leak or an unfinished loader, so it is reported as a warning. */
+static void test_a_list_kept_over_steps_is_a_leak(void **state) {
     (void)state;
     for (int is_marked = 0; is_marked < 2; is_marked++) {
         sl_trace *trace = synth_run(is_marked ? SYNTH_LIST : SYNTH_HOARD, 60, 1, true);
@@ -198,7 +198,7 @@ static void test_list_that_is_a_leak(void **state) {
     }
 }
 
-/* Ten tensors are no proof: a warning. Sixty at the same line are critical. */
+/* Ten tensors are a warning, because they prove little. Sixty at the same line are critical. */
 static void test_few_tensors_are_not_critical(void **state) {
     (void)state;
     static const struct {
@@ -360,7 +360,7 @@ static void test_table_of_analyses(void **state) {
     assert_int_equal(cnt, 10);
 }
 
-/* One line keeps a block each step and holds another one until the next: that one is no leak. */
+/* One line keeps a block each step and holds another one until the next: that one is not a leak. */
 static void test_blocks_in_flight(void **state) {
     (void)state;
     sl_trace *trace = sl_trace_new("in flight", SL_SOURCE_TORCH_SNAPSHOT);
@@ -408,14 +408,14 @@ static void test_blocks_in_flight(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_healthy_habits_stay_healthy),
+        cmocka_unit_test(test_healthy_programs_have_no_leak),
         cmocka_unit_test(test_leaks_are_found_at_their_line),
-        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_numbers_of_a_leak_are_exact),
         cmocka_unit_test(test_small_leaks_are_not_critical),
-        cmocka_unit_test(test_graph_is_one_finding),
+        cmocka_unit_test(test_a_kept_graph_is_one_finding),
         cmocka_unit_test(test_marked_steps),
-        cmocka_unit_test(test_list_is_a_remark),
-        cmocka_unit_test(test_list_that_is_a_leak),
+        cmocka_unit_test(test_a_list_of_tensors_is_only_a_remark),
+        cmocka_unit_test(test_a_list_kept_over_steps_is_a_leak),
         cmocka_unit_test(test_few_tensors_are_not_critical),
         cmocka_unit_test(test_steps_after_loading),
         cmocka_unit_test(test_loop_without_layers),

@@ -77,7 +77,7 @@ static void test_fragmentation(void **state) {
     fake_free_all(fake);
 }
 
-/* The card was not full: a limit of the process refused. */
+/* The card was not full: the request hit a limit of the process. */
 static void test_limit(void **state) {
     (void)state;
     sl_trace *trace = synth_run(SYNTH_EVERY_STEP, 80, 1, true);
@@ -98,7 +98,7 @@ static void test_limit(void **state) {
     sl_trace_free(trace);
 }
 
-/* Capacity known, free known, own known: the rest is somebody else's. */
+/* With capacity, free and own bytes known, the rest belongs to other processes. */
 static void test_other_process(void **state) {
     (void)state;
     sl_trace *trace = synth_run(SYNTH_PLAIN, 80, 1, true);
@@ -111,7 +111,7 @@ static void test_other_process(void **state) {
 }
 
 /* A text without its event, and a text about another device. */
-static void test_text_alone(void **state) {
+static void test_error_text_without_an_event(void **state) {
     (void)state;
     sl_trace *trace = synth_run(SYNTH_PLAIN, 40, 1, true);
     sl_analysis_options options = {
@@ -131,8 +131,8 @@ static void test_text_alone(void **state) {
     sl_trace_free(trace);
 }
 
-/* The host has no card, and a request that no machine could serve is no multiple of anything. */
-static void test_host(void **state) {
+/* The host has no card; a request that no machine could serve is not given as a multiple. */
+static void test_the_host_has_no_card(void **state) {
     (void)state;
     sl_trace *trace = synth_run(SYNTH_PLAIN, 80, 1, true);
     trace->devices.at[0]->device = SL_DEVICE_HOST;
@@ -178,7 +178,7 @@ static const sl_finding *find_kind(const sl_report *report, sl_finding_kind kind
 }
 
 /* Everything freed leaves whole segments, which is a cache; every other block freed leaves pieces. */
-static void test_empty_cache(void **state) {
+static void test_whole_segments_are_a_cache_and_not_fragmentation(void **state) {
     (void)state;
     for (int step = 1; step <= 2; step++) {
         fake_alloc *fake = fake_new(1);
@@ -198,10 +198,14 @@ static void test_empty_cache(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_causes),     cmocka_unit_test(test_fragmentation),
-        cmocka_unit_test(test_limit),      cmocka_unit_test(test_other_process),
-        cmocka_unit_test(test_text_alone), cmocka_unit_test(test_host),
-        cmocka_unit_test(test_npu),        cmocka_unit_test(test_empty_cache),
+        cmocka_unit_test(test_causes),
+        cmocka_unit_test(test_fragmentation),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_other_process),
+        cmocka_unit_test(test_error_text_without_an_event),
+        cmocka_unit_test(test_the_host_has_no_card),
+        cmocka_unit_test(test_npu),
+        cmocka_unit_test(test_whole_segments_are_a_cache_and_not_fragmentation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

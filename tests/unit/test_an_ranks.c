@@ -32,7 +32,7 @@ static bool has_note(const sl_ranks *ranks, const char *part) {
     return false;
 }
 
-static void test_golden(void **state) {
+static void test_first_cause_of_four_ranks(void **state) {
     (void)state;
     static const double values[4][4] = {
         {1, 1, 1, 1.34}, {1, 1, 1, 1.30}, {1, 1, 1.38, 1.40}, {1, 1, 1, 1.28}};
@@ -66,7 +66,7 @@ static void test_golden(void **state) {
     sl_ranks_free(ranks);
 }
 
-/* One value a rank and sample; NAN-free: a 0 ends the rank. */
+/* One value per rank and sample; a 0 ends the rank. */
 static sl_ranks *simple(const double values[][4], int cnt, int world) {
     sl_telemetry *set = sl_telemetry_new();
     for (int rank = 0; rank < cnt; rank++)
@@ -106,7 +106,7 @@ static void test_one_candidate(void **state) {
     sl_ranks_free(ranks);
 }
 
-static void test_one_rank_and_none(void **state) {
+static void test_one_rank_or_no_rank(void **state) {
     (void)state;
     sl_ranks *ranks = simple((const double[][4]){{1, 1, 1.3, 1.3}}, 1, 1);
     assert_int_equal(ranks->suspects.cnt, 0);
@@ -125,7 +125,7 @@ static void test_no_spike(void **state) {
     sl_ranks_free(ranks);
 }
 
-static void test_other_jobs_and_events_are_left_out(void **state) {
+static void test_other_jobs_and_events_are_skipped(void **state) {
     (void)state;
     sl_telemetry *set = sl_telemetry_new();
     for (int i = 0; i < 2; i++) {
@@ -186,13 +186,13 @@ static void test_extreme_times_and_worlds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_first_cause_of_four_ranks),
         cmocka_unit_test(test_tie_is_medium),
         cmocka_unit_test(test_missing_ranks_lower_confidence),
         cmocka_unit_test(test_one_candidate),
-        cmocka_unit_test(test_one_rank_and_none),
+        cmocka_unit_test(test_one_rank_or_no_rank),
         cmocka_unit_test(test_no_spike),
-        cmocka_unit_test(test_other_jobs_and_events_are_left_out),
+        cmocka_unit_test(test_other_jobs_and_events_are_skipped),
         cmocka_unit_test(test_late_rank_is_noted),
         cmocka_unit_test(test_extreme_times_and_worlds),
     };

@@ -35,7 +35,7 @@ static void known_texts(void **state) {
 }
 
 /* Longer than the writer's own buffer, so that it is emptied in between. */
-static void long_runs_have_no_seam(void **state) {
+static void input_longer_than_the_buffer_is_encoded_correctly(void **state) {
     SL_UNUSED(state);
     static uint8_t bytes[9000];
     memset(bytes, 0xff, sizeof bytes);
@@ -48,7 +48,7 @@ static void long_runs_have_no_seam(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_texts),
-        cmocka_unit_test(long_runs_have_no_seam),
+        cmocka_unit_test(input_longer_than_the_buffer_is_encoded_correctly),
     };
     return cmocka_run_group_tests_name("base64", tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static void check_exact(const uint64_t *bytes, size_t cnt, sl_batch_law law, uin
     assert_int_equal(got.high, at_48);
 }
 
-static void test_two_sizes_show_the_law(void **state) {
+static void test_two_sizes_give_the_formula(void **state) {
     (void)state;
     check_exact((uint64_t[]){7000, 7000}, 2, SL_BATCH_CONSTANT, 7000);
     check_exact((uint64_t[]){16 * 1000, 32 * 1000}, 2, SL_BATCH_LINEAR, 48 * 1000);
@@ -35,14 +35,14 @@ static void test_two_sizes_show_the_law(void **state) {
     check_exact((uint64_t[]){0, 0}, 2, SL_BATCH_CONSTANT, 0);
 }
 
-static void test_three_sizes_show_two_terms(void **state) {
+static void test_three_sizes_give_two_terms(void **state) {
     (void)state;
     check_exact((uint64_t[]){500 + 1600, 500 + 3200, 500 + 6400}, 3, SL_BATCH_MIXED, 500 + 4800);
     check_exact((uint64_t[]){500 + 256, 500 + 1024, 500 + 4096}, 3, SL_BATCH_MIXED, 500 + 48 * 48);
     check_exact((uint64_t[]){160 + 256, 320 + 1024, 640 + 4096}, 3, SL_BATCH_MIXED, 480 + 48 * 48);
 }
 
-/* 500 + 100 a size: it may stay as it is, or be proportional. */
+/* 500 + 100 per size: it may stay as it is, or be proportional. */
 static void test_other_has_a_range(void **state) {
     (void)state;
     static const uint64_t sizes[] = {16, 32}, grows[] = {2100, 3700}, shrinks[] = {9000, 1000};
@@ -63,7 +63,7 @@ static void test_other_has_a_range(void **state) {
     assert_int_equal(estimate(sizes, grows, 2, 32).high, 3700);
 }
 
-static void test_alone_and_hostile(void **state) {
+static void test_one_size_and_hostile_sizes(void **state) {
     (void)state;
     sl_batch_point one = {16, 1000, false};
     sl_batch_estimate got = sl_batch_estimate_at(&one, 1, 64, 1);
@@ -74,7 +74,7 @@ static void test_alone_and_hostile(void **state) {
     assert_true(estimate(sizes, huge, 2, 16).high <= (uint64_t)1 << 56);
 }
 
-/* Blocks are rounded, so that 1,000 bytes a size are 16,384 and 32,256. */
+/* Blocks are rounded, so that 1,000 bytes per size are 16,384 and 32,256. */
 static void test_rounded_sizes(void **state) {
     (void)state;
     sl_batch_point points[] = {{16, 16384, true}, {32, 32256, true}};
@@ -217,7 +217,7 @@ static void test_another_size(void **state) {
     finish(&real);
 }
 
-static void test_reach_is_bounded(void **state) {
+static void test_sizes_far_beyond_the_recorded_are_refused(void **state) {
     (void)state;
     made a, b;
     sl_error err = SL_ERROR_INIT;
@@ -252,7 +252,7 @@ static void test_more_steps(void **state) {
     finish(&real);
 }
 
-/* A few requests that only one recording has do not move the pairs behind them. */
+/* A few requests that only one recording has do not shift the pairs after them. */
 static void test_a_few_more_requests(void **state) {
     (void)state;
     made a, b;
@@ -297,13 +297,13 @@ static void test_a_failed_request_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_sizes_show_the_law),
-        cmocka_unit_test(test_three_sizes_show_two_terms),
+        cmocka_unit_test(test_two_sizes_give_the_formula),
+        cmocka_unit_test(test_three_sizes_give_two_terms),
         cmocka_unit_test(test_other_has_a_range),
-        cmocka_unit_test(test_alone_and_hostile),
+        cmocka_unit_test(test_one_size_and_hostile_sizes),
         cmocka_unit_test(test_rounded_sizes),
         cmocka_unit_test(test_another_size),
-        cmocka_unit_test(test_reach_is_bounded),
+        cmocka_unit_test(test_sizes_far_beyond_the_recorded_are_refused),
         cmocka_unit_test(test_more_steps),
         cmocka_unit_test(test_a_few_more_requests),
         cmocka_unit_test(test_a_loop_is_refused),

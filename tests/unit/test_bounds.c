@@ -42,7 +42,7 @@ static void events_have_bounds(void **state) {
     check(SL_EV_ALLOC, 0, SL_BYTES_MAX, 4097, "event 4096 of device 0: expected sizes that add up");
 }
 
-/* A wrong shape asks for exabytes; that run is worth a look. Nothing adds such sizes up. */
+/* A wrong shape may request exabytes; such a run must load. Nothing sums up these sizes. */
 static void failed_requests_may_be_absurd(void **state) {
     SL_UNUSED(state);
     check(SL_EV_OOM, 0, SL_BYTES_SUM_MAX, 3, NULL);
@@ -84,8 +84,8 @@ static void records_have_bounds(void **state) {
     assert_non_null(strstr(err.text, "timestamp_ns: expected"));
 }
 
-/* Every reader passes through; the message has the file, the place, expected and found. */
-static void loading_refuses(void **state) {
+/* Every reader calls it; the message has the file, the position, expected and found. */
+static void loading_refuses_values_out_of_bounds(void **state) {
     SL_UNUSED(state);
     static const char *const texts[] = {
         "{\"schema\":\"stormlog.trace/"
@@ -109,9 +109,11 @@ static void loading_refuses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_have_bounds),       cmocka_unit_test(failed_requests_may_be_absurd),
-        cmocka_unit_test(the_end_state_has_bounds), cmocka_unit_test(records_have_bounds),
-        cmocka_unit_test(loading_refuses),
+        cmocka_unit_test(events_have_bounds),
+        cmocka_unit_test(failed_requests_may_be_absurd),
+        cmocka_unit_test(the_end_state_has_bounds),
+        cmocka_unit_test(records_have_bounds),
+        cmocka_unit_test(loading_refuses_values_out_of_bounds),
     };
     return cmocka_run_group_tests_name("bounds", tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static const char *make_file(size_t len) {
     return path;
 }
 
-static void test_memory_ends_where_it_ends(void **state) {
+static void test_reading_memory_stops_at_its_end(void **state) {
     SL_UNUSED(state);
     sl_byte_stream in;
     sl_bytes_init(&in, "abc", 3);
@@ -99,7 +99,7 @@ static void test_closing_before_the_end(void **state) {
 }
 
 /* A length that the input claims and does not have must not be allocated. */
-static void test_a_claimed_length_allocates_nothing(void **state) {
+static void test_a_false_length_is_not_allocated(void **state) {
     SL_UNUSED(state);
     const char *path = make_file(100);
     sl_byte_stream in;
@@ -170,11 +170,11 @@ static void test_a_folder_and_a_missing_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory_ends_where_it_ends),
+        cmocka_unit_test(test_reading_memory_stops_at_its_end),
         cmocka_unit_test(test_windows_slide_over_a_file),
         cmocka_unit_test(test_an_item_larger_than_the_window),
         cmocka_unit_test(test_closing_before_the_end),
-        cmocka_unit_test(test_a_claimed_length_allocates_nothing),
+        cmocka_unit_test(test_a_false_length_is_not_allocated),
         cmocka_unit_test(test_a_file_cut_short_while_it_is_read),
         cmocka_unit_test(test_progress_reaches_the_end),
         cmocka_unit_test(test_a_folder_and_a_missing_file),

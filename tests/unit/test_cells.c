@@ -134,7 +134,7 @@ static void apply_bytes(const sl_bytes *bytes, char *rows, int w, int h) {
     }
 }
 
-static void test_only_changes_are_sent(void **state) {
+static void test_only_changed_cells_are_sent(void **state) {
     SL_UNUSED(state);
     sl_grid before, after;
     sl_bytes bytes = {0};
@@ -182,7 +182,7 @@ static void test_color_depths(void **state) {
         }
 }
 
-static void test_one_cell(void **state) {
+static void test_a_screen_of_one_cell(void **state) {
     SL_UNUSED(state);
     sl_grid grid;
     make(&grid, 0, -5);
@@ -200,9 +200,9 @@ int main(void) {
         cmocka_unit_test(test_overlap_and_cut_are_counted),
         cmocka_unit_test(test_hostile_text_is_cleaned),
         cmocka_unit_test(test_box_and_wrapping),
-        cmocka_unit_test(test_only_changes_are_sent),
+        cmocka_unit_test(test_only_changed_cells_are_sent),
         cmocka_unit_test(test_color_depths),
-        cmocka_unit_test(test_one_cell),
+        cmocka_unit_test(test_a_screen_of_one_cell),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static void items_end_at_commas_outside_brackets(void **state) {
     assert_item(&rest, "]a", "]a:1");
 }
 
-static void the_last_of_several_holds(void **state) {
+static void the_last_of_several_values_is_used(void **state) {
     SL_UNUSED(state);
     sl_conf_item item;
     assert_true(sl_conf_find(SL_STR("a:1,b:2,a:3"), SL_STR("a"), &item));
@@ -77,7 +77,7 @@ static void requested_sizes_follow_their_events(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_end_at_commas_outside_brackets),
-        cmocka_unit_test(the_last_of_several_holds),
+        cmocka_unit_test(the_last_of_several_values_is_used),
         cmocka_unit_test(only_some_keys_are_reset),
         cmocka_unit_test(requested_sizes_follow_their_events),
     };

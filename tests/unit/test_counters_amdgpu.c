@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* AMD's cards without one: folders made up as the kernel has them. */
+/* AMD cards, simulated with folders and files like those of the kernel. */
 #include "counters/counters_amdgpu.h"
 
 #include <stdio.h>
@@ -94,7 +94,7 @@ static void reads_the_cards_in_order(void **state) {
                  sample.power_mw.known);
 }
 
-static void sums_what_the_process_has_open(void **state) {
+static void sums_the_memory_of_the_open_devices(void **state) {
     (void)state;
     sl_device_sample sample;
     put_two_cards();
@@ -142,7 +142,7 @@ static void follows_the_visible_devices(void **state) {
     assert_non_null(strstr(err.text, "there is no AMD card 1"));
 }
 
-static void says_when_there_is_none(void **state) {
+static void reports_that_there_is_no_card(void **state) {
     (void)state;
     sl_error err = SL_ERROR_INIT;
     put_card("card0", "0000:00:02.0", "0x10de\n", "99\n");
@@ -152,7 +152,7 @@ static void says_when_there_is_none(void **state) {
 }
 
 /* A file with something else in it is unknown, never 0. */
-static void takes_nonsense_as_unknown(void **state) {
+static void an_unreadable_value_is_unknown(void **state) {
     (void)state;
     sl_device_sample sample;
     put_card("card0", "0000:03:00.0", "0x1002\n", "none\n");
@@ -167,10 +167,10 @@ static void takes_nonsense_as_unknown(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reads_the_cards_in_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sums_what_the_process_has_open, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sums_the_memory_of_the_open_devices, set_up, tear_down),
         cmocka_unit_test_setup_teardown(follows_the_visible_devices, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(says_when_there_is_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(takes_nonsense_as_unknown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reports_that_there_is_no_card, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_unreadable_value_is_unknown, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void device_follows_the_current_context(void **state) {
     assert_int_equal(sl_cuda_get_device(), 1);
 }
 
-static void a_deep_history_is_forgotten_not_overrun(void **state) {
+static void more_contexts_than_fit_are_dropped_without_an_overrun(void **state) {
     (void)state;
     for (int i = 0; i < 100; i++)
         sl_cuda_push_current(&contexts[2]);
@@ -37,7 +37,7 @@ static void a_deep_history_is_forgotten_not_overrun(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(device_follows_the_current_context),
-        cmocka_unit_test(a_deep_history_is_forgotten_not_overrun),
+        cmocka_unit_test(more_contexts_than_fit_are_dropped_without_an_overrun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,8 @@
 
 static const char here; /* an address in this program */
 
-/* What is found must be what the dynamic linker finds. */
-static void finds_what_the_linker_finds(void **state) {
+/* dlsym is the reference. */
+static void finds_the_symbols_that_the_dynamic_linker_finds(void **state) {
     (void)state;
     static const char *const names[] = {"malloc", "getpid", "qsort", "strtoull", "fopen"};
     for (size_t i = 0; i < SL_COUNT_OF(names); i++)
@@ -34,7 +34,7 @@ static void walks_all_objects(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_what_the_linker_finds),
+        cmocka_unit_test(finds_the_symbols_that_the_dynamic_linker_finds),
         cmocka_unit_test(walks_all_objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

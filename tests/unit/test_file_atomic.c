@@ -54,7 +54,7 @@ static size_t count_files(void) {
     return cnt;
 }
 
-static void a_file_appears_whole(void **state) {
+static void a_file_appears_only_when_it_is_complete(void **state) {
     SL_UNUSED(state);
     sl_file_out out;
     sl_error err = SL_ERROR_INIT;
@@ -72,7 +72,7 @@ static void a_file_appears_whole(void **state) {
     assert_int_equal(count_files(), 1);
 }
 
-static void abandoning_leaves_no_trace(void **state) {
+static void abandoning_a_file_leaves_nothing(void **state) {
     SL_UNUSED(state);
     sl_file_out out;
     sl_error err = SL_ERROR_INIT;
@@ -102,7 +102,7 @@ static void a_link_stays_a_link(void **state) {
     assert_true(S_ISLNK(info.st_mode));
 }
 
-static void full_disks_and_wrong_places_are_told(void **state) {
+static void full_disks_and_wrong_paths_are_reported(void **state) {
     SL_UNUSED(state);
     sl_file_out out;
     sl_error err = SL_ERROR_INIT;
@@ -119,10 +119,10 @@ static void full_disks_and_wrong_places_are_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(a_file_appears_whole),
-        IN_FOLDER(abandoning_leaves_no_trace),
+        IN_FOLDER(a_file_appears_only_when_it_is_complete),
+        IN_FOLDER(abandoning_a_file_leaves_nothing),
         IN_FOLDER(a_link_stays_a_link),
-        IN_FOLDER(full_disks_and_wrong_places_are_told),
+        IN_FOLDER(full_disks_and_wrong_paths_are_reported),
     };
     return cmocka_run_group_tests_name("file_atomic", tests, NULL, NULL);
 }

@@ -97,7 +97,7 @@ static void a_closed_standard_stream_stays_closed(void **state) {
     assert_int_equal(status, 0);
 }
 
-static void ordinary_places_are_fine(void **state) {
+static void ordinary_folders_are_accepted(void **state) {
     SL_UNUSED(state);
     static const char *const paths[] = {
         "/", ".", "x", "a/b/c", "/tmp", "/tmp/none/there", "//tmp//", "/dev/null", ""};
@@ -107,7 +107,7 @@ static void ordinary_places_are_fine(void **state) {
     assert_int_equal(sl_place_check(path_of("mine/new"), NULL), SL_OK);
 }
 
-static void planted_places_are_refused(void **state) {
+static void paths_prepared_by_another_user_are_refused(void **state) {
     SL_UNUSED(state);
     sl_error err = SL_ERROR_INIT;
     if (geteuid() != 0)
@@ -123,7 +123,7 @@ static void planted_places_are_refused(void **state) {
     assert_int_equal(symlink("/etc", path_of("tmp/link")), 0);
     assert_int_equal(lchown(path_of("tmp/link"), NOBODY, NOBODY), 0);
     assert_int_equal(sl_place_check(path_of("tmp/link/x"), NULL), SL_E_PERMISSION);
-    /* The same user's folder in a place that is not everybody's is that user's own matter. */
+    /* A user may do anything with a folder that no other user can write to. */
     assert_int_equal(chmod(path_of("tmp"), 0755), 0);
     assert_int_equal(sl_place_check(path_of("tmp/theirs/x"), NULL), SL_OK);
 }
@@ -133,8 +133,8 @@ int main(void) {
         cmocka_unit_test(sharing_follows_the_setting),
         cmocka_unit_test(temporary_names_differ_and_are_exclusive),
         cmocka_unit_test(a_closed_standard_stream_stays_closed),
-        cmocka_unit_test(ordinary_places_are_fine),
-        cmocka_unit_test(planted_places_are_refused),
+        cmocka_unit_test(ordinary_folders_are_accepted),
+        cmocka_unit_test(paths_prepared_by_another_user_are_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -146,7 +146,7 @@ static void check_verdict(const labelled *run) {
         fail_msg("%s: no leak on an accepted line (%zu elsewhere)", run->name, leaks);
     if ((is_special || is_text(run->truth, "verdict", "healthy")) && leaks)
         fail_msg("%s: a leak in a healthy run: %s", run->name, report->findings.at[0].title);
-    /* Another process cannot be told from a snapshot alone: it does not hold the card's size. */
+    /* A snapshot alone cannot show another process: it does not have the card's size. */
     if (report->oom.present && !is_text(run->truth, "oom_cause", "other-process") &&
         !is_text(run->truth, "oom_cause", sl_oom_cause_name(report->oom.cause)))
         fail_msg("%s: cause %s", run->name, sl_oom_cause_name(report->oom.cause));
@@ -178,12 +178,12 @@ static void check_run(const labelled *run) {
     check_totals(run);
 }
 
-static void test_h200(void **state) {
+static void test_runs_of_the_h200(void **state) {
     (void)state;
     assert_int_equal(for_each("h200", check_run), 7);
 }
 
-static void test_corpus(void **state) {
+static void test_runs_of_the_corpus(void **state) {
     (void)state;
     if (for_each("corpus", check_run) == 0)
         skip_because("no recorded corpus in tests/data");
@@ -224,7 +224,7 @@ static void as_recorded(sl_trace *trace) {
     }
 }
 
-/* The same verdict at the same line. Fragmentation needs segments, so its runs are left out. */
+/* The same verdict at the same line. Fragmentation needs segments, so its runs are skipped. */
 static void check_recorded(const labelled *run) {
     if (is_text(run->truth, "oom_cause", "fragmentation") ||
         is_text(run->truth, "verdict", "special"))
@@ -297,7 +297,7 @@ static void test_special_findings(void **state) {
 }
 
 /* With the error's text the card's size is known, and with it who else is on the card. */
-static void test_text_tells_other_process(void **state) {
+static void test_error_text_reveals_another_process(void **state) {
     (void)state;
     char path[512];
     const char *data = getenv("STORMLOG_TEST_DATA");
@@ -323,11 +323,11 @@ static void test_text_tells_other_process(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_h200),
-        cmocka_unit_test(test_corpus),
+        cmocka_unit_test(test_runs_of_the_h200),
+        cmocka_unit_test(test_runs_of_the_corpus),
         cmocka_unit_test(test_recorded_forms),
         cmocka_unit_test(test_special_findings),
-        cmocka_unit_test(test_text_tells_other_process),
+        cmocka_unit_test(test_error_text_reveals_another_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

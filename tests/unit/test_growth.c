@@ -100,7 +100,7 @@ static void test_rate_and_window(void **state) {
     assert_in_range(g.first_ns, INT64_C(17000000000), INT64_C(23000000000));
 }
 
-static void test_too_little(void **state) {
+static void test_too_few_values_are_not_growth(void **state) {
     (void)state;
     sl_growth g;
     sl_growth_point points[8] = {{0}};
@@ -115,7 +115,7 @@ int main(void) {
         cmocka_unit_test(test_healthy_shapes),
         cmocka_unit_test(test_growing_shapes),
         cmocka_unit_test(test_rate_and_window),
-        cmocka_unit_test(test_too_little),
+        cmocka_unit_test(test_too_few_values_are_not_growth),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 #include "record/core/guard.h"
 #include "sltest.h"
 
-static void keeps_the_own_thread_out_and_errno_as_it_was(void **state) {
+static void refuses_reentry_and_keeps_errno(void **state) {
     (void)state;
     sl_guard outer, inner;
     errno = 42;
@@ -34,7 +34,7 @@ static void *visit(void *arg) {
     return NULL;
 }
 
-static void waits_until_others_left(void **state) {
+static void waits_until_other_threads_have_left(void **state) {
     (void)state;
     visitor v;
     pthread_t thread;
@@ -79,8 +79,8 @@ static void slots_of_ended_threads_are_used_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_the_own_thread_out_and_errno_as_it_was),
-        cmocka_unit_test(waits_until_others_left),
+        cmocka_unit_test(refuses_reentry_and_keeps_errno),
+        cmocka_unit_test(waits_until_other_threads_have_left),
         cmocka_unit_test(slots_of_ended_threads_are_used_again),
     };
     sl_guard_init();

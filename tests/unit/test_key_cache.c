@@ -2,7 +2,7 @@
 #include "record/stacks/key_cache.h"
 #include "sltest.h"
 
-static void keeps_and_forgets(void **state) {
+static void keeps_new_keys_and_drops_old_ones(void **state) {
     (void)state;
     sl_key_cache cache = SL_KEY_CACHE_INIT(SL_KEY_CACHE_FIRST);
     assert_true(sl_key_cache_init(&cache));
@@ -18,7 +18,7 @@ static void keeps_and_forgets(void **state) {
     assert_int_equal(sl_key_cache_find(&cache, 5).value, 0);
 }
 
-/* More keys than room: some are missed, none is mistaken, the newest is there. */
+/* With more keys than room some are missing, none has a wrong value, the newest is found. */
 static void never_answers_with_another_keys_value(void **state) {
     (void)state;
     sl_key_cache cache = SL_KEY_CACHE_INIT(SL_KEY_CACHE_FIRST);
@@ -35,7 +35,7 @@ static void never_answers_with_another_keys_value(void **state) {
     assert_true(cache.used_cnt <= 1024 / 4 * 3);
 }
 
-/* A table with room to grow forgets on the way and then holds them all. */
+/* A table that may grow drops keys while growing and then has room for all of them. */
 static void grows(void **state) {
     (void)state;
     sl_key_cache cache = SL_KEY_CACHE_INIT(SL_KEY_CACHE_FIRST * 16);
@@ -52,7 +52,7 @@ static void grows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_and_forgets),
+        cmocka_unit_test(keeps_new_keys_and_drops_old_ones),
         cmocka_unit_test(never_answers_with_another_keys_value),
         cmocka_unit_test(grows),
     };

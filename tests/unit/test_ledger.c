@@ -69,7 +69,7 @@ static void test_rows_add_up(void **state) {
     sl_vec_free(&rows);
 }
 
-static void test_tags_and_what_has_none(void **state) {
+static void test_tagged_and_untagged_bytes(void **state) {
     SL_UNUSED(state);
     sl_ledger_rows rows = {0};
     assert_true(sl_ledger_make_rows(&rows, true));
@@ -107,7 +107,7 @@ static void test_what_was_not_measured_is_unknown(void **state) {
     sl_vec_free(&rows);
 }
 
-/* Figures of different moments: more reserved than the process is said to have. */
+/* Figures of different moments: more reserved bytes than the driver reports for the process. */
 static void test_below_zero_is_unknown_and_not_zero(void **state) {
     SL_UNUSED(state);
     sl_ledger_rows rows = {0};
@@ -124,8 +124,8 @@ static void test_below_zero_is_unknown_and_not_zero(void **state) {
     sl_vec_free(&rows);
 }
 
-/* The process took 100 MiB between the two questions. */
-static void test_the_card_holds_what_its_parts_hold(void **state) {
+/* The process allocated 100 MiB between the two queries. */
+static void test_the_card_is_at_least_the_sum_of_its_parts(void **state) {
     SL_UNUSED(state);
     sl_ledger_rows rows = {0};
     sl_ledger_figures f = full;
@@ -230,7 +230,7 @@ static void check_sum(const fixture *f, size_t moment) {
 }
 
 /* The driver is read early in bin 1, before PyTorch takes another 500 MiB in the same bin. */
-static void test_a_reading_within_a_bin_finds_its_moment(void **state) {
+static void test_a_reading_within_a_bin_uses_the_state_of_its_moment(void **state) {
     SL_UNUSED(state);
     fixture f = begin();
     add_event(&f, 50000, SL_EV_ALLOC, 0x1000, 90 * MIB, SL_TAG_UNKNOWN);
@@ -264,8 +264,8 @@ static void test_a_reading_within_a_bin_finds_its_moment(void **state) {
     end(&f);
 }
 
-/* A library's growth must not be taken out of the context because the driver was asked before. */
-static void test_the_context_does_not_shrink_for_a_late_library(void **state) {
+/* The driver was read before a library grew: the context must not shrink by that growth. */
+static void test_growth_of_a_library_does_not_shrink_the_context(void **state) {
     SL_UNUSED(state);
     fixture f = begin();
     add_change(&f, SL_SERIES_LIBRARY "libxla", 0, 0);
@@ -283,7 +283,7 @@ static void test_the_context_does_not_shrink_for_a_late_library(void **state) {
     end(&f);
 }
 
-/* An exception lets go of the tensors: the card stays full, and grows by a module. */
+/* An exception frees the tensors: the card stays full, and grows by a module. */
 static void test_the_fullest_moment_shows_what_filled_it(void **state) {
     SL_UNUSED(state);
     static const uint64_t used[] = {300, 990, 1000, 995}, tensors[] = {100, 800, 20, 0};
@@ -373,7 +373,7 @@ static void test_without_readings_there_is_no_moment(void **state) {
 
 /* ---- series ---- */
 
-static void test_series(void **state) {
+static void test_series_of_the_ledger(void **state) {
     SL_UNUSED(state);
     fixture f = begin();
     add_reading(&f, "x", 100, 199, (const uint64_t[3]){1, 9, 4});
@@ -400,18 +400,18 @@ static void test_series(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_add_up),
-        cmocka_unit_test(test_tags_and_what_has_none),
+        cmocka_unit_test(test_tagged_and_untagged_bytes),
         cmocka_unit_test(test_what_was_not_measured_is_unknown),
         cmocka_unit_test(test_below_zero_is_unknown_and_not_zero),
-        cmocka_unit_test(test_the_card_holds_what_its_parts_hold),
-        cmocka_unit_test(test_a_reading_within_a_bin_finds_its_moment),
-        cmocka_unit_test(test_the_context_does_not_shrink_for_a_late_library),
+        cmocka_unit_test(test_the_card_is_at_least_the_sum_of_its_parts),
+        cmocka_unit_test(test_a_reading_within_a_bin_uses_the_state_of_its_moment),
+        cmocka_unit_test(test_growth_of_a_library_does_not_shrink_the_context),
         cmocka_unit_test(test_the_fullest_moment_shows_what_filled_it),
         cmocka_unit_test(test_unknown_tensors_do_not_make_a_moment_fuller),
         cmocka_unit_test(test_tags_over_time),
         cmocka_unit_test(test_libraries_before_the_first_event_are_unknown),
         cmocka_unit_test(test_without_readings_there_is_no_moment),
-        cmocka_unit_test(test_series),
+        cmocka_unit_test(test_series_of_the_ledger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void splits_what_is_live_at_an_instant(void **state) {
     sl_trace_free(trace);
 }
 
-static void leaves_out_what_the_filter_hides(void **state) {
+static void skips_blocks_that_the_filter_hides(void **state) {
     (void)state;
     sl_trace *trace = make_trace();
     sl_replay *replay;
@@ -71,7 +71,7 @@ static void leaves_out_what_the_filter_hides(void **state) {
     sl_trace_free(trace);
 }
 
-static void says_when_it_does_not_know(void **state) {
+static void reports_a_split_that_is_unknown(void **state) {
     (void)state;
     sl_trace *trace = make_trace();
     sl_replay *replay;
@@ -89,8 +89,8 @@ static void says_when_it_does_not_know(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(splits_what_is_live_at_an_instant),
-        cmocka_unit_test(leaves_out_what_the_filter_hides),
-        cmocka_unit_test(says_when_it_does_not_know),
+        cmocka_unit_test(skips_blocks_that_the_filter_hides),
+        cmocka_unit_test(reports_a_split_that_is_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

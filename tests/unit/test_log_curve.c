@@ -35,7 +35,7 @@ static sl_log_bins load(uint32_t counter) {
     return bins;
 }
 
-/* Held against the samples: bins ascend without overlap, cover everything, and have the true extremes. */
+/* Bins ascend without overlap, cover all samples, and have the true extremes. */
 typedef struct expected {
     uint64_t min, max, last, cnt;
 } expected;
@@ -66,7 +66,7 @@ static void check_bins(const sl_log_bins *bins, uint64_t seconds) {
     assert_int_equal(next_second, seconds);
 }
 
-static void a_week_keeps_its_extremes_in_a_few_megabytes(void **state) {
+static void a_week_of_samples_keeps_its_extremes_in_a_few_megabytes(void **state) {
     SL_UNUSED(state);
     const uint64_t seconds = 7 * 24 * 3600;
     sl_log *log = create();
@@ -116,7 +116,7 @@ static void late_samples_are_not_lost(void **state) {
     sl_log_close(log);
 }
 
-static void a_long_pause_leaves_no_ghosts(void **state) {
+static void old_values_do_not_reappear_after_a_long_pause(void **state) {
     SL_UNUSED(state);
     sl_log *log = create();
     int counter = sl_log_counter(log, SL_COUNTER_POWER, 3, 0);
@@ -134,7 +134,7 @@ static void a_long_pause_leaves_no_ghosts(void **state) {
     sl_log_close(log);
 }
 
-static void counters_know_when_they_are_not_available(void **state) {
+static void unavailable_counters_are_marked_as_such(void **state) {
     SL_UNUSED(state);
     sl_log *log = create();
     int power = sl_log_counter(log, SL_COUNTER_POWER, 1, 0);
@@ -163,8 +163,8 @@ static void counters_know_when_they_are_not_available(void **state) {
 }
 
 /* As the recorder does it: the host's counters first, then a device at a time, all of its own at
- * once, with a maintain before each. Nothing may be turned away. */
-static void sixteen_devices_find_room_at_once(void **state) {
+ * once, with a maintain before each. Nothing may be refused. */
+static void sixteen_devices_fit_at_once(void **state) {
     SL_UNUSED(state);
     const uint32_t host_cnt = 5, device_cnt = 10;
     sl_log *log = NULL;
@@ -182,8 +182,8 @@ static void sixteen_devices_find_room_at_once(void **state) {
     sl_log_close(log);
 }
 
-/* The totals that come with events must not be lost for good because they came too early. */
-static void a_total_without_room_is_asked_for_again(void **state) {
+/* Totals that come with events must not be lost for good because they came too early. */
+static void a_total_that_did_not_fit_is_requested_again(void **state) {
     SL_UNUSED(state);
     sl_log *log = NULL;
     sl_log_options o = {
@@ -213,12 +213,12 @@ static void a_total_without_room_is_asked_for_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_week_keeps_its_extremes_in_a_few_megabytes),
+        cmocka_unit_test(a_week_of_samples_keeps_its_extremes_in_a_few_megabytes),
         cmocka_unit_test(late_samples_are_not_lost),
-        cmocka_unit_test(a_long_pause_leaves_no_ghosts),
-        cmocka_unit_test(counters_know_when_they_are_not_available),
-        cmocka_unit_test(sixteen_devices_find_room_at_once),
-        cmocka_unit_test(a_total_without_room_is_asked_for_again),
+        cmocka_unit_test(old_values_do_not_reappear_after_a_long_pause),
+        cmocka_unit_test(unavailable_counters_are_marked_as_such),
+        cmocka_unit_test(sixteen_devices_fit_at_once),
+        cmocka_unit_test(a_total_that_did_not_fit_is_requested_again),
     };
     snprintf(path, sizeof path, "/tmp/stormlog-curve-%d.slog", (int)getpid());
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,8 +84,8 @@ static void flipped_bits(void **state) {
     free(copy);
 }
 
-/* The same after the checksum of the header: what its numbers can do when they lie. */
-static void lying_headers(void **state) {
+/* The same with a valid checksum: what wrong numbers in the header can do. */
+static void wrong_numbers_in_headers(void **state) {
     SL_UNUSED(state);
     static const uint64_t values[] = {
         0, 1, 7, 255, 4096, UINT32_MAX, UINT64_C(1) << 32, INT64_MAX, UINT64_MAX};
@@ -101,7 +101,7 @@ static void lying_headers(void **state) {
     free(copy);
 }
 
-static void lying_words(void **state) {
+static void wrong_words_anywhere(void **state) {
     SL_UNUSED(state);
     uint8_t *copy = malloc(sample_bytes);
     for (int i = 0; i < 4000; i++) {
@@ -170,8 +170,8 @@ int main(void) {
         cmocka_unit_test(cut_at_every_byte_of_the_header),
         cmocka_unit_test(cut_at_every_byte_of_the_last_pages),
         cmocka_unit_test(flipped_bits),
-        cmocka_unit_test(lying_headers),
-        cmocka_unit_test(lying_words),
+        cmocka_unit_test(wrong_numbers_in_headers),
+        cmocka_unit_test(wrong_words_anywhere),
     };
     return cmocka_run_group_tests(tests, make_sample, free_sample);
 }

@@ -7,7 +7,7 @@
 #include "base/core/sys.h"
 #include "sltest.h"
 
-static void crc_is_the_one_of_zlib(void **state) {
+static void the_checksum_equals_that_of_zlib(void **state) {
     SL_UNUSED(state);
     assert_int_equal(sl_crc32(0, "123456789", 9), 0xcbf43926);
     assert_int_equal(sl_crc32(sl_crc32(0, "1234", 4), "56789", 5), 0xcbf43926);
@@ -56,7 +56,7 @@ static void effects_come_in_pairs(void **state) {
     }
 }
 
-static void words_give_back_what_they_were_made_of(void **state) {
+static void packed_words_are_unpacked_to_the_same_values(void **state) {
     SL_UNUSED(state);
     uint64_t word = UINT64_C(0x123456789) << 16 | 2046 << 1 | 1;
     assert_int_equal(sl_chunk_ticket(word), UINT64_C(0x123456789));
@@ -78,11 +78,11 @@ static void every_system_call_has_a_name(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(crc_is_the_one_of_zlib),
+        cmocka_unit_test(the_checksum_equals_that_of_zlib),
         cmocka_unit_test(every_health_counter_has_a_row),
         cmocka_unit_test(every_section_and_counter_has_a_row),
         cmocka_unit_test(effects_come_in_pairs),
-        cmocka_unit_test(words_give_back_what_they_were_made_of),
+        cmocka_unit_test(packed_words_are_unpacked_to_the_same_values),
         cmocka_unit_test(every_system_call_has_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ static void names_are_interned_once(void **state) {
     sl_log_reader_close(r);
 }
 
-static void names_that_find_no_room_are_counted(void **state) {
+static void names_that_do_not_fit_are_counted(void **state) {
     SL_UNUSED(state);
     sl_log_options o = small();
     o.string_bytes = 256;
@@ -99,7 +99,7 @@ static void names_that_find_no_room_are_counted(void **state) {
         last = sl_log_string(log, name,
                              (size_t)snprintf(name, sizeof name, "a rather long name %d", i));
     assert_int_equal(last, 0);
-    /* A frame that would lose a name is none, and neither is a stack with it; one without a name is. */
+    /* A frame whose name does not fit is refused with its stack; one without a name is not. */
     sl_str known = SL_STR("a rather long name 0"),
            too_long = SL_STR("a rather long name for a frame");
     assert_int_equal(sl_log_frame_of(log, known, too_long, 1, SL_FRAME_PYTHON), 0);
@@ -241,7 +241,7 @@ static void a_second_writer_is_refused(void **state) {
     assert_non_null(strstr(err.text, "it exists"));
 }
 
-static void the_child_of_a_fork_lets_go(void **state) {
+static void the_child_of_a_fork_does_not_affect_the_recording(void **state) {
     SL_UNUSED(state);
     sl_log_options o = small();
     sl_log *log = create(&o);
@@ -276,8 +276,8 @@ static void *write_and_end(void *arg) {
     return NULL;
 }
 
-/* Many more threads than slots and chunks, one after the other: the sweep takes back what they held. */
-static void ended_threads_give_their_place_back(void **state) {
+/* Many more threads than slots and chunks, one after the other: the sweep frees what they held. */
+static void slots_of_ended_threads_are_reused(void **state) {
     SL_UNUSED(state);
     sl_log_options o = small();
     o.thread_cap = 4;
@@ -361,7 +361,7 @@ static void lists_keep_the_newest(void **state) {
     sl_log_reader_close(r);
 }
 
-static void a_reader_follows_and_notices_being_lapped(void **state) {
+static void a_reader_follows_and_notices_overwritten_events(void **state) {
     SL_UNUSED(state);
     sl_log_options o = small();
     o.ring_bytes = 4 * 1024;
@@ -396,7 +396,7 @@ static void a_reader_follows_and_notices_being_lapped(void **state) {
     sl_log_close(log);
 }
 
-static void identity_is_kept_and_cut(void **state) {
+static void identity_is_stored_and_long_names_are_cut(void **state) {
     SL_UNUSED(state);
     char longer[3000];
     memset(longer, 'x', sizeof longer - 1);
@@ -424,17 +424,17 @@ static void identity_is_kept_and_cut(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_interned_once),
-        cmocka_unit_test(names_that_find_no_room_are_counted),
+        cmocka_unit_test(names_that_do_not_fit_are_counted),
         cmocka_unit_test(a_remembered_site_is_checked),
         cmocka_unit_test(totals_follow_the_events),
         cmocka_unit_test(the_live_table_uses_further_levels),
         cmocka_unit_test(a_second_writer_is_refused),
-        cmocka_unit_test(the_child_of_a_fork_lets_go),
-        cmocka_unit_test(ended_threads_give_their_place_back),
+        cmocka_unit_test(the_child_of_a_fork_does_not_affect_the_recording),
+        cmocka_unit_test(slots_of_ended_threads_are_reused),
         cmocka_unit_test(lists_keep_the_newest),
         cmocka_unit_test(a_request_beyond_the_largest_size_is_not_cut_to_its_low_bits),
-        cmocka_unit_test(a_reader_follows_and_notices_being_lapped),
-        cmocka_unit_test(identity_is_kept_and_cut),
+        cmocka_unit_test(a_reader_follows_and_notices_overwritten_events),
+        cmocka_unit_test(identity_is_stored_and_long_names_are_cut),
     };
     snprintf(path, sizeof path, "/tmp/stormlog-test-%d.slog", (int)getpid());
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

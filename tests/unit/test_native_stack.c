@@ -92,7 +92,7 @@ static void *thread_main(void *arg) {
     return NULL;
 }
 
-static void follows_threads_to_their_start(void **state) {
+static void stacks_of_threads_reach_their_start(void **state) {
     (void)state;
     pthread_t thread;
     int size = 40;
@@ -109,7 +109,7 @@ static __attribute__((noinline)) void recurse(int depth) {
     sink++;
 }
 
-static void cuts_what_is_too_deep(void **state) {
+static void cuts_stacks_that_are_too_deep(void **state) {
     (void)state;
     recurse(SL_NATIVE_DEPTH_MAX + 20);
     assert_int_equal(walked.end, SL_NATIVE_TOO_DEEP);
@@ -117,7 +117,7 @@ static void cuts_what_is_too_deep(void **state) {
 }
 
 /* As a JIT compiler does it: code that belongs to no library. push rbp; mov rbp, rsp; call rdi; pop; ret. */
-static void stops_at_code_of_no_library(void **state) {
+static void stops_at_code_outside_any_library(void **state) {
     (void)state;
     static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
     void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -159,13 +159,13 @@ static void is_refused_with_a_reason(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(follows_every_kind_of_frame),
-        cmocka_unit_test(follows_threads_to_their_start),
-        cmocka_unit_test(cuts_what_is_too_deep),
-        cmocka_unit_test(stops_at_code_of_no_library),
+        cmocka_unit_test(stacks_of_threads_reach_their_start),
+        cmocka_unit_test(cuts_stacks_that_are_too_deep),
+        cmocka_unit_test(stops_at_code_outside_any_library),
         cmocka_unit_test(equal_stacks_have_equal_keys),
     };
     const struct CMUnitTest refused[] = {cmocka_unit_test(is_refused_with_a_reason)};
-    /* Another processor, or a glibc before 2.35: the refusal is all there is to test. */
+    /* Another processor, or a glibc before 2.35: only the refusal can be tested. */
     if (sl_native_attach() != SL_NATIVE_ON)
         return cmocka_run_group_tests(refused, NULL, NULL);
     return cmocka_run_group_tests(tests, attach, NULL);

@@ -3,7 +3,7 @@
 
 #include "sltest.h"
 
-static void distances_count_single_steps(void **state) {
+static void distances_count_single_edits(void **state) {
     SL_UNUSED(state);
     static const struct {
         const char *a, *b;
@@ -25,7 +25,7 @@ static void distances_count_single_steps(void **state) {
     }
 }
 
-static void the_nearest_word_wins_and_far_ones_are_silent(void **state) {
+static void the_nearest_word_is_suggested_and_distant_ones_are_not(void **state) {
     SL_UNUSED(state);
     sl_nearest search = {.word = "analyse"};
     sl_nearest_offer(&search, SL_STR("export"));
@@ -48,8 +48,8 @@ static void long_words_are_cut_not_overrun(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(distances_count_single_steps),
-        cmocka_unit_test(the_nearest_word_wins_and_far_ones_are_silent),
+        cmocka_unit_test(distances_count_single_edits),
+        cmocka_unit_test(the_nearest_word_is_suggested_and_distant_ones_are_not),
         cmocka_unit_test(long_words_are_cut_not_overrun),
     };
     return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One text a version, as the versions print it. */
+/* One text per version, as that version prints it. */
 #include <string.h>
 
 #include "sltest.h"
@@ -78,7 +78,7 @@ static void test_2_5_with_limit_and_private_pools(void **state) {
     assert_int_equal(t.other_process_cnt, 0);
 }
 
-static void test_others(void **state) {
+static void test_npu_and_rare_texts(void **state) {
     (void)state;
     sl_oom_text t =
         parse("NPU out of memory. Tried to allocate 512 bytes (NPU 3; 60.97 GiB total "
@@ -95,7 +95,7 @@ static void test_others(void **state) {
 }
 
 /* Every cut of a text must be survived, and texts about something else refused. */
-static void test_cuts_and_strangers(void **state) {
+static void test_cut_texts_and_unrelated_texts(void **state) {
     (void)state;
     const char *whole =
         "CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity "
@@ -115,8 +115,8 @@ int main(void) {
         cmocka_unit_test(test_up_to_2_0),
         cmocka_unit_test(test_2_1_and_its_misspelling),
         cmocka_unit_test(test_2_5_with_limit_and_private_pools),
-        cmocka_unit_test(test_others),
-        cmocka_unit_test(test_cuts_and_strangers),
+        cmocka_unit_test(test_npu_and_rare_texts),
+        cmocka_unit_test(test_cut_texts_and_unrelated_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

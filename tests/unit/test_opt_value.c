@@ -75,7 +75,7 @@ static void moments_have_anchors(void **state) {
         assert_int_equal(parse(SL_OPT_TIME, wrong[i], &value, &err), SL_E_USAGE);
 }
 
-static void choices_make_a_mask(void **state) {
+static void choices_are_combined_into_a_mask(void **state) {
     SL_UNUSED(state);
     sl_opt_value value;
     sl_error err = SL_ERROR_INIT;
@@ -93,7 +93,7 @@ int main(void) {
         cmocka_unit_test(limits_are_shares_or_amounts),
         cmocka_unit_test(durations_have_units),
         cmocka_unit_test(moments_have_anchors),
-        cmocka_unit_test(choices_make_a_mask),
+        cmocka_unit_test(choices_are_combined_into_a_mask),
     };
     return cmocka_run_group_tests_name("opt_value", tests, NULL, NULL);
 }

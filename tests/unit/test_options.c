@@ -45,7 +45,7 @@ static void every_spelling_of_a_value(void **state) {
     }
 }
 
-static void initial_values_hold_until_given(void **state) {
+static void defaults_are_used_until_a_value_is_given(void **state) {
     SL_UNUSED(state);
     sl_opts opts;
     sl_error err = SL_ERROR_INIT;
@@ -58,7 +58,7 @@ static void initial_values_hold_until_given(void **state) {
     sl_opts_fini(&opts);
 }
 
-static void flags_come_in_bunches_and_dashes_end_options(void **state) {
+static void flags_can_be_combined_and_two_dashes_end_options(void **state) {
     SL_UNUSED(state);
     sl_opts opts;
     sl_error err = SL_ERROR_INIT;
@@ -71,7 +71,7 @@ static void flags_come_in_bunches_and_dashes_end_options(void **state) {
     sl_opts_fini(&opts);
 }
 
-static void another_program_keeps_its_options(void **state) {
+static void options_after_a_command_belong_to_it(void **state) {
     SL_UNUSED(state);
     static const char *const argv[] = {"-v", "python", "--format", "train.py"};
     sl_opts opts;
@@ -96,7 +96,7 @@ static void repeated_options_keep_every_value(void **state) {
     sl_opts_fini(&opts);
 }
 
-static void mistakes_say_what_to_do(void **state) {
+static void messages_of_mistakes_say_what_to_do(void **state) {
     SL_UNUSED(state);
     static const struct {
         const char *argv[2];
@@ -128,11 +128,11 @@ static void mistakes_say_what_to_do(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_spelling_of_a_value),
-        cmocka_unit_test(initial_values_hold_until_given),
-        cmocka_unit_test(flags_come_in_bunches_and_dashes_end_options),
-        cmocka_unit_test(another_program_keeps_its_options),
+        cmocka_unit_test(defaults_are_used_until_a_value_is_given),
+        cmocka_unit_test(flags_can_be_combined_and_two_dashes_end_options),
+        cmocka_unit_test(options_after_a_command_belong_to_it),
         cmocka_unit_test(repeated_options_keep_every_value),
-        cmocka_unit_test(mistakes_say_what_to_do),
+        cmocka_unit_test(messages_of_mistakes_say_what_to_do),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

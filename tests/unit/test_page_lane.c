@@ -45,7 +45,7 @@ static void push(bench *b, sl_event_kind kind, uint64_t addr, uint64_t size, uin
     assert_true(sl_events_push(&b->device->events, &event));
 }
 
-/* The same from within a module, for a purpose. */
+/* The same inside a module, with a tag. */
 static void push_tagged(bench *b, uint64_t addr, uint64_t size, sl_tag tag, const char *module) {
     uint32_t frames[2];
     size_t depth = 0;
@@ -134,7 +134,7 @@ static void a_curve_keeps_every_event_where_there_is_room(void **state) {
     close_bench(&b);
 }
 
-static void a_bin_keeps_a_peak_that_came_and_went_inside(void **state) {
+static void a_bin_keeps_a_peak_that_is_over_within_it(void **state) {
     SL_UNUSED(state);
     static bench b;
     open_bench(&b);
@@ -153,7 +153,7 @@ static void a_bin_keeps_a_peak_that_came_and_went_inside(void **state) {
     close_bench(&b);
 }
 
-static void blocks_from_before_and_never_freed_are_told_apart(void **state) {
+static void blocks_from_before_and_never_freed_are_distinguished(void **state) {
     SL_UNUSED(state);
     static bench b;
     open_bench(&b);
@@ -171,7 +171,7 @@ static void blocks_from_before_and_never_freed_are_told_apart(void **state) {
 }
 
 /* Steps of ten equal blocks: a tenth of the budget each, not the first steps in full. */
-static void of_equal_blocks_every_so_manieth_is_kept(void **state) {
+static void equal_blocks_are_sampled_evenly(void **state) {
     SL_UNUSED(state);
     static bench b;
     open_bench(&b);
@@ -237,7 +237,7 @@ static void checkpoints_add_up_to_the_totals(void **state) {
     close_bench(&b);
 }
 
-static void lines_know_their_own_peak_and_median_life(void **state) {
+static void lines_have_their_own_peak_and_median_life(void **state) {
     SL_UNUSED(state);
     static bench b;
     open_bench(&b);
@@ -306,8 +306,8 @@ static void bytes_split_by_tag_and_by_module(void **state) {
     close_bench(&b);
 }
 
-/* A line is for what most of its bytes are for, and for all that its blocks are for. */
-static void a_line_knows_what_its_bytes_are_for(void **state) {
+/* A line has the tag of most of its bytes, and the set of all tags of its blocks. */
+static void a_line_has_the_tags_of_its_bytes(void **state) {
     SL_UNUSED(state);
     static bench b;
     open_bench(&b);
@@ -365,7 +365,7 @@ static void the_largest_modules_have_a_group_each(void **state) {
 }
 
 /* Where that would hide more than a quarter of the memory, more of them have a group. */
-static void the_rest_is_never_a_quarter(void **state) {
+static void the_last_group_is_less_than_a_quarter(void **state) {
     SL_UNUSED(state);
     static bench b;
     open_bench(&b);
@@ -394,18 +394,18 @@ static void an_empty_device_has_no_columns(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_curve_keeps_every_event_where_there_is_room),
-        cmocka_unit_test(a_bin_keeps_a_peak_that_came_and_went_inside),
-        cmocka_unit_test(blocks_from_before_and_never_freed_are_told_apart),
-        cmocka_unit_test(of_equal_blocks_every_so_manieth_is_kept),
+        cmocka_unit_test(a_bin_keeps_a_peak_that_is_over_within_it),
+        cmocka_unit_test(blocks_from_before_and_never_freed_are_distinguished),
+        cmocka_unit_test(equal_blocks_are_sampled_evenly),
         cmocka_unit_test(the_largest_blocks_are_kept_first),
         cmocka_unit_test(checkpoints_add_up_to_the_totals),
-        cmocka_unit_test(lines_know_their_own_peak_and_median_life),
+        cmocka_unit_test(lines_have_their_own_peak_and_median_life),
         cmocka_unit_test(folded_stacks_keep_their_line),
         cmocka_unit_test(bytes_split_by_tag_and_by_module),
-        cmocka_unit_test(a_line_knows_what_its_bytes_are_for),
+        cmocka_unit_test(a_line_has_the_tags_of_its_bytes),
         cmocka_unit_test(without_tags_and_modules_there_are_no_such_columns),
         cmocka_unit_test(the_largest_modules_have_a_group_each),
-        cmocka_unit_test(the_rest_is_never_a_quarter),
+        cmocka_unit_test(the_last_group_is_less_than_a_quarter),
         cmocka_unit_test(an_empty_device_has_no_columns),
     };
     return cmocka_run_group_tests_name("page_lane", tests, NULL, NULL);

@@ -11,7 +11,7 @@ static void expect(sl_pb_out *pb, const void *bytes, size_t cnt) {
     sl_pb_reset(pb);
 }
 
-static void numbers_have_seven_bits_a_byte(void **state) {
+static void numbers_have_seven_bits_per_byte(void **state) {
     sl_pb_out pb = {0};
     (void)state;
     sl_pb_varint(&pb, 1, 150); /* the example of the specification */
@@ -23,7 +23,7 @@ static void numbers_have_seven_bits_a_byte(void **state) {
     sl_pb_fini(&pb);
 }
 
-static void text_is_utf8_whatever_comes(void **state) {
+static void text_is_always_valid_utf8(void **state) {
     sl_pb_out pb = {0};
     (void)state;
     sl_pb_text(&pb, 2, SL_STR("testing"));
@@ -49,7 +49,7 @@ static void lists_are_packed(void **state) {
     sl_pb_fini(&pb);
 }
 
-static void a_message_carries_its_length_and_failure(void **state) {
+static void a_message_has_its_length_and_reports_failures(void **state) {
     sl_pb_out pb = {0}, inner = {0};
     (void)state;
     sl_pb_varint(&inner, 1, 150);
@@ -67,10 +67,10 @@ static void a_message_carries_its_length_and_failure(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_have_seven_bits_a_byte),
-        cmocka_unit_test(text_is_utf8_whatever_comes),
+        cmocka_unit_test(numbers_have_seven_bits_per_byte),
+        cmocka_unit_test(text_is_always_valid_utf8),
         cmocka_unit_test(lists_are_packed),
-        cmocka_unit_test(a_message_carries_its_length_and_failure),
+        cmocka_unit_test(a_message_has_its_length_and_reports_failures),
     };
     return cmocka_run_group_tests_name("pb_out", tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static void integers_take_the_shortest_form(void **state) {
     EXPECT(&out, "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00");
 }
 
-static void strings_are_utf8_whatever_comes(void **state) {
+static void strings_are_always_valid_utf8(void **state) {
     SL_UNUSED(state);
     memory out;
     begin(&out);
@@ -93,7 +93,7 @@ static void a_shared_string_is_written_once(void **state) {
     EXPECT(&out, "\x8c\x01k\x94h\x00j\x2b\x01\x00\x00");
 }
 
-static void long_lists_come_in_batches(void **state) {
+static void long_lists_are_written_in_batches(void **state) {
     SL_UNUSED(state);
     memory out;
     size_t appends = 0, marks = 0;
@@ -118,9 +118,9 @@ static void long_lists_come_in_batches(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers_take_the_shortest_form),
-        cmocka_unit_test(strings_are_utf8_whatever_comes),
+        cmocka_unit_test(strings_are_always_valid_utf8),
         cmocka_unit_test(a_shared_string_is_written_once),
-        cmocka_unit_test(long_lists_come_in_batches),
+        cmocka_unit_test(long_lists_are_written_in_batches),
     };
     return cmocka_run_group_tests_name("pickle_out", tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void test_opcode_table_has_no_gaps(void **state) {
     assert_int_equal(named, 68); /* pickletools.opcodes of Python 3.8 and later */
 }
 
-/* Every byte as the first opcode: one error, or for plain values a pickle that is no snapshot. */
+/* Every byte as the first opcode: an error, or for plain values a pickle without a snapshot. */
 static void test_every_byte_as_an_opcode(void **state) {
     SL_UNUSED(state);
     for (unsigned op = 0; op < 256; op++) {

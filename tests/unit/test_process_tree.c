@@ -42,7 +42,7 @@ static int end_of_test(void **state) {
         assert_int_equal(places[i].depth, (wanted_depth));          \
     } while (0)
 
-static void workers_hang_below_their_rank(void **state) {
+static void workers_are_children_of_their_rank(void **state) {
     (void)state;
     for (uint32_t rank = 0; rank < 2; rank++) {
         add("r/rank", 10 + rank, 1, 100)->rank = (sl_maybe_i32){(int32_t)rank, true};
@@ -57,8 +57,8 @@ static void workers_hang_below_their_rank(void **state) {
     IS(3, WORKER, 2, 1);
 }
 
-/* Children of one process that set their ranks themselves; a child of a rank that inherits it is none. */
-static void a_rank_is_the_highest_with_its_number(void **state) {
+/* Children of one process set their ranks; a child that inherits its rank is not a rank. */
+static void a_rank_is_the_topmost_process_with_its_number(void **state) {
     (void)state;
     add("r/main", 10, 1, 100);
     add("r/a", 11, 10, 200)->rank = (sl_maybe_i32){0, true};
@@ -72,8 +72,8 @@ static void a_rank_is_the_highest_with_its_number(void **state) {
     IS(3, HELPER, 2, 3);
 }
 
-/* The parent's number may have been another process's before; hosts and folders have numbers of their own. */
-static void a_parent_is_the_newest_that_began_before(void **state) {
+/* Pids are reused, and equal pids of other hosts or folders are other processes. */
+static void a_parent_is_the_newest_process_that_began_before(void **state) {
     (void)state;
     add("r/old", 10, 1, 100);
     add("r/new", 10, 2, 300);
@@ -87,7 +87,7 @@ static void a_parent_is_the_newest_that_began_before(void **state) {
     IS(5, MAIN, SL_IDX_NONE, 0);
 }
 
-static void exec_replaces_and_leaves_one_main(void **state) {
+static void exec_leaves_one_main_process(void **state) {
     (void)state;
     add("r/p-10.slog", 10, 1, 100)->end = SL_PROCESS_END_KILLED;
     add("r/p-10.1.slog", 10, 1, 200)->end = SL_PROCESS_END_KILLED;
@@ -99,7 +99,7 @@ static void exec_replaces_and_leaves_one_main(void **state) {
 }
 
 /* Two that claim to be each other's parent, in the same microsecond. */
-static void rings_end(void **state) {
+static void cycles_of_parents_are_broken(void **state) {
     (void)state;
     add("r/a", 10, 11, 100);
     add("r/b", 11, 10, 100);
@@ -128,11 +128,11 @@ static void labels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(workers_hang_below_their_rank, end_of_test),
-        cmocka_unit_test_teardown(a_rank_is_the_highest_with_its_number, end_of_test),
-        cmocka_unit_test_teardown(a_parent_is_the_newest_that_began_before, end_of_test),
-        cmocka_unit_test_teardown(exec_replaces_and_leaves_one_main, end_of_test),
-        cmocka_unit_test_teardown(rings_end, end_of_test),
+        cmocka_unit_test_teardown(workers_are_children_of_their_rank, end_of_test),
+        cmocka_unit_test_teardown(a_rank_is_the_topmost_process_with_its_number, end_of_test),
+        cmocka_unit_test_teardown(a_parent_is_the_newest_process_that_began_before, end_of_test),
+        cmocka_unit_test_teardown(exec_leaves_one_main_process, end_of_test),
+        cmocka_unit_test_teardown(cycles_of_parents_are_broken, end_of_test),
         cmocka_unit_test_teardown(labels, end_of_test),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

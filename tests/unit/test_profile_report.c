@@ -30,7 +30,7 @@ static const sl_profile_pattern *find(const sl_profile_report *report, const cha
     return NULL;
 }
 
-static void test_nothing(void **state) {
+static void test_no_calls_give_an_empty_report(void **state) {
     (void)state;
     sl_profile_report *report = report_of(NULL, 0);
     assert_int_equal(report->patterns.cnt, 0);
@@ -121,7 +121,7 @@ static void test_growth_trend_and_score(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_no_calls_give_an_empty_report),
         cmocka_unit_test(test_leak),
         cmocka_unit_test(test_fragmentation_is_strict),
         cmocka_unit_test(test_spikes_and_repetition),

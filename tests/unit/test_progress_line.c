@@ -13,7 +13,7 @@ static const char *line_of(const sl_progress *stage, int64_t seconds, size_t col
     return line;
 }
 
-static void a_file_shows_share_rate_and_what_is_left(void **state) {
+static void a_file_shows_share_rate_and_remaining_time(void **state) {
     SL_UNUSED(state);
     sl_progress stage;
     sl_progress_begin(&stage, SL_PROGRESS_BYTES, "reading", "run.slog");
@@ -42,7 +42,7 @@ static void a_count_names_what_is_counted(void **state) {
     sl_progress_end(&stage);
 }
 
-static void a_stage_names_the_one_around_it_and_fits(void **state) {
+static void a_stage_names_its_parent_stage_and_fits(void **state) {
     SL_UNUSED(state);
     sl_progress runs, stage;
     sl_progress_begin(&runs, SL_PROGRESS_COUNT, "judging", "runs");
@@ -66,9 +66,9 @@ static void a_stage_names_the_one_around_it_and_fits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_shows_share_rate_and_what_is_left),
+        cmocka_unit_test(a_file_shows_share_rate_and_remaining_time),
         cmocka_unit_test(a_count_names_what_is_counted),
-        cmocka_unit_test(a_stage_names_the_one_around_it_and_fits),
+        cmocka_unit_test(a_stage_names_its_parent_stage_and_fits),
     };
     return cmocka_run_group_tests_name("progress_line", tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static void reads_the_table_of_offsets(void **state) {
     assert_int_equal(layout.code_start, 48 * 8);
 }
 
-static void refuses_what_it_does_not_know(void **state) {
+static void refuses_unknown_or_inconsistent_layouts(void **state) {
     (void)state;
     uint64_t words[64];
     sl_py_layout layout;
@@ -71,7 +71,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_the_fixed_versions),
         cmocka_unit_test(reads_the_table_of_offsets),
-        cmocka_unit_test(refuses_what_it_does_not_know),
+        cmocka_unit_test(refuses_unknown_or_inconsistent_layouts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

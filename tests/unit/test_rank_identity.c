@@ -53,7 +53,7 @@ static void test_defaults_and_launchers(void **state) {
     assert_int_equal(id.world_size, 4);
 }
 
-static void test_what_is_said_wins(void **state) {
+static void test_given_values_take_precedence(void **state) {
     (void)state;
     sl_identity id;
     sl_error err;
@@ -65,12 +65,12 @@ static void test_what_is_said_wins(void **state) {
     assert_int_equal(id.local_rank, 1);
     assert_int_equal(id.world_size, 16);
     assert_string_equal(id.job_id, "mine");
-    /* With everything said the launcher's variables may be anything. */
+    /* If all values are given, the launcher's variables are not read. */
     claim.local_rank = some(0);
     assert_int_equal(resolve(ENV("RANK", "garbage", "WORLD_SIZE", "x"), &claim, &id, &err), SL_OK);
 }
 
-static void test_refusals(void **state) {
+static void test_wrong_values_are_refused(void **state) {
     (void)state;
     sl_identity id;
     sl_error err;
@@ -91,8 +91,8 @@ static void test_refusals(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_and_launchers),
-        cmocka_unit_test(test_what_is_said_wins),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_given_values_take_precedence),
+        cmocka_unit_test(test_wrong_values_are_refused),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

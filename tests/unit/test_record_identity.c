@@ -23,7 +23,7 @@ static void unknown_is_minus_one(void **state) {
     assert_int_equal(who.world_size, -1);
 }
 
-static void torchrun_wins_over_the_scheduler(void **state) {
+static void torchrun_takes_precedence_over_the_scheduler(void **state) {
     (void)state;
     setenv("SLURM_PROCID", "1", 1);
     setenv("SLURM_LOCALID", "0", 1);
@@ -42,7 +42,7 @@ static void torchrun_wins_over_the_scheduler(void **state) {
     assert_int_equal(who.world_size, 16);
 }
 
-static void a_text_that_is_no_number_counts_as_not_set(void **state) {
+static void a_text_that_is_not_a_number_counts_as_not_set(void **state) {
     (void)state;
     setenv("RANK", "first", 1);
     setenv("SLURM_PROCID", "3", 1);
@@ -54,8 +54,8 @@ static void a_text_that_is_no_number_counts_as_not_set(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(unknown_is_minus_one, clear),
-        cmocka_unit_test_setup(torchrun_wins_over_the_scheduler, clear),
-        cmocka_unit_test_setup(a_text_that_is_no_number_counts_as_not_set, clear),
+        cmocka_unit_test_setup(torchrun_takes_precedence_over_the_scheduler, clear),
+        cmocka_unit_test_setup(a_text_that_is_not_a_number_counts_as_not_set, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static void defaults(void **state) {
     assert_int_equal(settings.cpu, SL_RECORD_CPU_AUTO);
 }
 
-static void takes_the_environment(void **state) {
+static void options_are_read_from_the_environment(void **state) {
     (void)state;
     sl_record_settings settings;
     setenv("STORMLOG_DIR", "/some/where", 1);
@@ -73,7 +73,7 @@ static void has_three_kinds_of_stacks(void **state) {
     }
 }
 
-/* A wrong value is said, with its name, and the rest is still taken. */
+/* A wrong value is reported with its name, and the other values are still used. */
 static void names_the_wrong_variable(void **state) {
     (void)state;
     static const struct {
@@ -97,7 +97,7 @@ static void names_the_wrong_variable(void **state) {
     }
 }
 
-static void says_what_it_expects(void **state) {
+static void messages_say_what_is_expected(void **state) {
     (void)state;
     static const struct {
         sl_setting_id id;
@@ -115,7 +115,7 @@ static void says_what_it_expects(void **state) {
 
 /* The public struct is a second list of the settings it has: no member without a row, and each as large
  * as the row's number needs. */
-static void the_public_struct_has_rows(void **state) {
+static void every_member_of_the_public_struct_has_a_row(void **state) {
     (void)state;
     size_t covered = sizeof(((sl_record_options *)0)->struct_size);
     for (size_t i = 0; i < SL_SETTING_CNT; i++) {
@@ -220,7 +220,7 @@ static void initial_values_are_the_defaults(void **state) {
     assert_int_equal(opt - options, SL_COUNT_OF(options));
 }
 
-static void zero_is_not_set(void **state) {
+static void zero_counts_as_not_set(void **state) {
     (void)state;
     sl_record_settings settings;
     setenv("STORMLOG_DISABLE", "0", 1);
@@ -233,12 +233,12 @@ static void zero_is_not_set(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(defaults, clear),
-        cmocka_unit_test_setup(takes_the_environment, clear),
+        cmocka_unit_test_setup(options_are_read_from_the_environment, clear),
         cmocka_unit_test_setup(has_three_kinds_of_stacks, clear),
         cmocka_unit_test_setup(names_the_wrong_variable, clear),
-        cmocka_unit_test_setup(zero_is_not_set, clear),
-        cmocka_unit_test_setup(says_what_it_expects, clear),
-        cmocka_unit_test_setup(the_public_struct_has_rows, clear),
+        cmocka_unit_test_setup(zero_counts_as_not_set, clear),
+        cmocka_unit_test_setup(messages_say_what_is_expected, clear),
+        cmocka_unit_test_setup(every_member_of_the_public_struct_has_a_row, clear),
         cmocka_unit_test_setup(the_struct_is_checked_by_the_table, clear),
         cmocka_unit_test_setup(an_empty_struct_changes_nothing, clear),
         cmocka_unit_test_setup(words_have_the_public_numbers, clear),

@@ -72,7 +72,7 @@ static sl_replay *replay_of(const sl_trace *trace, size_t device) {
     return replay;
 }
 
-static void test_totals_are_the_allocators(void **state) {
+static void test_totals_equal_those_of_the_allocator(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         fake_alloc *fake = random_trace(seed, 0, 1500);
@@ -96,7 +96,7 @@ static void test_totals_are_the_allocators(void **state) {
 /* Recording that begins late: requested bytes, the reserved curve and the end stay exact. A block
  * from before the trace that is freed in it may have been up to 1 MiB larger than its request
  * where free space lies after it, so rounded peaks may fall short by that, never exceed. */
-static void test_late_start(void **state) {
+static void test_a_trace_that_begins_late(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         fake_alloc *fake = random_trace(seed, 700, 900);
@@ -147,7 +147,7 @@ static void test_live_set_equals_a_scan(void **state) {
     }
 }
 
-static void test_walk_agrees_with_totals_at(void **state) {
+static void test_iteration_agrees_with_totals_at(void **state) {
     (void)state;
     fake_alloc *fake = random_trace(77, 200, 800);
     sl_replay *replay = replay_of(fake->trace, 0);
@@ -224,7 +224,7 @@ static void push(sl_trace *trace, sl_event_kind kind, uint64_t addr, uint64_t si
     assert_true(sl_events_push(&device->events, &ev));
 }
 
-static void test_lost_free(void **state) {
+static void test_a_free_that_was_lost(void **state) {
     (void)state;
     sl_trace *trace = sl_trace_new("lost", SL_SOURCE_TORCH_SNAPSHOT);
     trace->has_requested_sizes = true;
@@ -271,9 +271,9 @@ static void test_recorder_trace(void **state) {
     sl_trace_free(trace);
 }
 
-/* Two frees of one address without an allocation between them: both blocks were there before, as
+/* Two frees of one address without an allocation between them: both blocks existed before, as
  * far as anybody can tell, and the totals must not go below zero. */
-static void test_twin_frees(void **state) {
+static void test_two_frees_of_one_address(void **state) {
     (void)state;
     sl_trace *trace = sl_trace_new("twins", SL_SOURCE_TORCH_SNAPSHOT);
     push(trace, SL_EV_FREE, 0x1000, 512);
@@ -436,15 +436,15 @@ static void test_public_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_totals_are_the_allocators),
-        cmocka_unit_test(test_late_start),
+        cmocka_unit_test(test_totals_equal_those_of_the_allocator),
+        cmocka_unit_test(test_a_trace_that_begins_late),
         cmocka_unit_test(test_live_set_equals_a_scan),
-        cmocka_unit_test(test_walk_agrees_with_totals_at),
+        cmocka_unit_test(test_iteration_agrees_with_totals_at),
         cmocka_unit_test(test_geometry_tiles_the_segments),
         cmocka_unit_test(test_curve_covers_every_event),
-        cmocka_unit_test(test_lost_free),
+        cmocka_unit_test(test_a_free_that_was_lost),
         cmocka_unit_test(test_recorder_trace),
-        cmocka_unit_test(test_twin_frees),
+        cmocka_unit_test(test_two_frees_of_one_address),
         cmocka_unit_test(test_empty_device),
         cmocka_unit_test(test_expandable_ranges),
         cmocka_unit_test(test_h200_counters),

@@ -113,7 +113,7 @@ static void expect(const char *text, const char *part) {
         fail_msg("expected '%s' in:\n%s", part, text);
 }
 
-static void text_fits_and_leads_with_the_verdict(void **state) {
+static void text_fits_the_width_and_starts_with_the_verdict(void **state) {
     char *text = print(*state, "txt", &(sl_report_wishes){.top = 5, .explains = true});
     assert_int_equal(strncmp(text, "Leak: ", 6), 0);
     expect(text, "leaks 1.00 MiB per step");
@@ -134,7 +134,7 @@ static void text_fits_and_leads_with_the_verdict(void **state) {
     free(text);
 }
 
-static void colour_is_only_added(void **state) {
+static void colour_changes_nothing_else(void **state) {
     char *plain = print(*state, "txt", &(sl_report_wishes){.top = 5});
     char *colored = print(*state, "txt", &(sl_report_wishes){.top = 5, .has_color = true});
     char *to = colored;
@@ -150,7 +150,7 @@ static void colour_is_only_added(void **state) {
     free(colored);
 }
 
-static void json_says_null_for_unknown(void **state) {
+static void json_has_null_for_unknown(void **state) {
     char *text = print(*state, "json", &(sl_report_wishes){.top = 5});
     expect(text, "\"schema\": \"stormlog.report/1\"");
     expect(text, "\"verdict\": \"leak\"");
@@ -178,7 +178,7 @@ static void lists_name_most_of_the_bytes(void **state) {
     assert_int_equal(sl_report_rows(&(sl_report_wishes){.top = 3, .fills_lists = true}, &list), 3);
 }
 
-static void lists_keep_to_the_wish(void **state) {
+static void lists_have_the_requested_length(void **state) {
     char *text = print(*state, "txt", &(sl_report_wishes){.top = 1});
     /* What is not listed is summed, so that the shares still add up. */
     expect(text, "1.00 MiB  <1%         4  everything else");
@@ -186,7 +186,7 @@ static void lists_keep_to_the_wish(void **state) {
     free(text);
 }
 
-static void markdown_and_xml_stay_themselves(void **state) {
+static void names_cannot_break_markdown_or_xml(void **state) {
     char *text = print(*state, "md", &(sl_report_wishes){.top = 5});
     assert_null(strstr(text, "<i>"));
     expect(text, "&lt;i>\\|");
@@ -224,12 +224,12 @@ static void an_empty_report_prints(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WITH_REPORT(text_fits_and_leads_with_the_verdict),
-        WITH_REPORT(colour_is_only_added),
-        WITH_REPORT(json_says_null_for_unknown),
-        WITH_REPORT(lists_keep_to_the_wish),
+        WITH_REPORT(text_fits_the_width_and_starts_with_the_verdict),
+        WITH_REPORT(colour_changes_nothing_else),
+        WITH_REPORT(json_has_null_for_unknown),
+        WITH_REPORT(lists_have_the_requested_length),
         cmocka_unit_test(lists_name_most_of_the_bytes),
-        WITH_REPORT(markdown_and_xml_stay_themselves),
+        WITH_REPORT(names_cannot_break_markdown_or_xml),
         WITH_REPORT(failing_follows_the_mask_and_the_severity),
         cmocka_unit_test(an_empty_report_prints),
     };

@@ -55,7 +55,7 @@ static void agrees_with_an_array(void **state) {
     munmap(table.rows, table.row_cnt * sizeof(sl_row));
 }
 
-/* Its holder is gone for ever: the others go on without what it guards. */
+/* The thread that holds the lock is gone: the others continue without the rows it guards. */
 static void gives_up_on_a_lost_lock(void **state) {
     (void)state;
     sl_row_lock lock = SL_ROW_LOCK_INIT;
@@ -94,7 +94,7 @@ static int use_in_child(void) {
 }
 
 /* Forks while other threads hold the locks. */
-static void child_of_a_fork_goes_on(void **state) {
+static void the_child_of_a_fork_can_use_the_table(void **state) {
     (void)state;
     enum { THREADS = 3, FORKS = 200 };
     pthread_t threads[THREADS];
@@ -119,7 +119,7 @@ int main(void) {
         cmocka_unit_test(finds_what_was_put),
         cmocka_unit_test(agrees_with_an_array),
         cmocka_unit_test(gives_up_on_a_lost_lock),
-        cmocka_unit_test(child_of_a_fork_goes_on),
+        cmocka_unit_test(the_child_of_a_fork_can_use_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

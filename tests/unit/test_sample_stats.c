@@ -53,7 +53,7 @@ static void test_gaps_and_outliers(void **state) {
     assert_true(out.cnt == 0 && out.largest == 0 && out.largest_z == 0);
 }
 
-/* The selection against sorting, on arrays with many equal values. */
+/* Selection compared with sorting, on arrays with many equal values. */
 static void test_median_of_many(void **state) {
     (void)state;
     uint32_t seed = 1;
@@ -92,7 +92,7 @@ static void test_students_distribution(void **state) {
     assert_true(sl_stat_t_two_sided(1e12, 28) < 1e-100);
 }
 
-static void test_rounding_is_that_of_python(void **state) {
+static void test_rounding_equals_that_of_python(void **state) {
     (void)state;
     assert_true(sl_stat_round(0.8125, 3) == 0.812); /* a tie */
     assert_true(sl_stat_round(2.675, 2) == 2.67);   /* the double lies below */
@@ -109,7 +109,7 @@ int main(void) {
         cmocka_unit_test(test_median_of_many),
         cmocka_unit_test(test_line),
         cmocka_unit_test(test_students_distribution),
-        cmocka_unit_test(test_rounding_is_that_of_python),
+        cmocka_unit_test(test_rounding_equals_that_of_python),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

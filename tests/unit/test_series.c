@@ -86,7 +86,7 @@ static void test_trend_of_a_line(void **state) {
     close_to(sl_mann_kendall(y, 20).z, 6.1320, 1e-4);
 }
 
-static void test_trend_of_nothing(void **state) {
+static void test_flat_or_too_few_values_have_no_trend(void **state) {
     (void)state;
     double flat[12] = {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5};
     sl_trend t = sl_trend_of(flat, 12);
@@ -109,7 +109,7 @@ static void test_ties_of_mann_kendall(void **state) {
     close_to(up.tau, 13 / sqrt(15 * 13), 1e-12);
 }
 
-static void test_fall(void **state) {
+static void test_falling_values(void **state) {
     (void)state;
     double y[] = {0, 10, 4, 12, 11, 20};
     close_to(sl_trend_of(y, 6).largest_fall, 6, 0);
@@ -135,9 +135,9 @@ int main(void) {
         cmocka_unit_test(test_theil_sen_against_brute_force),
         cmocka_unit_test(test_slope_ignores_outliers),
         cmocka_unit_test(test_trend_of_a_line),
-        cmocka_unit_test(test_trend_of_nothing),
+        cmocka_unit_test(test_flat_or_too_few_values_have_no_trend),
         cmocka_unit_test(test_ties_of_mann_kendall),
-        cmocka_unit_test(test_fall),
+        cmocka_unit_test(test_falling_values),
         cmocka_unit_test(test_false_alarms_of_mann_kendall),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static void expect(const sl_finding *finding, sl_trial_result result, const char
 }
 
 /* 800 MiB in use and 400 in pieces; 250 more fit into 1,200 with expandable segments only. */
-static void test_helps(void **state) {
+static void test_a_setting_that_helps_is_advised(void **state) {
     (void)state;
     made m = {0};
     made_pieces(&m.of, false);
@@ -68,7 +68,7 @@ static void test_helps(void **state) {
 }
 
 /* 800 MiB in use and 500 more are above every limit of 1,200. */
-static void test_no_help(void **state) {
+static void test_no_setting_helps(void **state) {
     (void)state;
     made m = {0};
     made_pieces(&m.of, false);
@@ -81,7 +81,7 @@ static void test_no_help(void **state) {
     drop(&m);
 }
 
-static void test_not_proven(void **state) {
+static void test_without_a_proof_there_is_no_advice(void **state) {
     (void)state;
     made m = {0};
     made_pieces(&m.of, true);
@@ -92,7 +92,7 @@ static void test_not_proven(void **state) {
     drop(&m);
 }
 
-static void test_off(void **state) {
+static void test_advice_can_be_switched_off(void **state) {
     (void)state;
     made m = {0};
     made_pieces(&m.of, false);
@@ -103,7 +103,7 @@ static void test_off(void **state) {
     drop(&m);
 }
 
-static void test_too_long(void **state) {
+static void test_a_long_trace_is_not_replayed(void **state) {
     (void)state;
     made m = {0};
     made_pieces(&m.of, false);
@@ -117,8 +117,8 @@ static void test_too_long(void **state) {
     drop(&m);
 }
 
-/* Of one run of several inputs the first are replayed, up to the limit of all together. */
-static void test_budget(void **state) {
+/* Of several inputs the first ones are replayed, until their sum reaches the limit. */
+static void test_several_inputs_share_one_limit(void **state) {
     (void)state;
     made_trace m[2];
     sl_run *run;
@@ -148,7 +148,7 @@ static void test_budget(void **state) {
 }
 
 /* torch_npu reads another variable, and an XPU has none. */
-static void test_variable(void **state) {
+static void test_the_variable_depends_on_the_device(void **state) {
     (void)state;
     static const struct {
         const char *file, *variable;
@@ -172,10 +172,13 @@ static void test_variable(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_helps),      cmocka_unit_test(test_no_help),
-        cmocka_unit_test(test_not_proven), cmocka_unit_test(test_off),
-        cmocka_unit_test(test_too_long),   cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_variable),
+        cmocka_unit_test(test_a_setting_that_helps_is_advised),
+        cmocka_unit_test(test_no_setting_helps),
+        cmocka_unit_test(test_without_a_proof_there_is_no_advice),
+        cmocka_unit_test(test_advice_can_be_switched_off),
+        cmocka_unit_test(test_a_long_trace_is_not_replayed),
+        cmocka_unit_test(test_several_inputs_share_one_limit),
+        cmocka_unit_test(test_the_variable_depends_on_the_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

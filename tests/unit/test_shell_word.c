@@ -7,7 +7,7 @@
 
 #include "sltest.h"
 
-static void words_are_as_expected(void **state) {
+static void words_are_quoted_as_expected(void **state) {
     SL_UNUSED(state);
     static const char *const rows[][2] = {
         {"runs/1-a/python3-4.slog", "runs/1-a/python3-4.slog"},
@@ -27,7 +27,7 @@ static void words_are_as_expected(void **state) {
     }
 }
 
-/* The shell itself is the judge. */
+/* The shell itself reads the words back. */
 static void a_shell_reads_the_same_text(void **state) {
     SL_UNUSED(state);
     static const char *const texts[] = {"a b",     "a'b''c", "$HOME", "$(echo x)", "`echo x`",
@@ -46,7 +46,7 @@ static void a_shell_reads_the_same_text(void **state) {
     }
 }
 
-static void what_cannot_be_pasted_is_refused(void **state) {
+static void text_that_cannot_be_pasted_is_refused(void **state) {
     SL_UNUSED(state);
     char word[8];
     assert_false(sl_shell_word(word, sizeof word, "a\x1b[2J"));
@@ -58,9 +58,9 @@ static void what_cannot_be_pasted_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_as_expected),
+        cmocka_unit_test(words_are_quoted_as_expected),
         cmocka_unit_test(a_shell_reads_the_same_text),
-        cmocka_unit_test(what_cannot_be_pasted_is_refused),
+        cmocka_unit_test(text_that_cannot_be_pasted_is_refused),
     };
     return cmocka_run_group_tests_name("shell_word", tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static void test_curves_and_their_names(void **state) {
     sl_trace_free(trace);
 }
 
-static void test_libraries_by_who_took_the_block(void **state) {
+static void test_blocks_belong_to_the_library_that_allocated_them(void **state) {
     SL_UNUSED(state);
     sl_log *log = create(1u << 20);
     driver_event(log, SL_EV_DRIVER_ALLOC, "libnccl", 0x1000, 2 * MIB);
@@ -98,7 +98,7 @@ static void test_libraries_by_who_took_the_block(void **state) {
     sl_trace_free(trace);
 }
 
-/* A ring that has wrapped: the curve tells what the libraries had before, down to their first
+/* A ring that has wrapped: the curve has what the libraries held before, down to their first
  * allocation. */
 static void test_libraries_after_losses(void **state) {
     SL_UNUSED(state);
@@ -155,7 +155,7 @@ int main(void) {
     snprintf(path, sizeof path, "/tmp/stormlog-slog-counters-%d.slog", (int)getpid());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_curves_and_their_names),
-        cmocka_unit_test(test_libraries_by_who_took_the_block),
+        cmocka_unit_test(test_blocks_belong_to_the_library_that_allocated_them),
         cmocka_unit_test(test_libraries_after_losses),
         cmocka_unit_test(test_alerts_in_order),
     };

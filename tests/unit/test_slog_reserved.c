@@ -52,7 +52,7 @@ static uint64_t reserved_at(const sl_trace *trace, int64_t after_us) {
     return reserved;
 }
 
-static void test_a_bin_gets_its_moments(void **state) {
+static void test_changes_within_a_bin_have_their_time(void **state) {
     SL_UNUSED(state);
     sl_log *log = create();
     take(log, "libc10_cuda", 5, 0x1000, 20 * MIB);
@@ -69,8 +69,8 @@ static void test_a_bin_gets_its_moments(void **state) {
     sl_trace_free(trace);
 }
 
-/* Nobody saw where the memory came from: the largest of the bin holds from its beginning on. */
-static void test_without_the_driver_the_bin_is_all_there_is(void **state) {
+/* The driver's calls were not recorded: the bin's largest value is used from its beginning. */
+static void test_without_driver_events_the_bin_is_used(void **state) {
     SL_UNUSED(state);
     sl_log *log = create();
     take(log, NULL, 5, 0x1000, 20 * MIB);
@@ -82,8 +82,8 @@ static void test_without_the_driver_the_bin_is_all_there_is(void **state) {
     sl_trace_free(trace);
 }
 
-/* A segment that was not seen: the sum does not reach the total, and is not believed. */
-static void test_a_sum_that_falls_short_is_not_used(void **state) {
+/* A segment was not recorded: the sum does not reach the total, and is not used. */
+static void test_an_incomplete_sum_is_not_used(void **state) {
     SL_UNUSED(state);
     sl_log *log = create();
     take(log, "libc10_cuda", 5, 0x1000, 20 * MIB);
@@ -107,9 +107,9 @@ static int remove_path(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_bin_gets_its_moments),
-        cmocka_unit_test(test_without_the_driver_the_bin_is_all_there_is),
-        cmocka_unit_test(test_a_sum_that_falls_short_is_not_used),
+        cmocka_unit_test(test_changes_within_a_bin_have_their_time),
+        cmocka_unit_test(test_without_driver_events_the_bin_is_used),
+        cmocka_unit_test(test_an_incomplete_sum_is_not_used),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

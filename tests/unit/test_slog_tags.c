@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Recordings written by hand, read back: which tag each block gets. Also sl_log_annotate, which the
- * tags rest on. */
+/* Recordings written by hand, read back: which tag each block gets. Also sl_log_annotate, which
+ * the tags depend on. */
 #include "read/slog/slog_tags.h"
 
 #include <pthread.h>
@@ -120,7 +120,7 @@ static void one_step_of_training(void **state) {
     sl_trace_free(trace);
 }
 
-static void an_annotation_reaches_back_to_the_birth(void **state) {
+static void an_annotation_applies_from_the_allocation_on(void **state) {
     (void)state;
     writer w = begin(0);
     make(&w, 0x1000, SL_PHASE_NONE);
@@ -137,7 +137,7 @@ static void an_annotation_reaches_back_to_the_birth(void **state) {
     sl_trace_free(trace);
 }
 
-/* Everything happened long ago; `is_looked_at`: the recorder looked at optimizers. */
+/* Everything happened long ago; `is_looked_at`: the recorder scanned optimizers. */
 static void check_outlived(bool is_looked_at) {
     writer w = begin(4096);
     write_event(&w, SL_EV_ALLOC, 0x2000, 0, w.build_stack);
@@ -170,14 +170,14 @@ static void check_outlived(bool is_looked_at) {
     sl_trace_free(trace);
 }
 
-static void tags_outlive_the_ring(void **state) {
+static void tags_are_kept_when_the_ring_has_wrapped(void **state) {
     (void)state;
     check_outlived(true);
     check_outlived(false);
 }
 
 /* A backward pass without an optimizer for very long, then one. */
-static void gradients_wait_as_long_as_they_live(void **state) {
+static void gradients_are_tagged_however_late_the_optimizer_runs(void **state) {
     (void)state;
     writer w = begin(0);
     make(&w, 0x1000, SL_PHASE_BACKWARD);
@@ -195,7 +195,7 @@ static void gradients_wait_as_long_as_they_live(void **state) {
 }
 
 /* A library's workspace is made in a backward pass and stays; no optimizer holds it. */
-static void what_two_looks_pass_over_is_no_gradient(void **state) {
+static void a_block_missing_in_two_scans_is_not_a_gradient(void **state) {
     (void)state;
     writer w = begin(0);
     uint16_t looked = label(w.log, SL_TAG_LOOKED_LABEL);
@@ -218,7 +218,7 @@ static void what_two_looks_pass_over_is_no_gradient(void **state) {
 }
 
 /* A workspace made in a forward pass, outputs that a program collects: no activation, no input. */
-static void what_outlives_two_steps_is_other(void **state) {
+static void a_block_older_than_two_steps_is_other(void **state) {
     (void)state;
     writer w = begin(0);
     make(&w, 0x1000, SL_PHASE_FORWARD);
@@ -238,7 +238,7 @@ static void what_outlives_two_steps_is_other(void **state) {
     sl_trace_free(trace);
 }
 
-static void no_phases_no_tags(void **state) {
+static void without_phases_there_are_no_tags(void **state) {
     (void)state;
     writer w = begin(0);
     make(&w, 0x1000, SL_PHASE_NONE);
@@ -248,7 +248,7 @@ static void no_phases_no_tags(void **state) {
     sl_trace_free(trace);
 }
 
-static void annotate_finds_only_what_lives(void **state) {
+static void annotate_finds_only_live_blocks(void **state) {
     (void)state;
     writer w = begin(0);
     make(&w, 0x1000, SL_PHASE_NONE);
@@ -273,7 +273,7 @@ static void annotate_finds_only_what_lives(void **state) {
     sl_log_reader_close(reader);
 }
 
-/* One thread allocates and frees while another annotates the same addresses: no total may suffer. */
+/* One thread allocates and frees while another annotates the same addresses: totals stay exact. */
 typedef struct race {
     writer *w;
     atomic_bool is_over;
@@ -288,7 +288,7 @@ static void *annotate_all(void *race_ptr) {
     return NULL;
 }
 
-static void annotating_against_frees_keeps_the_totals(void **state) {
+static void annotating_during_frees_keeps_the_totals(void **state) {
     (void)state;
     writer w = begin(1u << 20);
     race r = {.w = &w};
@@ -320,14 +320,14 @@ static void annotating_against_frees_keeps_the_totals(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_step_of_training),
-        cmocka_unit_test(an_annotation_reaches_back_to_the_birth),
-        cmocka_unit_test(tags_outlive_the_ring),
-        cmocka_unit_test(gradients_wait_as_long_as_they_live),
-        cmocka_unit_test(what_two_looks_pass_over_is_no_gradient),
-        cmocka_unit_test(what_outlives_two_steps_is_other),
-        cmocka_unit_test(no_phases_no_tags),
-        cmocka_unit_test(annotate_finds_only_what_lives),
-        cmocka_unit_test(annotating_against_frees_keeps_the_totals),
+        cmocka_unit_test(an_annotation_applies_from_the_allocation_on),
+        cmocka_unit_test(tags_are_kept_when_the_ring_has_wrapped),
+        cmocka_unit_test(gradients_are_tagged_however_late_the_optimizer_runs),
+        cmocka_unit_test(a_block_missing_in_two_scans_is_not_a_gradient),
+        cmocka_unit_test(a_block_older_than_two_steps_is_other),
+        cmocka_unit_test(without_phases_there_are_no_tags),
+        cmocka_unit_test(annotate_finds_only_live_blocks),
+        cmocka_unit_test(annotating_during_frees_keeps_the_totals),
     };
     snprintf(path, sizeof path, "/tmp/stormlog-tags-%d.slog", (int)getpid());
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

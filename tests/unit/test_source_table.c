@@ -38,7 +38,7 @@ static void test_probes(void **state) {
     assert_null(best("", 0));
 }
 
-static void test_memory_is_named_in_the_error(void **state) {
+static void test_the_error_names_an_input_in_memory(void **state) {
     SL_UNUSED(state);
     sl_trace *trace = NULL;
     sl_error err = SL_ERROR_INIT;
@@ -52,7 +52,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_row_is_complete),
         cmocka_unit_test(test_probes),
-        cmocka_unit_test(test_memory_is_named_in_the_error),
+        cmocka_unit_test(test_the_error_names_an_input_in_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

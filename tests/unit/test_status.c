@@ -27,7 +27,7 @@ static void out_of_memory_says_for_what(void **state) {
     assert_int_equal(errno, EIO);
 }
 
-static void a_null_error_is_fine(void **state) {
+static void a_null_error_is_allowed(void **state) {
     SL_UNUSED(state);
     assert_int_equal(sl_fail(NULL, SL_E_LIMIT, "x"), SL_E_LIMIT);
     assert_int_equal(sl_fail_at(NULL, SL_E_LIMIT, 1, "x"), SL_E_LIMIT);
@@ -54,7 +54,7 @@ static void errno_is_kept_and_mapped(void **state) {
     }
 }
 
-static void a_long_text_is_cut_not_overrun(void **state) {
+static void a_long_text_is_cut_without_an_overrun(void **state) {
     SL_UNUSED(state);
     sl_error err = SL_ERROR_INIT;
     char big[2 * SL_ERROR_TEXT_CAP];
@@ -87,9 +87,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fail_records_code_position_and_text),
         cmocka_unit_test(out_of_memory_says_for_what),
-        cmocka_unit_test(a_null_error_is_fine),
+        cmocka_unit_test(a_null_error_is_allowed),
         cmocka_unit_test(errno_is_kept_and_mapped),
-        cmocka_unit_test(a_long_text_is_cut_not_overrun),
+        cmocka_unit_test(a_long_text_is_cut_without_an_overrun),
         cmocka_unit_test(every_code_has_a_unique_name_and_an_exit_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

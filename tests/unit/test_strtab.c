@@ -39,7 +39,7 @@ static void many_strings_survive_growth(void **state) {
     sl_strtab_fini(&tab);
 }
 
-static void the_hash_sees_every_byte(void **state) {
+static void every_byte_changes_the_hash(void **state) {
     SL_UNUSED(state);
     unsigned char bytes[67];
     memset(bytes, 7, sizeof bytes);
@@ -58,7 +58,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_bytes_get_one_id),
         cmocka_unit_test(many_strings_survive_growth),
-        cmocka_unit_test(the_hash_sees_every_byte),
+        cmocka_unit_test(every_byte_changes_the_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #include "model/tag_rules.h"
 #include "sltest.h"
 
-static void an_annotation_beats_every_rule(void **state) {
+static void an_annotation_takes_precedence_over_every_rule(void **state) {
     (void)state;
     for (unsigned phase = 0; phase < SL_PHASE_LIMIT; phase++)
         for (unsigned tag = SL_TAG_UNKNOWN + 1; tag < SL_TAG_LIMIT; tag++) {
@@ -41,7 +41,7 @@ static void each_phase_has_its_rule(void **state) {
         assert_int_equal(sl_tag_decide(&rows[i].facts), rows[i].tag);
 }
 
-static void every_fact_has_an_answer(void **state) {
+static void every_combination_of_facts_has_a_tag(void **state) {
     (void)state;
     for (unsigned bits = 0; bits < 64; bits++)
         for (unsigned phase = 0; phase < SL_PHASE_LIMIT; phase++) {
@@ -59,9 +59,9 @@ static void every_fact_has_an_answer(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_annotation_beats_every_rule),
+        cmocka_unit_test(an_annotation_takes_precedence_over_every_rule),
         cmocka_unit_test(each_phase_has_its_rule),
-        cmocka_unit_test(every_fact_has_an_answer),
+        cmocka_unit_test(every_combination_of_facts_has_a_tag),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

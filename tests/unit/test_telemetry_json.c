@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Records one by one: the strict rules, the conversion of old ones, bit for bit. The expected values
- * were held against the Python tool's own converter on 60,000 random records. */
+ * were compared with the Python tool's own converter on 60,000 random records. */
 #include "telemetry/telemetry_json.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ static void test_strict_record(void **state) {
     sl_telemetry_free(set);
 }
 
-static void test_refusals(void **state) {
+static void test_wrong_records_are_refused(void **state) {
     (void)state;
     static const struct {
         const char *json, *text;
@@ -195,7 +195,7 @@ static void test_bundle_names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strict_record),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_wrong_records_are_refused),
         cmocka_unit_test(test_legacy_times_and_sizes),
         cmocka_unit_test(test_legacy_devices),
         cmocka_unit_test(test_legacy_collector_and_identity),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of every form, good and bad, and what is written comes back the same. */
+/* Files of every form, valid and invalid; files that were written are read back unchanged. */
 #include "telemetry/telemetry_read.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void test_forms(void **state) {
     assert_count("{\"peak\":1,\"events\":[{\"timestamp\":1},{\"timestamp\":2}],\"x\":[{}]}", 2);
 }
 
-static void test_refusals(void **state) {
+static void test_wrong_files_are_refused(void **state) {
     (void)state;
     static const struct {
         const char *text, *says;
@@ -82,7 +82,7 @@ static void test_refusals(void **state) {
     }
 }
 
-static void test_bad_records_can_be_left_out(void **state) {
+static void test_bad_records_can_be_skipped(void **state) {
     (void)state;
     bad_count bad = {0};
     sl_tm_load_options options = {.skips_bad = true, .on_bad = on_bad, .ctx = &bad};
@@ -101,7 +101,7 @@ static void test_bad_records_can_be_left_out(void **state) {
     assert_int_equal(set->records.cnt, 2);
     assert_int_equal(set->skipped_cnt, 2);
     sl_telemetry_free(set);
-    /* An array that is broken cannot be gone on with. */
+    /* Reading cannot continue after a syntax error in an array. */
     assert_true(load("[{\"timestamp\":1},{\"timest", &options, &set, &err) < 0);
     sl_telemetry_free(set);
 }
@@ -226,8 +226,8 @@ static void test_probe(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_bad_records_can_be_left_out),
+        cmocka_unit_test(test_wrong_files_are_refused),
+        cmocka_unit_test(test_bad_records_can_be_skipped),
         cmocka_unit_test(test_events_key),
         cmocka_unit_test(test_python_repr_in_csv),
         cmocka_unit_test(test_round_trips),

@@ -26,7 +26,7 @@ static void paragraphs_fit_and_keep_their_words(void **state) {
     free(out);
 }
 
-static void no_line_is_too_wide_whatever_comes(void **state) {
+static void no_text_makes_a_line_too_wide(void **state) {
     SL_UNUSED(state);
     static const char *const texts[] = {
         "a/very/long/path/without/any/space/that/goes/on/and/on.py:12 in f",
@@ -56,7 +56,7 @@ static void widths_count_columns(void **state) {
     assert_int_equal(sl_term_width("\xff", 1), 1);
 }
 
-static void paths_lose_their_front(void **state) {
+static void long_paths_are_shortened_at_the_front(void **state) {
     SL_UNUSED(state);
     char out[64];
     sl_term_fit_path(out, sizeof out, "short.py", 10);
@@ -65,7 +65,7 @@ static void paths_lose_their_front(void **state) {
     assert_string_equal(out, ".../train.py");
 }
 
-static void nothing_reaches_the_terminal_as_a_command(void **state) {
+static void control_characters_never_reach_the_terminal(void **state) {
     SL_UNUSED(state);
     char *out = wrap(&(sl_wrap){0}, "a\x1b[2Jb \xc2\x9b"
                                     "31m \x7f\r");
@@ -91,7 +91,7 @@ static void long_names_take_linear_time(void **state) {
     free(name);
 }
 
-static void texts_that_reorder_are_replaced(void **state) {
+static void characters_that_reorder_text_are_replaced(void **state) {
     SL_UNUSED(state);
     char text[] = "a\xe2\x80\xae.py \xe2\x81\xa6x\xe2\x80\x8f \xc3\xa9";
     sl_term_clean(text);
@@ -136,7 +136,7 @@ static void columns_come_from_the_environment_within_limits(void **state) {
     fclose(to);
 }
 
-static void links_hold_plain_characters_only(void **state) {
+static void links_contain_only_plain_characters(void **state) {
     SL_UNUSED(state);
     char url[SL_TERM_URL_CAP], host[256] = "", expected[600];
     gethostname(host, sizeof host - 1);
@@ -159,15 +159,15 @@ static void links_hold_plain_characters_only(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paragraphs_fit_and_keep_their_words),
-        cmocka_unit_test(no_line_is_too_wide_whatever_comes),
+        cmocka_unit_test(no_text_makes_a_line_too_wide),
         cmocka_unit_test(widths_count_columns),
-        cmocka_unit_test(paths_lose_their_front),
-        cmocka_unit_test(nothing_reaches_the_terminal_as_a_command),
+        cmocka_unit_test(long_paths_are_shortened_at_the_front),
+        cmocka_unit_test(control_characters_never_reach_the_terminal),
         cmocka_unit_test(long_names_take_linear_time),
-        cmocka_unit_test(texts_that_reorder_are_replaced),
+        cmocka_unit_test(characters_that_reorder_text_are_replaced),
         cmocka_unit_test(colour_needs_a_terminal_and_consent),
         cmocka_unit_test(columns_come_from_the_environment_within_limits),
-        cmocka_unit_test(links_hold_plain_characters_only),
+        cmocka_unit_test(links_contain_only_plain_characters),
     };
     return cmocka_run_group_tests_name("term", tests, NULL, NULL);
 }

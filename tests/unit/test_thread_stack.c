@@ -29,7 +29,7 @@ static void check_here(void) {
     assert_int_equal(sl_thread_stack_end(sp), end);
 }
 
-static void of_the_first_thread(void **state) {
+static void finds_the_stack_of_the_first_thread(void **state) {
     (void)state;
     check_here();
 }
@@ -52,7 +52,7 @@ static void *in_thread(void *ok) {
     return NULL;
 }
 
-static void of_another_thread(void **state) {
+static void finds_the_stack_of_another_thread(void **state) {
     (void)state;
     pthread_t thread;
     bool ok = false;
@@ -62,7 +62,7 @@ static void of_another_thread(void **state) {
 }
 
 /* A stack the program made itself, and then the thread's own again. */
-static void of_a_fiber(void **state) {
+static void finds_the_stack_of_a_fiber(void **state) {
     (void)state;
     enum { SIZE = 1 << 16 };
     char *own = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -73,7 +73,7 @@ static void of_a_fiber(void **state) {
     munmap(own, SIZE);
 }
 
-static void unknown_memory_has_none(void **state) {
+static void unknown_memory_is_not_a_stack(void **state) {
     (void)state;
     assert_int_equal(sl_thread_stack_end(16), 0);
     static const char constant[4096] = {1}; /* readable, but no stack */
@@ -81,8 +81,8 @@ static void unknown_memory_has_none(void **state) {
     check_here();
 }
 
-/* A thread that hops between stacks all the time is given up: no file is read for every event. */
-static void stops_looking(void **state) {
+/* A thread that keeps changing stacks is not looked up again: no file is read for every event. */
+static void gives_up_on_a_thread_that_changes_stacks(void **state) {
     (void)state;
     for (int i = 0; i < 100; i++)
         sl_thread_stack_end(16);
@@ -91,9 +91,12 @@ static void stops_looking(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_the_first_thread),     cmocka_unit_test(grows),
-        cmocka_unit_test(of_another_thread),       cmocka_unit_test(of_a_fiber),
-        cmocka_unit_test(unknown_memory_has_none), cmocka_unit_test(stops_looking),
+        cmocka_unit_test(finds_the_stack_of_the_first_thread),
+        cmocka_unit_test(grows),
+        cmocka_unit_test(finds_the_stack_of_another_thread),
+        cmocka_unit_test(finds_the_stack_of_a_fiber),
+        cmocka_unit_test(unknown_memory_is_not_a_stack),
+        cmocka_unit_test(gives_up_on_a_thread_that_changes_stacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static void every_kind_of_value_is_read(void **state) {
     sl_toml_fini(&doc);
 }
 
-static void what_is_wrong_is_named_with_its_place(void **state) {
+static void mistakes_are_reported_with_their_position(void **state) {
     SL_UNUSED(state);
     static const struct {
         const char *text, *error;
@@ -94,7 +94,7 @@ static void what_is_wrong_is_named_with_its_place(void **state) {
     }
 }
 
-static void too_much_is_refused_and_quickly(void **state) {
+static void files_beyond_the_limits_are_refused_quickly(void **state) {
     SL_UNUSED(state);
     char *text = NULL;
     size_t len = 0;
@@ -117,8 +117,8 @@ static void too_much_is_refused_and_quickly(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_value_is_read),
-        cmocka_unit_test(what_is_wrong_is_named_with_its_place),
-        cmocka_unit_test(too_much_is_refused_and_quickly),
+        cmocka_unit_test(mistakes_are_reported_with_their_position),
+        cmocka_unit_test(files_beyond_the_limits_are_refused_quickly),
     };
     return cmocka_run_group_tests_name("toml_in", tests, NULL, NULL);
 }

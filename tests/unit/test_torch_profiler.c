@@ -17,7 +17,7 @@ static void totals_are_of_blocks_seen(void **state) {
     assert_int_equal(total, 0);
 }
 
-static void keeps_neighbours_through_removals(void **state) {
+static void removing_a_block_keeps_its_neighbours(void **state) {
     (void)state;
     enum { CNT = 100000 };
     uint64_t total;
@@ -33,7 +33,7 @@ static void keeps_neighbours_through_removals(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(totals_are_of_blocks_seen),
-        cmocka_unit_test(keeps_neighbours_through_removals),
+        cmocka_unit_test(removing_a_block_keeps_its_neighbours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void test_actions_are_event_kinds(void **state) {
 }
 
 /* The build's bit for a field is its number modulo 64: a role's rows must lie within 64. */
-static void test_fields_of_a_role_stand_together(void **state) {
+static void test_fields_of_a_role_are_adjacent(void **state) {
     SL_UNUSED(state);
     assert_true(sl_torch_field_cnt < UINT8_MAX);
     size_t first[SL_ROLE_LIMIT], last[SL_ROLE_LIMIT];
@@ -68,7 +68,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words_are_unique),
         cmocka_unit_test(test_actions_are_event_kinds),
-        cmocka_unit_test(test_fields_of_a_role_stand_together),
+        cmocka_unit_test(test_fields_of_a_role_are_adjacent),
         cmocka_unit_test(test_no_role_contains_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

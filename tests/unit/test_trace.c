@@ -76,7 +76,7 @@ static void equal_stacks_share_an_id(void **state) {
     sl_stacks_fini(&stacks);
 }
 
-static void every_event_kind_has_a_name_of_its_own(void **state) {
+static void every_event_kind_has_a_unique_name(void **state) {
     SL_UNUSED(state);
     for (unsigned kind = 1; kind < SL_EV_LIMIT; kind++) {
         const char *name = sl_event_kind_name((sl_event_kind)kind);
@@ -104,7 +104,7 @@ int main(void) {
         cmocka_unit_test(streams_and_pools_are_interned),
         cmocka_unit_test(sorting_is_stable_and_counts_disorder),
         cmocka_unit_test(equal_stacks_share_an_id),
-        cmocka_unit_test(every_event_kind_has_a_name_of_its_own),
+        cmocka_unit_test(every_event_kind_has_a_unique_name),
         cmocka_unit_test(every_finding_kind_has_a_name_and_help),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is written of a trace is read back without a loss, and a trace that was cut is the trace that
+/* A trace that was written is read back without a loss, and a trace that was cut is the trace that
  * would have been read at that moment. */
 #include "export/formats/trace_json.h"
 
@@ -99,7 +99,7 @@ static void reads_back_what_it_wrote(void **state) {
     sl_trace_free(trace);
 }
 
-static void refuses_what_is_not_there(void **state) {
+static void refuses_invalid_traces(void **state) {
     SL_UNUSED(state);
     static const char *const bad[] = {
         "{\"schema\":\"stormlog.trace/2\"}",
@@ -128,7 +128,7 @@ static void refuses_what_is_not_there(void **state) {
 }
 
 /* As json.dump(json.load(f), to) and json.dump(..., sort_keys=True, indent=1) write a trace again. */
-static void reads_what_another_program_wrote_again(void **state) {
+static void reads_traces_rewritten_by_another_program(void **state) {
     SL_UNUSED(state);
     static const char *const texts[] = {
         "{\"schema\": \"stormlog.trace/1\", \"strings\": [\"\", \"f\", \"a.py\"], \"frames\": "
@@ -157,7 +157,7 @@ static void reads_what_another_program_wrote_again(void **state) {
     }
 }
 
-static void a_schema_far_behind_is_found(void **state) {
+static void a_schema_near_the_end_is_found(void **state) {
     SL_UNUSED(state);
     char *text = NULL;
     size_t len = 0;
@@ -198,7 +198,7 @@ static void is_cut_at_the_failure(void **state) {
     sl_trace_free(trace);
 }
 
-/* What is dropped from the front is known at the end all the same. */
+/* The end state includes the events that were dropped from the front. */
 static void keeps_the_newest_events(void **state) {
     SL_UNUSED(state);
     sl_trace *trace = make_trace();
@@ -219,9 +219,9 @@ static void keeps_the_newest_events(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_back_what_it_wrote),
-        cmocka_unit_test(refuses_what_is_not_there),
-        cmocka_unit_test(reads_what_another_program_wrote_again),
-        cmocka_unit_test(a_schema_far_behind_is_found),
+        cmocka_unit_test(refuses_invalid_traces),
+        cmocka_unit_test(reads_traces_rewritten_by_another_program),
+        cmocka_unit_test(a_schema_near_the_end_is_found),
         cmocka_unit_test(is_cut_at_the_failure),
         cmocka_unit_test(keeps_the_newest_events),
     };

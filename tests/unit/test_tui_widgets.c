@@ -113,7 +113,7 @@ static void cell(const void *ctx, size_t row, size_t column, char text[SL_TABLE_
         snprintf(text, SL_TABLE_TEXT_CAP, "%zu GiB", column ? row : row * 100);
 }
 
-static void test_columns_go_whole(void **state) {
+static void test_columns_are_shown_whole_or_hidden(void **state) {
     SL_UNUSED(state);
     static const struct {
         int w;
@@ -233,7 +233,7 @@ int main(void) {
         cmocka_unit_test(test_stack_adds_up),
         cmocka_unit_test(test_bar_shows_small_parts),
         cmocka_unit_test(test_ticks_are_round),
-        cmocka_unit_test(test_columns_go_whole),
+        cmocka_unit_test(test_columns_are_shown_whole_or_hidden),
         cmocka_unit_test(test_list_scrolls_with_the_selection),
         cmocka_unit_test(test_tree_sorts_opens_and_searches),
         cmocka_unit_test(test_keys_do_not_collide),

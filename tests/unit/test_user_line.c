@@ -48,7 +48,7 @@ static void test_owners(void **state) {
     }
 }
 
-/* As the recorder writes native frames: the place inside the function is behind its name. */
+/* As the recorder writes native frames: the offset in the function is after its name. */
 static void test_owners_of_recorded_native_code(void **state) {
     (void)state;
     static const owner_row rows[] = {
@@ -162,7 +162,7 @@ static void test_user_line_of_stacks(void **state) {
     assert_int_equal(classes[d].origin, SL_ORIGIN_NATIVE);
     assert_int_equal(classes[SL_STACK_EMPTY].origin, SL_ORIGIN_BACKWARD);
     assert_int_equal(classes[e].frame_pos, 3);
-    /* A module is no code: with it alone, the stack is as empty as without it. */
+    /* A module frame is not code: a stack that has only module frames counts as empty. */
     assert_int_equal(classes[f].origin, SL_ORIGIN_BACKWARD);
     for (uint32_t id = 0; id < trace->stacks.spans.cnt; id++) {
         sl_site site = sl_user_site(trace, id);

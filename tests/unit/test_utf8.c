@@ -11,7 +11,7 @@ typedef struct row {
     bool is_safe;
 } row;
 
-static void what_may_be_shown(void **state) {
+static void unsafe_characters_are_recognised(void **state) {
     SL_UNUSED(state);
     static const row rows[] = {
         {"a", 1, true},
@@ -47,6 +47,6 @@ static void what_may_be_shown(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_may_be_shown)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unsafe_characters_are_recognised)};
     return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
 }

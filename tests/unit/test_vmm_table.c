@@ -2,7 +2,7 @@
 #include "record/hooks/vmm_table.h"
 #include "sltest.h"
 
-static void lives_until_released_and_unmapped(void **state) {
+static void memory_is_live_until_released_and_unmapped(void **state) {
     (void)state;
     sl_vmm_piece gone = {0};
     bool is_gone;
@@ -26,7 +26,7 @@ static void counts_holders(void **state) {
     assert_false(sl_vmm_release(8, &gone));
 }
 
-static void ignores_strangers(void **state) {
+static void ignores_unknown_handles(void **state) {
     (void)state;
     sl_vmm_piece gone;
     bool is_gone;
@@ -37,7 +37,7 @@ static void ignores_strangers(void **state) {
 }
 
 /* Deleting from an open-addressed table must not make a neighbour unreachable. */
-static void keeps_neighbours_through_removals(void **state) {
+static void removing_an_entry_keeps_its_neighbours(void **state) {
     (void)state;
     enum { CNT = 50000 };
     sl_vmm_piece gone;
@@ -53,10 +53,10 @@ static void keeps_neighbours_through_removals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lives_until_released_and_unmapped),
+        cmocka_unit_test(memory_is_live_until_released_and_unmapped),
         cmocka_unit_test(counts_holders),
-        cmocka_unit_test(ignores_strangers),
-        cmocka_unit_test(keeps_neighbours_through_removals),
+        cmocka_unit_test(ignores_unknown_handles),
+        cmocka_unit_test(removing_an_entry_keeps_its_neighbours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ static void drop(made *m, sl_whatif *result) {
     sl_trace_free(m->trace);
 }
 
-static void test_exact(void **state) {
+static void test_an_exact_replay_is_proven(void **state) {
     (void)state;
     made m;
     make(&m, 0);
@@ -128,7 +128,7 @@ static void test_error_bar(void **state) {
     drop(&m, w);
 }
 
-static void test_refusal(void **state) {
+static void test_a_replay_that_is_not_exact_is_refused(void **state) {
     (void)state;
     made m;
     make(&m, 10);
@@ -200,7 +200,7 @@ static void test_full_card(void **state) {
 }
 
 /* Absurd addresses and sizes end in a refusal or a figure, never in a crash or a loop. */
-static void test_absurd_trace(void **state) {
+static void test_an_absurd_trace_does_not_crash(void **state) {
     (void)state;
     made m;
     make(&m, 0);
@@ -220,13 +220,13 @@ static void test_absurd_trace(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_an_exact_replay_is_proven),
         cmocka_unit_test(test_error_bar),
-        cmocka_unit_test(test_refusal),
+        cmocka_unit_test(test_a_replay_that_is_not_exact_is_refused),
         cmocka_unit_test(test_card),
         cmocka_unit_test(test_failure_with_room),
         cmocka_unit_test(test_full_card),
-        cmocka_unit_test(test_absurd_trace),
+        cmocka_unit_test(test_an_absurd_trace_does_not_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

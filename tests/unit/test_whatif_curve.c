@@ -42,7 +42,7 @@ static void drop(asked *a) {
     made_free(&a->of);
 }
 
-static void test_peaks(void **state) {
+static void test_curves_keep_every_peak(void **state) {
     (void)state;
     asked a = {0};
     ask(&a, 0, BINS);
@@ -69,7 +69,7 @@ static void test_peaks(void **state) {
 }
 
 /* With a bin for each event the recorded curve is that of the trace. */
-static void test_recorded(void **state) {
+static void test_recorded_curve_equals_the_trace(void **state) {
     (void)state;
     asked a = {0};
     ask(&a, 0, UINT32_MAX);
@@ -86,7 +86,7 @@ static void test_recorded(void **state) {
     drop(&a);
 }
 
-static void test_failures(void **state) {
+static void test_a_failure_ends_a_curve(void **state) {
     (void)state;
     asked a = {0};
     ask(&a, 1300 * MADE_MIB, BINS);
@@ -105,9 +105,9 @@ static void test_failures(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_peaks),
-        cmocka_unit_test(test_recorded),
-        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_curves_keep_every_peak),
+        cmocka_unit_test(test_recorded_curve_equals_the_trace),
+        cmocka_unit_test(test_a_failure_ends_a_curve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ static void each_device_has_its_position(void **state) {
     sl_trace_free(trace);
 }
 
-static void without_a_mark_nothing_is_said(void **state) {
+static void without_a_mark_the_end_is_unknown(void **state) {
     SL_UNUSED(state);
     sl_log *log = create(0);
     put(log, SL_EV_ALLOC, 0, MIB, SL_LOG_UNKNOWN);
@@ -82,7 +82,7 @@ static void without_a_mark_nothing_is_said(void **state) {
     sl_trace_free(trace);
 }
 
-static void the_last_mark_holds(void **state) {
+static void the_last_mark_is_used(void **state) {
     SL_UNUSED(state);
     sl_log *log = create(0);
     for (uint64_t i = 1; i <= 3; i++) {
@@ -96,7 +96,7 @@ static void the_last_mark_holds(void **state) {
 }
 
 /* The reserved total is made into events, which are sorted in. */
-static void reserved_events_shift_it(void **state) {
+static void reserved_events_move_the_position(void **state) {
     SL_UNUSED(state);
     sl_log *log = create(0);
     for (uint64_t i = 1; i <= 4; i++)
@@ -115,8 +115,8 @@ static void reserved_events_shift_it(void **state) {
     sl_trace_free(trace);
 }
 
-/* The list of marks outlives the ring. */
-static void a_ring_that_has_wrapped(void **state) {
+/* The list of marks is kept when the ring wraps. */
+static void the_mark_is_found_when_the_ring_has_wrapped(void **state) {
     SL_UNUSED(state);
     sl_log *log = create(4096);
     put(log, SL_EV_ALLOC, 0, MIB, SL_LOG_UNKNOWN);
@@ -132,7 +132,7 @@ static void a_ring_that_has_wrapped(void **state) {
     sl_trace_free(trace);
 }
 
-static void a_cut_trace_keeps_it_or_loses_it(void **state) {
+static void a_cut_trace_keeps_a_mark_before_the_cut_only(void **state) {
     SL_UNUSED(state);
     for (int cut = 1; cut <= 4; cut += 3) {
         sl_log *log = create(0);
@@ -157,11 +157,11 @@ int main(void) {
     snprintf(path, sizeof path, "/tmp/work_end_%d.slog", (int)getpid());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_device_has_its_position),
-        cmocka_unit_test(without_a_mark_nothing_is_said),
-        cmocka_unit_test(the_last_mark_holds),
-        cmocka_unit_test(reserved_events_shift_it),
-        cmocka_unit_test(a_ring_that_has_wrapped),
-        cmocka_unit_test(a_cut_trace_keeps_it_or_loses_it),
+        cmocka_unit_test(without_a_mark_the_end_is_unknown),
+        cmocka_unit_test(the_last_mark_is_used),
+        cmocka_unit_test(reserved_events_move_the_position),
+        cmocka_unit_test(the_mark_is_found_when_the_ring_has_wrapped),
+        cmocka_unit_test(a_cut_trace_keeps_a_mark_before_the_cut_only),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);

@@ -24,7 +24,7 @@ STORMLOG, PACKAGES = (Path(argument).resolve() for argument in sys.argv[1:3])
 del sys.argv[1:3]
 LIMIT_S = 120  # of a step on a machine that is busy with other things; nothing waits for it to pass
 KEYS = {"^C": b"\x03", "^D": b"\x04", "q": b"q"}
-# What no screen may show, unless a step asks to see it.
+# Text that no screen may show, unless a step expects it.
 NEVER = [r"Traceback", r"Sanitizer", r"core dumped", r"\(null\)", r"%[sdzlu]",
          r"(?<![\d,.:-])1 (runs|processes|events|steps|allocations|frees|blocks|gates|findings|recordings|lines|samples|inputs"
          r"|devices|ranks|places|threads|marks|alerts|sites|files|requests|calls|bundles)\b"]
@@ -125,7 +125,7 @@ def on_screen(wanted):
 
 
 class Walk:
-    """One step as it is done."""
+    """Runs one step."""
 
     def __init__(self, walker, step):
         self.walker, self.step = walker, step
@@ -198,7 +198,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="stormlog-walk-") as folder:
         walker = Walker(folder)
 
-        @tap.test("the steps are numbered from 1 on, there are at least 40, and each says how its command ends")
+        @tap.test("there are at least 40 steps, numbered from 1, and each has the exit code of its command")
         def _():
             tap.equal([step.number for step in steps], list(range(1, len(steps) + 1)), "numbers")
             tap.true(len(steps) >= 40, "40 steps or more")

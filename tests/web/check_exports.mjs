@@ -91,7 +91,7 @@ async function openTraceProcessor() {
     }
     const channel = new MessageChannel();
     new Worker("/worker.js").postMessage(channel.port1, [channel.port1]);
-    // Requests that come before the module stands are lost.
+    // Requests that arrive before the module is ready are lost.
     await new Promise((done) => setTimeout(done, 3000));
     globalThis.engine = new Engine(channel.port2);
   });
@@ -204,7 +204,7 @@ for (const name of CASES)
         troubles.push(d.message());
         void d.dismiss();
       });
-      // As its own command does: a script that hands the file over, named behind the address.
+      // As its own command does: a script that passes the file, named after the address.
       const script = path.join(OUT, `${name}.speedscope.js`);
       writeFileSync(
         script,

@@ -40,7 +40,7 @@ async function openPage(file, options = {}) {
   page.on("request", (r) => {
     if (r.url() !== url && !r.url().startsWith("data:")) troubles.push(`request: ${r.url()}`);
   });
-  // Exceptions and what the policy forbids are not told over BiDi: the page itself takes them down.
+  // Exceptions and what the policy forbids are not reported over BiDi, so the page records them.
   await page.addInitScript(() => {
     window.troubles = [];
     addEventListener(
@@ -77,7 +77,7 @@ async function openPage(file, options = {}) {
   return { page, complaints };
 }
 
-test("Firefox tells us of complaints and of requests", { skip: reason }, async () => {
+test("Firefox reports errors and requests of a page", { skip: reason }, async () => {
   const file = path.join(SHOTS, "complaints.html");
   writeFileSync(
     file,
@@ -132,7 +132,7 @@ for (const name of CASES)
   });
 
 test(
-  "Firefox: drag selects, keys reset, a hover names a block; narrow and dark",
+  "Firefox: dragging selects, keys reset, hovering names a block, also narrow and dark",
   { skip: reason },
   async () => {
     const { file } = makeReport("firefox-use", [data("h200", "s2_retention.pickle.gz")]);

@@ -132,7 +132,7 @@ ODD_RANK = 137
 
 
 def rank(number, steps=12):
-    """A few weights, then steps of six layers up and down; the odd rank keeps one block a step."""
+    """A few weights, then steps of six layers up and down; the odd rank keeps one block per step."""
     layer_bytes = 3 * MIB + number % 7 * 4096
     events = [event("alloc", BASE + i * 4 * MIB, 4 * MIB, 1000 + i, [frame("build", "/u/model.py", 10)]) for i in range(8)]
     now = 2000

@@ -26,7 +26,7 @@ def _():
 
 
 def check_sizes(given_cnt, exact):
-    """Large programs at sizes that no recording has: within 3 %, and never more than said."""
+    """Large programs at sizes that no recording has: within 3 %, and never above the predicted range."""
     answered = []
     for program in score_card.LARGE:
         answer, rows = score_card.predict_sizes(stormlog, program, score_card.kept_sizes(program)[:given_cnt])
@@ -50,7 +50,7 @@ def _():
     check_sizes(3, 20)
 
 
-@tap.test("small programs, where one workspace is some per cent, are inside their range or have no answer")
+@tap.test("small programs, where one workspace is several per cent, are within their range or have no answer")
 def _():
     programs = {row["program"] for row in score_card.measured("batch")} - set(score_card.LARGE)
     for program in sorted(programs):
@@ -60,7 +60,7 @@ def _():
                 tap.equal(row.real <= row.high, True, f"{program} {row.what}: {row.real} above {row.high}")
 
 
-@tap.test("what is said to fit, fits")
+@tap.test("programs that are predicted to fit do fit")
 def _():
     for program in score_card.LARGE:
         real = {row["size"]: row["reserved_peak"] for row in score_card.measured("batch") if row["program"] == program}
@@ -78,7 +78,7 @@ def _():
                 tap.equal(size <= largest and peak > card, False, f"{program}: {largest} said to fit in {card}, {size} needs {peak}")
 
 
-@tap.test("stacks with native frames are aligned as well")
+@tap.test("recordings with native frames are aligned as well")
 def _():
     answer, rows = score_card.predict_sizes(stormlog, "gpt", [8, 16], "-native")
     tap.equal(answer["requests_aligned"] >= 0.95 * answer["requests"], True, "requests aligned")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The replay decides by itself what torch decided, by torch's own counters: test_counters.py STORMLOG."""
+"""The replay makes the same decisions as torch, judged by torch's own counters: test_counters.py STORMLOG."""
 
 import json
 import sys
@@ -30,7 +30,7 @@ def counters():
             yield snapshots[0], stats
 
 
-@tap.test("retries, driver calls and the reserved peak are those of memory_stats()")
+@tap.test("retries, driver calls and the reserved peak equal those of memory_stats()")
 def _():
     rows = list(counters())
     tap.equal(len(rows) >= 59, True, "snapshots with counters")

@@ -13,7 +13,7 @@ import score  # noqa: E402
 probe = sys.argv.pop(1)
 
 
-@tap.test("every block of every snapshot lies at its recorded address")
+@tap.test("the replay puts every block of every snapshot at its recorded address")
 def _():
     rows = score.proofs(probe, score.FOLDERS)
     tap.equal(len(rows) > 60, True, "devices with a history")
@@ -23,7 +23,7 @@ def _():
         tap.equal(row.peak, row.recorded_peak, f"reserved peak of {row.name}")
 
 
-@tap.test("reserved peaks and failing calls are those of torch's own allocator")
+@tap.test("reserved peaks and failing calls equal those of torch's own allocator")
 def _():
     tallies, wrong = score.compare(probe, score.measured_rows(), score.FOLDERS)
     tap.equal(wrong, [], "rows that differ")

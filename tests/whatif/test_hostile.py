@@ -54,7 +54,7 @@ TRACES = {
 }
 
 
-@tap.test("absurd traces end, with at most one line of error")
+@tap.test("absurd traces are finished or refused, with at most one line of error")
 def _():
     with tempfile.TemporaryDirectory() as folder:
         for name, events in TRACES.items():

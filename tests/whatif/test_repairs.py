@@ -23,7 +23,7 @@ def pairs():
     return {pair["name"]: pair for pair in json.loads((PAIRS / "peaks.json").read_text())["pairs"]}
 
 
-@tap.test("the predicted reserved peak is that of the repaired program, to the byte")
+@tap.test("the predicted reserved peak equals that of the repaired program exactly")
 def _():
     for name, pair in pairs().items():
         own = answer(PAIRS / f"{name}.pickle.gz", "--quick", *pair["options"])
@@ -31,7 +31,7 @@ def _():
         tap.equal(own["rows"][0]["reserved_peak_bytes"], pair["repaired"], f"{pair['options']} of {name}: {pair['flaw']}")
 
 
-@tap.test("a leak that is fixed and a program that never leaked reserve the same")
+@tap.test("a program with its leak fixed reserves the same as one that never leaked")
 def _():
     truth = json.loads((DATA / "h200/s4_fixed.truth.json").read_text())["memory_stats"]
     for option in ("--free", "--without"):
@@ -39,7 +39,7 @@ def _():
         tap.equal(own["rows"][0]["reserved_peak_bytes"], truth["reserved_bytes.all.peak"], f"{option} observe")
 
 
-@tap.test("the list names the line, its repair and what the option of that repair gives")
+@tap.test("the list names the line, its repair and the figures that the option of that repair gives")
 def _():
     for name, repair, source in (("feat", "leak", "k=x.detach"), ("rec", "record_stream", "b=t.ones")):
         pair = pairs()[name]
@@ -51,7 +51,7 @@ def _():
         tap.equal(best["saves_bytes"], pair["flawed"] - pair["repaired"], f"savings for {name}")
 
 
-@tap.test("all lines together are what --early, --no-record-stream and --one-stream give")
+@tap.test("all lines together give the figures of --early, --no-record-stream and --one-stream")
 def _():
     options = {"early": "--early", "record_stream": "--no-record-stream", "stream": "--one-stream"}
     for path in (PAIRS / "rec.pickle.gz", PAIRS / "copy.pickle.gz", DATA / "corpus/c40_record_stream.pickle.gz"):
@@ -70,7 +70,7 @@ def labelled():
             yield snapshots[0], facts
 
 
-@tap.test("healthy runs have no leak to fix, and leaks are those of the labels")
+@tap.test("healthy runs have no leak to fix, and leaking runs have those of their labels")
 def _():
     found = 0
     for path, facts in labelled():
@@ -82,14 +82,14 @@ def _():
     tap.equal(found >= 10, True, f"leaking runs whose leak is in the list: {found}")
 
 
-@tap.test("what an exception drops after the failed request was leaked until then")
+@tap.test("blocks that an exception frees after the failed request count as leaked until then")
 def _():
     lines = answer(DATA / "slog/oom.slog.xz", "--placements", "1")["lines"]
     best = lines["best"][0]
     tap.equal((best["repair"], best["site"]["function"], best["fits"]), ("leak", "remember", True), f"first of the list: {best}")
 
 
-@tap.test("an answer does not vary")
+@tap.test("the same input always gives the same answer")
 def _():
     args = [stormlog, "whatif", "--set", "expandable_segments=True", str(PAIRS / "rec.pickle.gz")]
     tap.equal(tap.run(args).stdout, tap.run(args).stdout, "two answers")

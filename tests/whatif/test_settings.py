@@ -37,7 +37,7 @@ EFFECTS = [
 ]
 
 
-@tap.test("every setting changes what it is for")
+@tap.test("every setting changes the figure it is for")
 def _():
     for path, card, typed, shown, figure in EFFECTS:
         recorded, own = rows(path, typed, card=card)
@@ -59,7 +59,7 @@ def _():
               "max_split_size_mb:128,roundup_power2_divisions:4,garbage_collection_threshold:0.8", "the combination")
 
 
-@tap.test("rows are in the order of the options, each once")
+@tap.test("rows are in the order of the options, without duplicates")
 def _():
     got = [row["settings"] for row in rows(SMALL, "max_split_size_mb=64", "expandable_segments=True", "max_split_size_mb=64")]
     tap.equal(got, ["", "max_split_size_mb:64", "expandable_segments:True"], "rows")

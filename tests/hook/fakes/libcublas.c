@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A library that finds the driver as libcudart, libcublasLt and libnccl do: dlopen, dlsym for
- * cuGetProcAddress_v2, then that again through itself, then everything else through the second answer.
+ * cuGetProcAddress_v2, then that function's address from itself, then everything else from that.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A CUDA runtime that is nothing but a door to the driver.
+ * A CUDA runtime that only calls the driver.
  */
 #include <dlfcn.h>
 #include <stddef.h>

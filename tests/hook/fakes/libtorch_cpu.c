@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The two functions of autograd that tell which operator runs, and a thread without Python frames to call from.
+ * Two functions of autograd that report which operator runs, and a thread without Python frames.
  */
 #include <pthread.h>
 #include <stdatomic.h>

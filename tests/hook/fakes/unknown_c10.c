@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A libc10 of a version nobody knows: its report function has another spelling.
+ * A libc10 of an unknown version: its report function has another name.
  */
 __attribute__((visibility("default"))) void
 report_v9(void *ptr, long size) __asm__("_ZN3c1027reportMemoryUsageV9EPvl");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Optimizers and tensors that notice, or do not bear, being looked at. Argument: which. Prints what it came to."""
+"""Optimizers and tensors that notice, or fail on, being inspected. Argument: which. Prints the result."""
 
 import gc
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Allocates for ever; after each block its number goes to standard output, unbuffered. Somebody kills it."""
+"""Allocates until it is killed by the test; prints the number of each block to standard output, unbuffered."""
 
 import os
 

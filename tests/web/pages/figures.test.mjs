@@ -27,7 +27,7 @@ async function checkTiles(page, device) {
 }
 
 async function checkFindings(page, report) {
-  // Those of several devices that say the same stand in one card.
+  // Equal findings of several devices share one card.
   const cards = await page.evaluate(() =>
     [...document.querySelectorAll(".card")].map((c) => ({
       kind: c.dataset.kind,
@@ -76,7 +76,7 @@ async function tableColumn(page, index) {
 const label = (site) =>
   site.file ? `${path.basename(site.file)}:${site.line} ${site.function}` : null;
 
-/** Lines of equal label stand for one: a page shows base names. */
+/** Lines with the same label count as one: a page shows base names. */
 function sumByLabel(holdings) {
   const out = new Map();
   for (const h of holdings) {
@@ -172,9 +172,9 @@ const inputs = (folder, only) =>
 const CORPUS = process.env.STORMLOG_WEB_ALL ? /./ : /^(x\d|c04|c18|c20|c21|c31|c35|c40)/;
 
 for (const [name, input] of [...inputs("h200", /./), ...inputs("corpus", CORPUS)])
-  test(`figures of ${name}`, () => checkPage(name, input));
+  test(`the figures of ${name} equal the report's`, () => checkPage(name, input));
 
 // Most blocks are left out here: sums must come from the checkpoints and still be exact.
 for (const name of ["s1_loss_history", "s6_expandable"])
-  test(`figures of ${name} with few blocks`, () =>
+  test(`the figures of ${name} with few blocks equal the report's`, () =>
     checkPage(`${name}-few`, data("h200", `${name}.pickle.gz`), "--top", "100"));

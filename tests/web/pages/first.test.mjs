@@ -44,7 +44,7 @@ const CANVASES = {
   ranks: "canvas.heat",
 };
 
-test("without a single frame or report of a size, every canvas is drawn", async () => {
+test("every canvas is drawn without waiting for a frame or a resize event", async () => {
   const { file } = makeReport("first-two", [h200("s4_fixed"), h200("s2_retention")]);
   const { page, troubles } = await openPage(browser.context, file, withoutFrames);
   const pixels = (selector) => page.evaluate((s) => window.drawnPixels(s), selector);
@@ -67,7 +67,7 @@ test("without a single frame or report of a size, every canvas is drawn", async 
   assert.deepEqual(troubles, []);
 });
 
-test("another lane is drawn at once, too", async () => {
+test("another lane is drawn at once when it is selected", async () => {
   const { file } = makeReport("first-two", [h200("s4_fixed"), h200("s2_retention")]);
   const { page, troubles } = await openPage(browser.context, file, withoutFrames);
   const drawn = await page.evaluate(async () => {
@@ -85,7 +85,7 @@ test("another lane is drawn at once, too", async () => {
   assert.deepEqual(troubles, []);
 });
 
-test("a width that changes later is followed", async () => {
+test("the pictures follow a later change of the width", async () => {
   const { file } = makeReport("first-one", [h200("s2_retention")]);
   const { page, troubles } = await openPage(browser.context, file);
   const width = () => page.evaluate(() => document.querySelector(".plot canvas").clientWidth);

@@ -47,7 +47,7 @@ function telemetryOf(snapshot) {
 const value = async (page, selector) =>
   Number(await page.locator(selector).first().getAttribute("data-value"));
 
-test("telemetry: the curve of the samples, a ledger, no single blocks", async () => {
+test("telemetry has the curve of its samples and a ledger, but no blocks", async () => {
   const file = telemetryOf("s2_retention");
   const page = await walk("telemetry", [file]);
   const records = JSON.parse(await import("node:fs").then((fs) => fs.readFileSync(file, "utf8")));
@@ -64,7 +64,7 @@ test("telemetry: the curve of the samples, a ledger, no single blocks", async ()
   await page.close();
 });
 
-test("telemetry opens with a view that it can fill, and links to no other", async () => {
+test("telemetry opens with a view that has data, and links to no empty view", async () => {
   const { file } = makeReport("kind-leaky", [data("peer", "leaky/events.json")]);
   const { page, troubles } = await openPage(browser.context, file);
   assert.equal(await page.locator('[role="tab"][aria-selected="true"]').innerText(), "Ledger");
@@ -73,7 +73,7 @@ test("telemetry opens with a view that it can fill, and links to no other", asyn
   assert.deepEqual(troubles, []);
 });
 
-test("two ranks of telemetry stand beside each other", async () => {
+test("two ranks of telemetry are shown together", async () => {
   const page = await walk("telemetry-ranks", [
     telemetryOf("s2_retention"),
     telemetryOf("s4_fixed"),
@@ -83,7 +83,7 @@ test("two ranks of telemetry stand beside each other", async () => {
   await page.close();
 });
 
-test("a bundle of a failed run: the verdict, the samples before it", async () => {
+test("a bundle of a failed run shows the verdict and the samples before it", async () => {
   const folder = path.join(data("peer"), "oom/oom");
   const bundle = path.join(
     folder,
@@ -97,7 +97,7 @@ test("a bundle of a failed run: the verdict, the samples before it", async () =>
   await page.close();
 });
 
-test("two inputs can be compared without being asked for a comparison", async () => {
+test("two inputs can be compared without the option --diff", async () => {
   const page = await walk(
     "two-inputs",
     ["s4_fixed", "s2_retention"].map((n) => data("h200", `${n}.pickle.gz`)),
@@ -113,7 +113,7 @@ test("two inputs can be compared without being asked for a comparison", async ()
 const hasTorch = spawnSync("/usr/bin/python3", ["-c", "import torch"]).status === 0;
 
 test(
-  "a recorded run",
+  "a page of a recorded run shows its figures",
   { skip: hasTorch ? false : "Debian's python3-torch is not installed" },
   async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "stormlog-page-"));

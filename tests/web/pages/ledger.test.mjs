@@ -66,7 +66,7 @@ async function shownRows(page) {
 const reported = (ledger) => Object.fromEntries(ledger.rows.map((r) => [r.name, r.bytes]));
 
 for (const name of ["oom", "nccl", "jax"])
-  test(`${name}: the fullest moment, then the last one, as the report has them`, async () => {
+  test(`${name}: the fullest moment and the last one equal the report's`, async () => {
     const { page, done } = await openLedger(name);
     const device = analyze(recordings[name]).devices.find((d) => d.device === 0);
     assert.deepEqual(await shownRows(page), reported(device.ledger_fullest));
@@ -86,7 +86,7 @@ for (const name of ["oom", "nccl", "jax"])
     await done();
   });
 
-test("a click and the timeline's range drive it; the scale reaches the card's top", async () => {
+test("a click selects a moment, and the scale can show the whole card", async () => {
   const { page, done } = await openLedger("jax");
   const plot = page.locator("#panel-ledger .plot").first();
   await plot.scrollIntoViewIfNeeded();
@@ -112,7 +112,7 @@ test("a click and the timeline's range drive it; the scale reaches the card's to
   await done();
 });
 
-test("the timeline has the card's line, and its alert in words", async () => {
+test("the timeline has the card's line, and the alert as text", async () => {
   const { page, done } = await openLedger("oom");
   assert.match(
     await page.locator(".legend").first().innerText(),
@@ -135,7 +135,7 @@ for (const [width, colorScheme] of [
   [390, "light"],
   [390, "dark"],
 ])
-  test(`it can be used at ${width} px, ${colorScheme}`, async () => {
+  test(`the ledger can be used at ${width} px, ${colorScheme}`, async () => {
     const own = await openBrowser({ viewport: { width, height: 900 }, colorScheme });
     try {
       const { page, done } = await openLedger("nccl", own.context);

@@ -89,7 +89,7 @@ test("a failure because of a leak names the leak's fix", async () => {
 
 // ---- the title
 
-test("the title is the command and the run, or the file's name, and no path", async () => {
+test("the title is the command and the run, or the file's name without its path", async () => {
   const { file } = makeReport("newcomer-title", [data("slog", "oom.slog.xz")]);
   await withPage(file, async (page) => {
     assert.equal(await page.title(), "python3 oom.py, run slog");
@@ -103,7 +103,7 @@ test("the title is the command and the run, or the file's name, and no path", as
 
 // ---- a comparison
 
-test("a comparison begins with what changed and shows both curves", async () => {
+test("a comparison starts with what changed and shows both curves", async () => {
   const { file } = makeReport("newcomer-diff", [h200("s4_fixed"), LEAK], "--diff");
   await withPage(file, async (page) => {
     assert.equal(await page.title(), "s4_fixed.pickle.gz to s2_retention.pickle.gz");
@@ -142,7 +142,7 @@ function pixelsNear(page, name) {
 
 // ---- telemetry
 
-test("telemetry is a line, no stroke for each sample; no tab that it cannot fill", async () => {
+test("telemetry is one line without a mark per sample, and has no empty tab", async () => {
   const { file } = makeReport("newcomer-telemetry", [data("peer", "leaky/events.json")]);
   await withPage(file, async (page) => {
     assert.deepEqual(await tabNames(page), ["Ledger", "About the data"]);
@@ -223,7 +223,7 @@ test("between two samples the line is straight", async () => {
 
 // ---- the address
 
-test("what was chosen is in the address, and the address leads back to it", async () => {
+test("the selection is in the address, and opening the address restores it", async () => {
   const { file } = makeReport("newcomer-leak", [LEAK]);
   let hash = "";
   await withPage(file, async (page) => {
@@ -250,7 +250,7 @@ test("what was chosen is in the address, and the address leads back to it", asyn
   });
 });
 
-test("an address that makes no sense opens the page as it is", async () => {
+test("an invalid address opens the page in its initial state", async () => {
   const { file } = makeReport("newcomer-leak", [LEAK]);
   const nonsense = "#lane=99&view=nowhere&axis=x&by=constructor&from=1e9&to=-5&at=x&%";
   await withAddress(file, nonsense, async (page) => {
@@ -300,7 +300,7 @@ test("keys are explained in a dialog, which Escape closes", async () => {
   });
 });
 
-test("lines are links into an editor once one is chosen", async () => {
+test("lines are links to an editor once one is chosen", async () => {
   await withPage(makeReport("newcomer-leak", [LEAK]).file, async (page) => {
     const place = page.locator(".card a.place").first();
     assert.equal(await place.getAttribute("href"), null);
@@ -376,7 +376,7 @@ function watchTexts() {
 }
 
 for (const width of [1400, 390])
-  test(`no label touches another one or is cut off: ${width} pixels`, async () => {
+  test(`no label overlaps another one or is cut off: ${width} pixels`, async () => {
     const own = await openBrowser({ viewport: { width, height: 900 } });
     try {
       for (const [name, inputs] of [
@@ -429,7 +429,7 @@ const days = () => made("days");
 
 // ---- blocks, and everything else
 
-test("blocks of one line are told apart", async () => {
+test("blocks of one line can be distinguished", async () => {
   await withPage(makeReport("newcomer-same-line", [made("same_line")]).file, async (page) => {
     // Sixteen blocks of one line and equal size on each other, all live at the end, with blocks of
     // another line in between: going up, the colour changes at each of them.
@@ -451,7 +451,7 @@ test("blocks of one line are told apart", async () => {
   });
 });
 
-test("what shares a group is less than a quarter, and says how much it is", async () => {
+test("the group of all other lines is less than a quarter, and its size is shown", async () => {
   await withPage(makeReport("newcomer-even", [made("even_lines")]).file, async (page) => {
     const { groups } = await page.evaluate(
       () => JSON.parse(document.getElementById("meta").textContent).lanes[0],

@@ -54,7 +54,7 @@ test("markup in names stays text", async () => {
   assert.equal(await page.title(), "</title><img src=x onerror=window.hacked=1>");
 });
 
-test("an inline handler or a strange script is refused by the page's policy", async () => {
+test("an inline handler or another script is refused by the page's policy", async () => {
   const { file } = makeReport("odd-policy", [odd("one_event")]);
   const html = readFileSync(file, "utf8");
   const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html)[1];
@@ -71,22 +71,22 @@ test("an inline handler or a strange script is refused by the page's policy", as
   await page.close();
 });
 
-test("names that are not UTF-8 are shown with a replacement", async () => {
+test("names that are not UTF-8 are shown with replacement characters", async () => {
   const { text } = await walk("not_utf8");
   assert.match(text, /\ufffd/);
 });
 
-test("an empty trace says so", async () => {
+test("the page of an empty trace says that it is empty", async () => {
   const { text } = await walk("empty");
   assert.match(text, /no event|no block|no history/i);
 });
 
-test("one event", async () => {
+test("a trace with one event has a page", async () => {
   const { text } = await walk("one_event");
   assert.match(text, /512 B/);
 });
 
-test("times that go backwards are sorted, and the page says so", async () => {
+test("events whose time goes backwards are sorted, and the page says so", async () => {
   const { text } = await walk("backwards");
   assert.match(text, /out of order|sorted|backwards/i);
 });
@@ -114,13 +114,13 @@ test("the page opens with the device that the verdict is about", async () => {
   assert.equal(await page.locator("#tile-peak").innerText(), "102 MiB");
 });
 
-test("a block larger than any card", async () => {
+test("a trace with a block larger than any card has a page", async () => {
   const { text } = await walk("larger_than_card");
   assert.match(text, /32\.0 TiB/);
   assert.doesNotMatch(text, /larger than the whole device/);
 });
 
-test("a block larger than the card, where its size is known, is called what it is", async () => {
+test("a block larger than the card is reported if the card's size is known", async () => {
   const { text } = await walk("larger_than_card", "--capacity", "80GiB");
   assert.match(text, /largest block, 32\.0 TiB, is larger than the whole device \(80\.0 GiB\)/);
 });
@@ -136,7 +136,7 @@ test("addresses keep all their digits", async () => {
   );
 });
 
-test("100,000 distinct stacks", async () => {
+test("a trace with 100,000 distinct stacks has a page", async () => {
   const { text } = await walk("many_stacks");
   assert.match(text, /of 100,000 stacks are kept whole/);
   assert.match(text, /48\.8 MiB/);
@@ -157,11 +157,11 @@ async function failurePage(name, input, reason, ...options) {
   return page;
 }
 
-test("half a file: the command fails, and the page says why there is none", async () => {
+test("for half a file the command fails, and the page gives the reason", async () => {
   await failurePage("half", odd("half"), /ends at byte \d+/);
 });
 
-test("half a recording: the same", async () => {
+test("for half a recording the command fails, and the page gives the reason", async () => {
   const whole = spawnSync("xz", ["-dc", path.join(ROOT, "tests/data/slog/jax.slog.xz")], {
     maxBuffer: 1 << 30,
   });
@@ -183,14 +183,14 @@ test("a hostile heading stays text where there is no report", async () => {
   assert.equal(await page.title(), "</title><script>window.hacked=1</script>");
 });
 
-test("what is not there, or is no input, leaves no page behind", () => {
+test("an input that does not exist, or cannot be read, leaves no page", () => {
   const file = path.join(OUT, "odd-none.html");
   assert.equal(stormlog("report", odd("no_such_file"), "-o", file).status, 3);
   assert.equal(stormlog("report", path.join(ROOT, "Makefile"), "-o", file).status, 3);
   assert.equal(existsSync(file), false);
 });
 
-test("wrong use is told apart from bad input", () => {
+test("wrong usage and bad input have different exit codes", () => {
   assert.equal(stormlog("report").status, 2);
   assert.equal(
     stormlog("report", odd("one_event"), "--diff", "-o", path.join(OUT, "x.html")).status,

@@ -66,7 +66,7 @@ async function stackBy(page, name, expected) {
 const highest = (readout) =>
   Number(/(?:live|at most) [^(]*\(?(?:at most )?([\d,]+) B\)/.exec(readout)[1].replaceAll(",", ""));
 
-test("tags and modules: stacked, in the table, in the hover, in the flame graph", async () => {
+test("tags and modules are in the curve, the table, the hover and the flame graph", async () => {
   const { file } = makeRun("synthetic-tags", 100_000);
   const { page, troubles } = await openPage(browser.context, file);
   await stackBy(page, "By tag", "optimizer state");
@@ -120,7 +120,7 @@ test("tags and modules: stacked, in the table, in the hover, in the flame graph"
   assert.deepEqual(troubles, []);
 });
 
-test("ten million events: a page of at most 8 MB, every view", async () => {
+test("ten million events give a page of at most 8 MB with every view", async () => {
   const { file, made } = makeRun("synthetic-10m", 10_000_000);
   assert.ok(made.events >= 10_000_000);
   assert.ok(statSync(file).size <= 8e6, `${statSync(file).size} bytes`);
@@ -138,7 +138,7 @@ for (const [scheme, width] of [
   ["light", 1280],
   ["dark", 390],
 ])
-  test(`stacked views, ranks, differences are accessible: ${scheme}, ${width}`, async () => {
+  test(`stacked views, ranks and differences are accessible: ${scheme}, ${width}`, async () => {
     const own = await openBrowser({
       viewport: { width, height: 900 },
       colorScheme: scheme,
@@ -184,7 +184,7 @@ for (const [scheme, width] of [
     }
   });
 
-test("512 ranks: a heat map that scrolls, three orders, findings together", async () => {
+test("512 ranks have a heat map that scrolls, three orders, one card per finding", async () => {
   const folder = path.join(OUT, "ranks");
   const made = spawnSync("python3", [path.join(ROOT, "tests/web/make_inputs.py"), folder, "512"], {
     encoding: "utf8",

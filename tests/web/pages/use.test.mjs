@@ -49,7 +49,7 @@ async function drag(page, selector, from, to, modifier) {
 
 const TIMELINE = "section .plot .u-over";
 
-test("the template stays within its budget and the program says where the page is", () => {
+test("the template stays below its size limit, and the program prints the page's path", () => {
   assert.ok(statSync(path.join(ROOT, "web/dist/report.html")).size <= 250 * 1024);
   const { file, said } = makeReport("use-size", [LEAK]);
   assert.ok(
@@ -58,7 +58,7 @@ test("the template stays within its budget and the program says where the page i
   );
 });
 
-test("dragging selects a range that drives the table; panning moves it", async () => {
+test("dragging selects the range that the table shows; panning moves it", async () => {
   const { page, done } = await open();
   await page.click("#tab-sites");
   const whole = await page.locator("#panel-sites tbody tr").first().innerText();
@@ -84,7 +84,7 @@ test("dragging selects a range that drives the table; panning moves it", async (
   await done();
 });
 
-test("growth of a selected range is live at its end less live at its start", async () => {
+test("the growth of a selected range is live at its end minus live at its start", async () => {
   const { page, done } = await open();
   const at = async (fraction) => {
     const box = await page.locator(TIMELINE).boundingBox();
@@ -135,7 +135,7 @@ test("keys zoom, pan and step", async () => {
   await done();
 });
 
-test("stacking by line and by file", async () => {
+test("the curve can be stacked by line and by file", async () => {
   const { page, done } = await open();
   for (const name of ["By line", "By file", "Total"]) {
     await page.locator("section").getByText(name, { exact: true }).click();
@@ -148,7 +148,7 @@ test("stacking by line and by file", async () => {
   await done();
 });
 
-test("blocks: hover, pin, search, both layouts", async () => {
+test("blocks can be hovered, pinned and searched in both layouts", async () => {
   const { page, done } = await open();
   await page.locator("#panel-blocks .plot .u-over").scrollIntoViewIfNeeded();
   const box = await page.locator("#panel-blocks .plot .u-over").boundingBox();
@@ -173,7 +173,7 @@ test("blocks: hover, pin, search, both layouts", async () => {
   await done();
 });
 
-test("a finding leads to its range, its blocks and its line", async () => {
+test("a finding links to its range, its blocks and its line", async () => {
   const { page, done } = await open();
   const card = page.locator(".card").first();
   await card.getByText("Show its line").click();
@@ -186,7 +186,7 @@ test("a finding leads to its range, its blocks and its line", async () => {
   await done();
 });
 
-test("the table sorts and copies itself as Markdown", async () => {
+test("the table can be sorted and copied as Markdown", async () => {
   const { page, done } = await open();
   await browser.context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.click("#tab-sites");
@@ -212,7 +212,7 @@ test("the table sorts and copies itself as Markdown", async () => {
   await done();
 });
 
-test("flame graph: keyboard walk, focus and orders", async () => {
+test("the flame graph can be used with the keyboard, focused and reordered", async () => {
   const { page, done } = await open(makeReport("use-oom", [OOM]).file);
   await page.click("#tab-flame");
   await page.locator("canvas.flame").focus();
@@ -235,7 +235,7 @@ test("flame graph: keyboard walk, focus and orders", async () => {
   await done();
 });
 
-test("several inputs: ranks, and every lane by the selector", async () => {
+test("several inputs have a view of ranks, and every lane can be selected", async () => {
   const { file } = makeReport(
     "use-ranks",
     ["s2_retention", "s3_baseline", "s4_fixed"].map((n) => data("h200", `${n}.pickle.gz`)),
@@ -257,7 +257,7 @@ test("several inputs: ranks, and every lane by the selector", async () => {
   await done();
 });
 
-test("two inputs as a difference", async () => {
+test("two inputs can be shown as a difference", async () => {
   const { file } = makeReport("use-diff", [data("h200", "s4_fixed.pickle.gz"), LEAK], "--diff");
   const { page, done } = await open(file);
   assert.match(
@@ -287,7 +287,7 @@ for (const [scheme, width] of [
   ["light", 390],
   ["dark", 390],
 ])
-  test(`accessible and without sideways scrolling: ${scheme}, ${width} pixels`, async () => {
+  test(`accessible and not scrolling sideways: ${scheme}, ${width} pixels`, async () => {
     const own = await openBrowser({
       viewport: { width, height: 900 },
       colorScheme: scheme,
@@ -313,7 +313,7 @@ for (const [scheme, width] of [
     }
   });
 
-test("printed, the answer and the picture stay and the controls go", async () => {
+test("a printed page has the answer and the picture, but not the controls", async () => {
   const { page, done } = await open();
   await page.emulateMedia({ media: "print" });
   assert.equal(await page.locator(".tabs").isVisible(), false);
@@ -323,7 +323,7 @@ test("printed, the answer and the picture stay and the controls go", async () =>
   await done();
 });
 
-test("without JavaScript the verdict is still there", async () => {
+test("without JavaScript the verdict is still shown", async () => {
   const own = await openBrowser({ javaScriptEnabled: false });
   try {
     const page = await own.context.newPage();

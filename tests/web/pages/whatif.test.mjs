@@ -45,7 +45,7 @@ for (const [name, input] of [
   ["saves", SAVES],
   ["fails", FAILS],
 ])
-  test(`${name}: the table has the figures of the command`, async () => {
+  test(`${name}: the table has the figures that the command prints`, async () => {
     const { page, done } = await open(name, [input]);
     await page.click("#tab-whatif");
     const { rows, best } = answer(input);
@@ -66,7 +66,7 @@ for (const [name, input] of [
     await done();
   });
 
-test("a legend entry for each curve; the readout names them at the pointer", async () => {
+test("each curve has a legend entry, and the readout shows its value at the pointer", async () => {
   const { page, done } = await open("saves", [SAVES]);
   await page.click("#tab-whatif");
   const legend = await page.locator("#panel-whatif .legend").innerText();
@@ -87,7 +87,7 @@ test("a legend entry for each curve; the readout names them at the pointer", asy
   await done();
 });
 
-test("the timeline's range drives the plot", async () => {
+test("the plot shows the timeline's range", async () => {
   const { page, done } = await open("saves", [SAVES]);
   await page.click("#tab-whatif");
   const plot = page.locator("#panel-whatif .plot");
@@ -104,7 +104,7 @@ for (const [name, inputs, options] of [
   ["samples", [data("peer", "leaky", "events.json")], []],
   ["--no-whatif", [SAVES], ["--no-whatif"]],
 ])
-  test(`no tab: ${name}`, async () => {
+  test(`there is no What-if tab: ${name}`, async () => {
     const { page, done } = await open("none", inputs, browser.context, ...options);
     assert.equal(await page.locator("#tab-whatif:visible").count(), 0);
     await page.click("#tab-about");
@@ -120,7 +120,7 @@ for (const [width, colorScheme] of [
   [390, "light"],
   [390, "dark"],
 ])
-  test(`it can be used at ${width} px, ${colorScheme}`, async () => {
+  test(`the What-if tab can be used at ${width} px, ${colorScheme}`, async () => {
     const own = await openBrowser({ viewport: { width, height: 900 }, colorScheme });
     try {
       for (const [name, input] of Object.entries({ saves: SAVES, fails: FAILS })) {

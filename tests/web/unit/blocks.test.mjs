@@ -37,7 +37,7 @@ function makeBlocks(rows, last = 10) {
 const column = (p, x) =>
   Array.from({ length: p.height }, (_, row) => p.cells[(p.height - 1 - row) * p.width + x]);
 
-test("blocks are stacked by age, a freed one lets the others down, the rest lies on top", () => {
+test("blocks are stacked by age, those above a freed one move down, the rest is on top", () => {
   const blocks = makeBlocks([
     [-1, null, 1, 0],
     [0, 2, 2, 16],
@@ -72,7 +72,7 @@ test("a picture that starts in the middle of the run shows what is live there", 
   assert.deepEqual(column(picture, 1), [1, 1, CELL_EMPTY, CELL_EMPTY]);
 });
 
-test("columns agree with the live set, whatever happened in between", () => {
+test("every column shows exactly the blocks that are live there", () => {
   let seed = 7;
   const random = (n) => {
     seed = (seed * 1103515245 + 12345) % 2147483648;
@@ -99,7 +99,7 @@ test("columns agree with the live set, whatever happened in between", () => {
   }
 });
 
-test("by address: holes between segments vanish, places inside stay", () => {
+test("by address, gaps between segments are removed and gaps inside them kept", () => {
   const blocks = makeBlocks([
     [0, null, 4, 100],
     [0, null, 4, 104],
@@ -119,7 +119,7 @@ test("by address: holes between segments vanish, places inside stay", () => {
   assert.deepEqual(column(picture, 0), [0, 0, 0, 0, 1, 1, 1, 1, CELL_EMPTY, CELL_EMPTY, 2, 2]);
 });
 
-test("sizes can be searched for", () => {
+test("blocks can be searched by size", () => {
   assert.ok(
     sizeMatches("512", 512) &&
       sizeMatches(">20m", 21 * 2 ** 20) &&

@@ -35,7 +35,7 @@ function makeCurve(values, times, k, base = 0) {
 const values = [5, 9, 2, 2, 7, 1, 1, 30, 1, 4];
 const times = values.map((_, i) => i * 1e6);
 
-test("every pixel column holds the true lowest and highest value", () => {
+test("every pixel column has the true lowest and highest value", () => {
   const { curve, time } = makeCurve(values, times, 1, 3);
   const axis = new Axis("event", time, 1, values.length, 9e6);
   const out = curve.fold(axis, 0, 10, 5);
@@ -43,7 +43,7 @@ test("every pixel column holds the true lowest and highest value", () => {
   assert.deepEqual([...out.min], [3, 2, 1, 1, 1]);
 });
 
-test("a process that began later than its run has nothing before it", () => {
+test("a process that began later than its run has no curve before its start", () => {
   const late = times.map((us) => us + 10e6);
   for (const k of [1, 4]) {
     const { curve, time } = makeCurve(values, late, k, 3);
@@ -56,14 +56,14 @@ test("a process that began later than its run has nothing before it", () => {
   }
 });
 
-test("the moment of a column's maximum is named, the state before it included", () => {
+test("the moment of a column's maximum is found, even if it is the state before the column", () => {
   const { curve, time } = makeCurve(values, times, 1, 3);
   const axis = new Axis("event", time, 1, values.length, 9e6);
   const out = curve.fold(axis, 0, 10, 5);
   assert.deepEqual([...out.at], [1, 1, 4, 7, 7]);
 });
 
-test("a peak inside a bin of many events is never lost, at any width", () => {
+test("a peak inside a bin of many events is visible at any width", () => {
   const { curve, time } = makeCurve(values, times, 4);
   for (const kind of ["event", "time"]) {
     const axis = new Axis(kind, time, 4, values.length, 9e6);
@@ -76,7 +76,7 @@ test("a peak inside a bin of many events is never lost, at any width", () => {
   }
 });
 
-test("figures at an event are exact with one event a bin and bounds otherwise", () => {
+test("figures at an event are exact with one event per bin, and bounds otherwise", () => {
   assert.deepEqual(pick(makeCurve(values, times, 1).curve.pointAt(7)), {
     min: 30,
     max: 30,
@@ -103,7 +103,7 @@ test("reserved bytes stay at their last value where nothing happens", () => {
   assert.deepEqual([...out.reserved], [5, 5, 5, 5, 9]);
 });
 
-test("the peak of a range", () => {
+test("the peak of a range is its highest value", () => {
   assert.deepEqual(makeCurve(values, times, 1).curve.peak(2, 6), { event: 4, bytes: 7 });
 });
 
@@ -117,7 +117,7 @@ test("time and event axes agree on every event", () => {
   assert.equal(axis.event(-1), 0);
 });
 
-test("an empty curve answers without figures", () => {
+test("an empty curve returns no figures", () => {
   const { curve } = makeCurve([], [], 1, 11);
   assert.equal(curve.pointAt(0).max, 11);
 });

@@ -23,7 +23,7 @@ test("plain columns are exact up to 2^53", () => {
   assert.deepEqual([...decodePlain(bytes, values.length)], values);
 });
 
-test("delta columns go down as well as up", () => {
+test("delta columns can decrease as well as increase", () => {
   // 5, 3, 3, -1 as zigzag differences 5, -2, 0, -4
   assert.deepEqual([...decodeDelta(Uint8Array.from([10, 3, 0, 7]), 4)], [5, 3, 3, -1]);
 });
@@ -32,7 +32,7 @@ test("a column with bytes left over is refused", () => {
   assert.throws(() => decodePlain(Uint8Array.from([1, 2]), 1), PageError);
 });
 
-test("base64 and deflate undo what C does; a flipped bit is noticed", () => {
+test("base64 and deflate decode what C encodes; a flipped bit is an error", () => {
   const raw = Buffer.from("columns ".repeat(50));
   const packed = fromBase64(zlib.deflateSync(raw).toString("base64"));
   assert.deepEqual(Buffer.from(inflate(packed, raw.length)), raw);
@@ -44,7 +44,7 @@ function page(sections, texts, schema = "stormlog.page/1") {
   return new PageData(JSON.stringify({ schema, sections }), (id) => texts[id] ?? null);
 }
 
-test("a section is decoded when asked for; what is missing is empty or null", async () => {
+test("a section is decoded on demand; a missing one is empty or null", async () => {
   const data = page(
     { "heat-0": { deflate: false, bytes: 2, columns: { max: [0, 2, 2] } } },
     { "heat-0": Buffer.from([2, 4]).toString("base64") },
@@ -53,7 +53,7 @@ test("a section is decoded when asked for; what is missing is empty or null", as
   assert.equal(await data.section("heat", 1), null);
 });
 
-test("a section that was cut short says so", async () => {
+test("a section that was cut short is an error", async () => {
   const data = page({ "heat-0": { deflate: false, bytes: 9, columns: {} } }, { "heat-0": "AAAA" });
   await assert.rejects(
     data.section("heat", 0),
@@ -61,6 +61,6 @@ test("a section that was cut short says so", async () => {
   );
 });
 
-test("data of another version is refused with both names", () => {
+test("data of another version is refused, and the error names both versions", () => {
   assert.throws(() => page({}, {}, "stormlog.page/99"), /stormlog\.page\/1.*stormlog\.page\/99/);
 });

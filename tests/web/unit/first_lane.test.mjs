@@ -12,11 +12,11 @@ const page = (fields) => ({ mode: "one", verdict: "healthy", findings: [], oom: 
 
 const LANES = [lane(0, -1, 5, 9000), lane(0, 0, 40), lane(0, 1, 90)];
 
-test("without a finding, the highest peak and not the most events", () => {
+test("without a finding, the lane with the highest peak is chosen", () => {
   assert.equal(firstLane(page({ lanes: LANES })), 2);
 });
 
-test("remarks do not choose; warnings do", () => {
+test("a warning decides the first lane, a remark does not", () => {
   assert.equal(firstLane(page({ lanes: LANES, findings: [finding("gap", "info", 0)] })), 2);
   const findings = [finding("gap", "info", 0), finding("gap", "warning", 1)];
   assert.equal(firstLane(page({ lanes: LANES, findings })), 1);
@@ -31,7 +31,7 @@ test("the verdict's own finding comes before others, the most severe of them fir
   assert.equal(firstLane(page({ lanes: LANES, verdict: "leak", findings })), 0);
 });
 
-test("the device of the failed request", () => {
+test("the device of the failed request is chosen", () => {
   const findings = [finding("leak", "critical", 2)];
   assert.equal(firstLane(page({ lanes: LANES, verdict: "oom", findings, oom: { lane: 1 } })), 1);
   assert.equal(firstLane(page({ lanes: LANES, verdict: "oom", findings, oom: { lane: null } })), 2);

@@ -8,7 +8,7 @@ const rows = (work, cases) => {
   for (const [input, text] of cases) assert.equal(work(input), text);
 };
 
-test("bytes as the command line prints them", () =>
+test("bytes are formatted as on the command line", () =>
   rows(fmt.bytes, [
     [0, "0 B"],
     [1023, "1023 B"],
@@ -24,14 +24,14 @@ test("bytes as the command line prints them", () =>
     [null, "not known"],
   ]));
 
-test("differences carry a sign", () =>
+test("differences have a sign", () =>
   rows(fmt.delta, [
     [0, "0 B"],
     [2048, "+2.00 KiB"],
     [-2048, "-2.00 KiB"],
   ]));
 
-test("durations", () =>
+test("durations have the unit that fits", () =>
   rows(fmt.duration, [
     [0, "0 µs"],
     [850, "850 µs"],
@@ -41,7 +41,7 @@ test("durations", () =>
     [532800e6, "6 d 4 h"],
   ]));
 
-test("counts", () =>
+test("counts are grouped by thousands", () =>
   rows(fmt.count, [
     [0, "0"],
     [999, "999"],
@@ -55,7 +55,7 @@ test("addresses keep all 64 bits", () => {
   assert.equal(fmt.address(0, 0x200), "0x200");
 });
 
-test("paths", () => {
+test("paths are shortened to the base name, or to it and its folder", () => {
   assert.equal(fmt.baseName("/a/b/train.py"), "train.py");
   assert.equal(fmt.shortPath("/a/b/train.py"), "b/train.py");
   assert.equal(fmt.shortPath("train.py"), "train.py");

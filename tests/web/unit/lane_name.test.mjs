@@ -10,7 +10,7 @@ const lanes = [
   { input: 0, device: -1, rank: 0 },
 ];
 
-test("a lane of one of several ranks is called after it", () => {
+test("with several ranks, a lane is named after its rank", () => {
   const meta = { inputs: [{ path: "/runs/a.json" }], lanes };
   assert.deepEqual(
     lanes.map((_, i) => laneName(meta, i)),

@@ -34,7 +34,7 @@ test("a row that was not measured is null, and 0 is 0", () => {
   assert.equal(ledger.used(1), 50);
 });
 
-test("a moment holds until the next one", () => {
+test("a reading is valid until the next one", () => {
   assert.deepEqual(
     [0, 10, 19, 20, 1e9].map((us) => ledger.at(us)),
     [0, 0, 0, 1, 2],
@@ -42,7 +42,7 @@ test("a moment holds until the next one", () => {
   assert.equal(ledger.mostUsed(), 60);
 });
 
-test("a pixel column shows the fullest moment that it touches", () => {
+test("a pixel column shows the fullest of its moments", () => {
   assert.deepEqual([...ledger.fold(f(0, 5, 12, 18, 25, 40))], [-1, 0, 0, 1, 1]);
   assert.deepEqual([...ledger.fold(f(31, 35, 40))], [2, 2]);
 });

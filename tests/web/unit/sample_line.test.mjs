@@ -7,7 +7,7 @@ const { sampleLine, samplesIn } = await loadModel("model/sample_line.ts");
 const x = Float64Array.of(0, 1, 5);
 const value = Float64Array.of(0, 10, 50);
 
-test("a column has its highest sample, or a point of the straight line", () => {
+test("a column has its highest sample, or a point on the line between two samples", () => {
   assert.deepEqual([...sampleLine(x, value, 0, 5, 5)], [0, 10, 25, 35, 50]);
   assert.deepEqual([...sampleLine(x, value, 0, 10, 2)], [10, 50]);
 });
@@ -17,7 +17,7 @@ test("before the first and after the last sample there is no line", () => {
   assert.deepEqual([...sampleLine(Float64Array.of(), value, 0, 1, 2)], [NaN, NaN]);
 });
 
-test("samples in view are counted", () => {
+test("the visible samples are counted", () => {
   assert.equal(samplesIn(x, 0, 5), 2);
   assert.equal(samplesIn(x, 0, 5.1), 3);
 });

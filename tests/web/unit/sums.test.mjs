@@ -67,7 +67,7 @@ test("live, growth and churn from the blocks are exact at every event", () => {
   assert.deepEqual([...live().churn({ from: 0, to: 9 }).blocks], [0, 2, 1]);
 });
 
-test("without all blocks the nearest checkpoint answers, and says which it is", () => {
+test("without all blocks the nearest checkpoint is used, and its position is returned", () => {
   const matrix = {
     event: f(0, 10, 20),
     stack: f(1, 2),
@@ -84,7 +84,7 @@ test("without all blocks the nearest checkpoint answers, and says which it is", 
   assert.deepEqual([...sets.churn({ from: 10, to: 20 }).bytes], [0, 4, 7]);
 });
 
-test("the tree holds every byte once, in both orders", () => {
+test("the tree has every byte once, in both orders", () => {
   const names = makeNames();
   const sums = live().liveAt(2);
   for (const order of ["callees", "callers"]) {
@@ -101,7 +101,7 @@ test("the tree holds every byte once, in both orders", () => {
   assert.equal(user.children.get(4).bytes, 100);
 });
 
-test("what is searched for in the tree is counted once", () => {
+test("bytes found by a search in the tree are counted once", () => {
   const names = makeNames();
   const root = buildTree(live().liveAt(2), names, { order: "callees", frames: "all", sign: 1 });
   assert.equal(findFrames("  ", names), null);
@@ -144,13 +144,13 @@ function makeRows() {
   return sites.siteRows(cols, makeNames(), []);
 }
 
-test("rows of a range take live, growth and counts from it", () => {
+test("rows of a range have the live bytes, growth and counts of that range", () => {
   const rows = sites.rowsInRange(makeRows(), live(), makeNames(), { from: 2, to: 4 });
   const a = rows.find((r) => r.frame === 2);
   assert.deepEqual([a.live, a.growth, a.allocs, a.peak], [5, -5, 1, 10]);
 });
 
-test("rows are sorted, filtered and copied", () => {
+test("rows can be sorted, filtered and copied", () => {
   const names = makeNames();
   const rows = makeRows();
   assert.deepEqual(
@@ -182,7 +182,7 @@ test("lines of two inputs are matched by name", () => {
   assert.equal(rows[2].before, null);
 });
 
-test("the first rank to leave the others", () => {
+test("the first rank to diverge is found", () => {
   const flat = f(10, 10, 10, 10, 10, 10);
   const map = (rows) => ({ bins: 6, rows, max: Math.max(...rows.flatMap((r) => [...r])) });
   assert.equal(ranks.firstDivergence(map([flat, flat, flat])), null);
@@ -197,7 +197,7 @@ test("the first rank to leave the others", () => {
   assert.deepEqual(ranks.withoutCommonEnds(["same", "same"]), ["same", "same"]);
 });
 
-test("rows of the heat map in three orders; colours from lowest to highest", () => {
+test("the heat map has three orders of rows, and colours from lowest to highest", () => {
   const map = ranks.heatMap(
     [{ max: f(5, 5) }, { max: f(9, 1) }, { max: f(5, 6) }, { max: f(5, 5) }],
     2,
@@ -210,7 +210,7 @@ test("rows of the heat map in three orders; colours from lowest to highest", () 
   assert.deepEqual([empty.min, empty.max], [0, 0]);
 });
 
-test("the same finding of several ranks is one card, led by the largest", () => {
+test("the same finding of several ranks is one card, with the largest first", () => {
   const finding = (lane, site, bytes, kind = "leak") => ({
     kind,
     subkind: null,
@@ -237,7 +237,7 @@ test("the same finding of several ranks is one card, led by the largest", () => 
   );
 });
 
-test("ranges are matched by name, inner first; open ones reach the end", () => {
+test("ranges are matched by name, inner ones first; open ones last to the end", () => {
   const names = makeNames();
   const marks = readMarks(
     {
@@ -261,7 +261,7 @@ test("ranges are matched by name, inner first; open ones reach the end", () => {
   assert.equal(marks.open, 2);
 });
 
-test("gaps of a segment count its end", () => {
+test("free space at the end of a segment counts as a gap", () => {
   const end = {
     seg_addr_high: f(0),
     seg_addr_low: f(0),
@@ -287,7 +287,7 @@ test("gaps of a segment count its end", () => {
   });
 });
 
-test("names that are not UTF-8 are shown with a replacement", () => {
+test("names that are not UTF-8 are shown with replacement characters", () => {
   const names = new Names({
     text: f(0x61, 0xff, 0x62),
     length: f(3),
@@ -302,7 +302,7 @@ test("names that are not UTF-8 are shown with a replacement", () => {
   assert.equal(names.text(0), "a\ufffdb");
 });
 
-test("a counter holds its last reading, and a column its highest", async () => {
+test("a counter keeps its last reading, and a column shows its highest", async () => {
   const { readingsOf } = await loadModel("model/readings.ts");
   const r = readingsOf(
     { series: f(0, 1, 0, 0), time: f(10, 10, 20, 30), value: f(5, 99, 8, 2) },

@@ -62,7 +62,7 @@ function rows(kind, labels) {
   ]);
 }
 
-test("blocks are split by what they are for", () => {
+test("blocks are split by tag", () => {
   assert.deepEqual(rows("tag", ["parameter", "gradient", "unknown"]), [
     [100, 100, 100],
     [20, 20, 0],
@@ -77,14 +77,14 @@ test("blocks are split by their innermost module", () => {
   ]);
 });
 
-test("what has no group of its own is in the last", () => {
+test("blocks without a group of their own are in the last group", () => {
   assert.deepEqual(rows("tag", ["gradient", "everything else"]), [
     [20, 20, 0],
     [100, 103, 103],
   ]);
 });
 
-test("the blocks tell a split only where they know it", () => {
+test("a split is exact only if all its blocks and stacks were kept", () => {
   assert.ok(isExact(lane({}), "tag") && isExact(lane({}), "module") && isExact(lane({}), "line"));
   assert.ok(!isExact(lane({}), "stream"));
   assert.ok(!isExact(lane({}, { blocks_kept: 2 }), "tag"));
@@ -94,7 +94,7 @@ test("the blocks tell a split only where they know it", () => {
   );
 });
 
-test("a module is no code: it is named as one, and only shown where asked for", () => {
+test("a module frame is labelled as a module, and shown only when asked for", () => {
   const names = makeNames();
   assert.equal(names.moduleOf(1), "enc.0");
   assert.equal(names.moduleOf(2), null);
@@ -111,7 +111,7 @@ test("a module is no code: it is named as one, and only shown where asked for", 
   assert.deepEqual(path(tree("user")), ["train.py:1 a"]);
 });
 
-test("lines know what they are for, where the input says it", () => {
+test("lines have tags if the input has them", () => {
   const cols = {
     frame: f(0, 1),
     live: f(1, 2),
@@ -140,7 +140,7 @@ test("lines know what they are for, where the input says it", () => {
   assert.match(sites.asMarkdown(plain), /^\| Line \| Live/);
 });
 
-test("blocks are found by what they are for", () => {
+test("blocks can be searched by tag", () => {
   assert.deepEqual([...makeBlocks().search("gradient", makeNames(), TAGS)], [0, 1, 0]);
   assert.deepEqual([...makeBlocks().search("enc.0", makeNames(), TAGS)], [0, 1, 1]);
 });

@@ -30,14 +30,14 @@ const whatif = new Whatif(
   40,
 );
 
-test("an event has its bin, whatever it is", () => {
+test("every event number has a bin", () => {
   assert.deepEqual(
     [-5, 0, 9, 10, 39, 40, 1e9].map((e) => whatif.binOf(e)),
     [0, 0, 0, 1, 3, 3, 3],
   );
 });
 
-test("the highest of some bins; nothing where a request had failed", () => {
+test("the highest value of several bins is found; there is none after a failed request", () => {
   assert.equal(whatif.highest(0, 0, 3), 30);
   assert.equal(whatif.highest(0, 0, 0), 0);
   assert.equal(whatif.highest(1, 2, 3), 9);
@@ -58,7 +58,7 @@ test("settings with the same curve are counted in its name", () => {
   assert.equal(whatif.nameOf(1), "best");
 });
 
-test("settings that change nothing are told apart from those that differ in something", () => {
+test("settings that change nothing are distinguished from those that change something", () => {
   assert.deepEqual(whatif.differing(), [0, 1, 3, 4]);
   assert.deepEqual(whatif.same(), ["a"]);
 });

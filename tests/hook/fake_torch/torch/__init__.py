@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""As much of torch 2 as the recorder looks at, in Python: it runs under every interpreter there is. The functions that
+"""The parts of torch 2 that the recorder inspects, in Python, so that every interpreter can run it. The functions that
 the recorder knows by name stand in files and classes of the same names as torch's."""
 
 import ctypes
