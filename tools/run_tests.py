@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 import tap_parse
 from tap_parse import FAIL, PASS, SKIP
 
+FIRST_LINES_SHOWN = 12
 OUTPUT_LINES_SHOWN = 200
 SLOWEST_SHOWN = 5
 # Instrumented code is 2 to 15 times slower; a test that takes 4 times its own limit still counts as a hang.
@@ -170,6 +171,16 @@ def report_program(outcome):
         if outcome.count(status))
     mark = "FAIL" if outcome.count(FAIL) else "ok  " if outcome.count(PASS) else "skip"
     print(f"{mark}  {outcome.program.title:<44} {counts:<24} {outcome.seconds:6.2f} s", flush=True)
+    report_first_lines(outcome)
+
+
+def report_first_lines(outcome):
+    """The beginning of each failure at once, so that nobody has to wait for the end of a long run."""
+    left = 0
+    for line in outcome.output.splitlines():
+        left = FIRST_LINES_SHOWN if line.startswith("not ok") else left - 1 if line.startswith("#") else 0
+        if left > 0:
+            print(f"      {line}", flush=True)
 
 
 def report_failures(outcomes):
