@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Takes the recorder's functions for torch out of the import slots of the loaded libraries, and puts them back, in less than
- * a microsecond: so steps with and without recording can alternate in one process. "Out" is the
- * state after sl_record_stop: the slots hold torch's own functions. Works both under `stormlog run`
- * and for a process that called sl_record_start.
+ * Takes the recorder's functions for torch out of the import slots of the loaded libraries, and
+ * puts them back, in less than a microsecond: so steps with and without recording can alternate in
+ * one process. "Out" is the state after sl_record_stop: the slots hold torch's own functions. Works
+ * both under `stormlog run` and for a process that called sl_record_start.
  */
 #include <stdatomic.h>
 #include <stdlib.h>

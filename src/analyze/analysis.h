@@ -109,8 +109,9 @@ bool sl_diff_pair_devices(const sl_run_input *before, const sl_run_input *after,
 sl_status sl_check_run(const sl_report *report, const sl_baseline *baseline, const sl_gates *gates,
                        sl_check_result **out, sl_error *err);
 
-/* Adds the gate "fits": whether every card of the run, or only this device (NULL = all), would have done with so many bytes
- * for PyTorch's allocator under the recorded settings. By replay; refused where that does not prove itself. */
+/* Adds the gate "fits": whether every card of the run, or only this device (NULL = all), would have
+ * done with so many bytes for PyTorch's allocator under the recorded settings. By replay; refused
+ * where that does not prove itself. */
 sl_status sl_check_fits(const sl_run *run, const int *only, uint64_t bytes, sl_check_result *result,
                         sl_error *err);
 

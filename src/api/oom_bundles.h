@@ -6,8 +6,8 @@
 
 #include "export/bundle/bundle_folder.h"
 
-/* Bundles a recording gets: its first failures, or the oldest that it still has events of. A program that catches the error and tries again a
- * thousand times must not fill the disk. */
+/* Bundles a recording gets: its first failures, or the oldest that it still has events of. A
+ * program that catches the error and tries again a thousand times must not fill the disk. */
 #define SL_OOM_BUNDLES_MAX 8
 
 /* Failed requests of a recording, or of a snapshot or bundle that has such events; more than

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What torch's files and functions mean, as one table: what the training is doing, which part of the framework
- * a frame belongs to, and that its file is torch's own; and the phases of training that follow from it. The recorder asks at the first
- * sight of a frame, readers and analyses for the stacks of a trace. Pure, libc only. */
+ * a frame belongs to, and that its file is torch's own; and the phases of training that follow from
+ * it. The recorder asks at the first sight of a frame, readers and analyses for the stacks of a
+ * trace. Pure, libc only. */
 #ifndef SL_TORCH_FRAMES_H
 #define SL_TORCH_FRAMES_H
 

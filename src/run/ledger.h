@@ -98,8 +98,8 @@ typedef struct sl_ledger {
     sl_maybe_u64 *bytes; /* owned; moment by moment, a value for each row */
 } sl_ledger;
 
-/* The ledger at every moment at which the card was read, up to the end of the work. Without such readings moment_cnt is 0.
- * replay is of the same device. The names are borrowed from the trace. */
+/* The ledger at every moment at which the card was read, up to the end of the work. Without such
+ * readings moment_cnt is 0. replay is of the same device. The names are borrowed from the trace. */
 sl_status sl_ledger_new(const sl_trace *trace, const sl_replay *replay, sl_ledger **out,
                         sl_error *err);
 void sl_ledger_free(sl_ledger *ledger); /* NULL is fine */

@@ -30,8 +30,8 @@ typedef struct sl_state {
 sl_status sl_run_state_at(const sl_run_device *device, sl_moment moment, sl_state *state,
                           sl_error *err);
 
-/* Of a sampled input: the last sample up to the moment (the first one, where all are later), or the highest one; NULL when there is none. Errors as
- * above. */
+/* Of a sampled input: the last sample up to the moment (the first one, where all are later), or the
+ * highest one; NULL when there is none. Errors as above. */
 sl_status sl_run_sample_at(const sl_run_device *device, sl_moment moment,
                            const struct sl_tm_record **out, sl_error *err);
 

@@ -84,8 +84,9 @@ sl_status sl_run_sites(const sl_run_input *input, sl_group_by group_by, const ch
 sl_status sl_run_check_filter(const sl_run *run, sl_group_by group_by, const char *filter,
                               sl_error *err);
 
-/* The place for a fact that a later stage computes and that lives as long as the run: what other allocator settings would
- * have done. Empty until that stage fills it, with its own function to free it. It may borrow from the device. */
+/* The place for a fact that a later stage computes and that lives as long as the run: what other
+ * allocator settings would have done. Empty until that stage fills it, with its own function to
+ * free it. It may borrow from the device. */
 typedef struct sl_run_slot {
     void *fact;
     void (*free)(void *fact);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The program itself, linked so that each replay, each ledger and each sweep of allocator settings it makes is counted. At the end it writes one
- * line for each device it made something of into the file of COUNT_FACTS: what, input, device, how often. */
+/* The program itself, linked so that each replay, each ledger and each sweep of allocator settings
+ * it makes is counted. At the end it writes one line for each device it made something of into the
+ * file of COUNT_FACTS: what, input, device, how often. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every system call of the log is made to fail: for each entry of the table in base/core/sys.h, each error it may give, and each
- * n, the n-th such call of one whole life of a log (create, write, grow, close, open, read, fsck, compact). Whatever happens, nothing
- * crashes; what fails says why; a log that could be created is whole when the faults are over, unless its own closing was
- * what failed; and a log that could not be created leaves no file behind.
+ * Every system call of the log is made to fail: for each entry of the table in base/core/sys.h,
+ * each error it may give, and each n, the n-th such call of one whole life of a log (create, write,
+ * grow, close, open, read, fsck, compact). Whatever happens, nothing crashes; what fails says why;
+ * a log that could be created is whole when the faults are over, unless its own closing was what
+ * failed; and a log that could not be created leaves no file behind.
  *
  * usage: fault_log FOLDER
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as a compressed recording: unpacked within bounds, opened, checked, loaded. The file is real, as the readers
- * want a path.
+ * Any bytes as a compressed recording: unpacked within bounds, opened, checked, loaded. The file is
+ * real, as the readers want a path.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as the calls of a program: the answer of `stormlog whatif` ends, keeps its promises, and can be written in every
- * form. Blocks lie where the allocator's model puts them, so that the proof succeeds and rows, cards and repairs are
- * reached; some events have a size and an address straight from the input instead.
+/* Any bytes as the calls of a program: the answer of `stormlog whatif` ends, keeps its promises,
+ * and can be written in every form. Blocks lie where the allocator's model puts them, so that the
+ * proof succeeds and rows, cards and repairs are reached; some events have a size and an address
+ * straight from the input instead.
  *
  * Byte 0: which options; byte 1: what the trace has; then operations of three bytes: what, whose, how much. */
 #include <stdio.h>

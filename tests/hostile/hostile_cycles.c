@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Libraries that are loaded and unloaded while events come. Not linked with the stand-ins in "whole": there they come and
- * go themselves.
+ * Libraries that are loaded and unloaded while events come. Not linked with the stand-ins in
+ * "whole": there they come and go themselves.
  */
 #include <unistd.h>
 

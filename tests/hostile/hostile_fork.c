@@ -149,8 +149,8 @@ static int run_handlers(void) {
     return bad;
 }
 
-/* The first event of a process comes on a thread that is to be cancelled: it ends where it would have ended, and nothing
- * of the recorder's stays locked. */
+/* The first event of a process comes on a thread that is to be cancelled: it ends where it would
+ * have ended, and nothing of the recorder's stays locked. */
 static void *cancelled(void *done) {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     pthread_cancel(pthread_self());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program that changes who it is, what it may do and what it sees, before its first event or in the middle. Prints what
- * it finds; that must not depend on a recorder.
+ * A program that changes who it is, what it may do and what it sees, before its first event or in
+ * the middle. Prints what it finds; that must not depend on a recorder.
  */
 #include <errno.h>
 #include <fcntl.h>

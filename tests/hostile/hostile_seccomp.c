@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Runs a program under a filter like a container's, which refuses calls a recorder might use.
- * Usage: hostile_seccomp CALLS PROGRAM [ARGUMENT...]; CALLS is "few" or "many", or "umask": then a call of umask ends the
- * program.
+ * Usage: hostile_seccomp CALLS PROGRAM [ARGUMENT...]; CALLS is "few" or "many", or "umask": then a
+ * call of umask ends the program.
  */
 #include <errno.h>
 #include <linux/filter.h>

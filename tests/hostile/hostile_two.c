@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program that meets two recorders. With HOSTILE_SECOND it loads a second copy of the recorder itself and starts it.
- * Argument: how to load it.
+ * A program that meets two recorders. With HOSTILE_SECOND it loads a second copy of the recorder
+ * itself and starts it. Argument: how to load it.
  */
 #include "hostile.h"
 

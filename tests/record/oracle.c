@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The oracle: counts what the CPU allocator of torch 1.13 or 2 reports, with nothing but additions, and writes the sums to
- * the file ORACLE_OUT names. Preloaded instead of the recorder into a second run of the same program.
+ * The oracle: counts what the CPU allocator of torch 1.13 or 2 reports, with nothing but additions,
+ * and writes the sums to the file ORACLE_OUT names. Preloaded instead of the recorder into a second
+ * run of the same program.
  */
 #include <stdatomic.h>
 #include <stdbool.h>

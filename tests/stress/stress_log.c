@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writer threads that come and go, a maintaining thread, and readers that open, follow and load tables at the same time, on a
- * ring small enough to be overrun all the while. Meant for ThreadSanitizer; the checks hold in any build:
+ * Writer threads that come and go, a maintaining thread, and readers that open, follow and load
+ * tables at the same time, on a ring small enough to be overrun all the while. Meant for
+ * ThreadSanitizer; the checks hold in any build:
  *   - a reader never sees a torn record: each one carries its thread's number, its own number and their hash;
  *   - numbers of one thread ascend; what is missing is reported as lapped;
  *   - live tables never show half of one block and half of another;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Another batch size: laws, the alignment of recordings, and what is refused. The traces are made by the model itself. */
+/* Another batch size: laws, the alignment of recordings, and what is refused. The traces are made
+ * by the model itself. */
 #include "sltest.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A recording cut off at every byte of its header and of its last pages, with thousands of flipped bits, and with pieces of
- * it overwritten: always a clear error or a readable log, never a crash. The bytes are given to the reader in a heap block
- * of exactly their size, so that ASan sees one byte too many.
+ * A recording cut off at every byte of its header and of its last pages, with thousands of flipped
+ * bits, and with pieces of it overwritten: always a clear error or a readable log, never a crash.
+ * The bytes are given to the reader in a heap block of exactly their size, so that ASan sees one
+ * byte too many.
  */
 #include <fcntl.h>
 #include <stdio.h>

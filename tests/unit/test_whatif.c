@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From a trace to an answer: the proof and its thresholds, limits, cards, failures. The traces are made by the model itself. */
+/* From a trace to an answer: the proof and its thresholds, limits, cards, failures. The traces are
+ * made by the model itself. */
 #include "sltest.h"
 
 #include <stdlib.h>
@@ -35,7 +36,8 @@ static void make_request(made *m, uint32_t slot, uint64_t bytes, uint64_t shown)
     push(m, SL_EV_ALLOC, shown ? shown : sl_alloc_addr(m->model, slot), bytes);
 }
 
-/* Of every `wrong_each` requests one is recorded at an address where the allocator would not have put it; 0 = none. */
+/* Of every `wrong_each` requests one is recorded at an address where the allocator would not have
+ * put it; 0 = none. */
 static void make(made *m, unsigned wrong_each) {
     sl_alloc_settings settings;
     sl_error err = SL_ERROR_INIT;

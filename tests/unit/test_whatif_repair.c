@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which blocks are overdue, and when a repaired program frees them: the rules of whatif/whatif_repair.h one by one. */
+/* Which blocks are overdue, and when a repaired program frees them: the rules of
+ * whatif/whatif_repair.h one by one. */
 #include "sltest.h"
 
 #include <stdlib.h>

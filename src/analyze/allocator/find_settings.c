@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Settings of PyTorch's allocator that are not in effect although somebody set them: reset by a later change that does not
- * name them, or never taken over. Of recordings, which have every change. */
+/* Settings of PyTorch's allocator that are not in effect although somebody set them: reset by a
+ * later change that does not name them, or never taken over. Of recordings, which have every
+ * change. */
 #include <string.h>
 
 #include "analyze/an_context.h"
@@ -25,8 +26,8 @@ static bool add(sl_an *an, const char *subkind, int64_t time_us, const sl_eviden
     return true;
 }
 
-/* The items that change i gives their default again, joined by commas; "" = none. What the text before it did not name
- * was reset by that one. */
+/* The items that change i gives their default again, joined by commas; "" = none. What the text
+ * before it did not name was reset by that one. */
 static const char *lost_by(sl_an *an, size_t i, double *cnt) {
     const char *lost = "";
     sl_str before = text_of(an, i - 1), now = text_of(an, i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Gates that say where: whether a run fits a card, by replay (no card is needed), and which request first went above a
- * limit of the reserved bytes. */
+/* Gates that say where: whether a run fits a card, by replay (no card is needed), and which request
+ * first went above a limit of the reserved bytes. */
 #include <string.h>
 
 #include "analyze/analysis.h"

@@ -50,7 +50,8 @@ typedef struct sl_opt {
 } sl_opt;
 
 /* A moment of a recording: "start", "end" (of the work), "exit" (the last event), "peak", "step:12" (its end);
- * "90s" after the start; "-10s" before the end; a bare number is in microseconds of the recording's own clock, as the JSON report prints them. */
+ * "90s" after the start; "-10s" before the end; a bare number is in microseconds of the recording's
+ * own clock, as the JSON report prints them. */
 typedef enum sl_opt_anchor {
     SL_ANCHOR_CLOCK,
     SL_ANCHOR_START,

@@ -2,7 +2,8 @@
 /* A command line parsed by a table of options. `--name value`, `--name=value`, `-n value`,
  * `-nvalue`, flags in a bunch (`-ab`) and `--` are understood; abbreviations are not (unless
  * is_argparse), so that a new option cannot change the meaning of an old script. A flag that a settings file
- * set is taken back by its name with or without "no-": --no-explain, --compact. Values point into argv. One thread. */
+ * set is taken back by its name with or without "no-": --no-explain, --compact. Values point into
+ * argv. One thread. */
 #ifndef SL_OPTIONS_H
 #define SL_OPTIONS_H
 

@@ -7,7 +7,8 @@
  * (D2) Before it changes or closes anything, fstat proves that it still is what was opened.
  * (D3) It is read by pread only: should the number be somebody else's after all, nothing is taken out of a
  *      pipe or a socket, and no offset moves.
- * (D4) As long as it is open the thread cannot be cancelled: open(2) and its like are cancellation points, and the hooked function that called us is not one. */
+ * (D4) As long as it is open the thread cannot be cancelled: open(2) and its like are cancellation
+ * points, and the hooked function that called us is not one. */
 #ifndef SL_OWN_FD_H
 #define SL_OWN_FD_H
 

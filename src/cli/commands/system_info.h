@@ -21,7 +21,8 @@ typedef struct sl_system_info {
 /* Names the interpreter that called this program, for the one it asks; stormlog.cli sets it. */
 #define SL_PYTHON_ENV "STORMLOG_PYTHON"
 
-/* pid: the process asked about, or 0. Its interpreter is asked; else that of SL_PYTHON_ENV, else the first on PATH. */
+/* pid: the process asked about, or 0. Its interpreter is asked; else that of SL_PYTHON_ENV, else
+ * the first on PATH. */
 void sl_system_info_read(sl_system_info *info, int pid);
 
 /* As one JSON object. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The sentences that the text and the Markdown of `stormlog whatif --batch` share. Everything is printed into the caller's
- * buffer; "" when there is nothing to say. */
+/* The sentences that the text and the Markdown of `stormlog whatif --batch` share. Everything is
+ * printed into the caller's buffer; "" when there is nothing to say. */
 #ifndef SL_BATCH_WORDS_H
 #define SL_BATCH_WORDS_H
 

@@ -19,7 +19,8 @@ typedef struct sl_pack_plan {
 /* Takes the next bytes of the packed file. */
 typedef sl_status (*sl_pack_sink)(void *self, const void *bytes, size_t len, sl_error *err);
 
-/* folds: the ring in columns, for a file that will be compressed. SL_E_VERSION for a file of a newer version, whose records may have a meaning unknown here. */
+/* folds: the ring in columns, for a file that will be compressed. SL_E_VERSION for a file of a
+ * newer version, whose records may have a meaning unknown here. */
 sl_status sl__pack_plan(const sl_log_reader *reader, bool folds, sl_pack_plan *plan, sl_error *err);
 
 /* Hands the packed file to the sink, first byte to last; a failure of the sink ends it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where everything is in a .slog, and the rules that writer and reader keep. docs/format.md describes the same for authors of other readers; change both together.
+/* Where everything is in a .slog, and the rules that writer and reader keep. docs/format.md
+ * describes the same for authors of other readers; change both together.
  *
  * The rules, cited by number:
  * (L1) Page 0 is written once, its CRC covers it, and the section table in it never changes. The

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The reading half of the log: opens a .slog that is finished, was cut short by a kill, or is
- * being written, plain or compressed as a whole. Every byte comes through pread, never through a mapping, so a file that shrinks
- * under the reader is an error and not a SIGBUS. Every id and count is checked before it is used;
- * an error names the byte, what was expected and what was found.
+ * being written, plain or compressed as a whole. Every byte comes through pread, never through a
+ * mapping, so a file that shrinks under the reader is an error and not a SIGBUS. Every id and count
+ * is checked before it is used; an error names the byte, what was expected and what was found.
  *
  * Threads: one thread per reader. Ownership: what a reader hands out is borrowed and lives until
  * the next load of the same kind or until the reader is closed. */

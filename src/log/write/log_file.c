@@ -140,8 +140,8 @@ static sl_status map_file(sl_log_file *file, const sl_log_file_wish *wish, const
                              (unsigned long long)wish->bytes, wish->path);
     file->map = map;
     file->map_bytes = wish->bytes;
-    /* Without this the kernel reads ahead around every first touch of a hole: with 8 MiB of read-ahead that takes 5 ms
-     * each time, and as much of the page cache. */
+    /* Without this the kernel reads ahead around every first touch of a hole: with 8 MiB of
+     * read-ahead that takes 5 ms each time, and as much of the page cache. */
     (void)sl_sys_madvise(map, wish->bytes, MADV_RANDOM);
     file->is_fork_free = sl_sys_madvise(map, wish->bytes, MADV_DONTFORK) == 0; /* (F3) */
     return SL_OK;

@@ -14,8 +14,9 @@ bool sl_bundle_is(const char *path);
 /* The files that `diagnose` writes beside its telemetry_timeline.json: nobody misses them as inputs. */
 bool sl_bundle_is_diagnose_file(const char *folder, const char *name);
 
-/* Loads the folder as a trace of kind OOM bundle: from its trace.json or trace.json.gz where it has one, else from its
- * samples. A bundle without a manifest was cut off while it was written: SL_E_TRUNCATED. */
+/* Loads the folder as a trace of kind OOM bundle: from its trace.json or trace.json.gz where it has
+ * one, else from its samples. A bundle without a manifest was cut off while it was written:
+ * SL_E_TRUNCATED. */
 sl_status sl_bundle_load(const char *path, const sl_load_options *options, sl_trace **out,
                          sl_error *err);
 

@@ -6,8 +6,10 @@
  * (C2) An event never waits for it. It tries to take it, and continues without if it cannot.
  * (C3) From before a fork until after it, in parent and child, the forking thread holds it: of several
  *      threads that fork at once, one is at it at a time, and none starts or stops a helper meanwhile.
- * (C4) The holder takes no signals but SIGBUS and cannot be cancelled: so a signal handler that forks or calls the recorder never runs on the thread that holds the lock, and no thread dies with it. During the fork itself both are the program's again: other libraries' handlers run there, and
- *      threads they make must not begin with everything blocked. */
+ * (C4) The holder takes no signals but SIGBUS and cannot be cancelled: so a signal handler that
+ *      forks or calls the recorder never runs on the thread that holds the lock, and no thread dies
+ *      with it. During the fork itself both are the program's again: other libraries' handlers run
+ *      there, and threads they make must not begin with everything blocked. */
 #ifndef SL_CONTROL_LOCK_H
 #define SL_CONTROL_LOCK_H
 

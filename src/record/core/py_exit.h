@@ -3,7 +3,8 @@
  *
  * A thread's stack is read through its thread state. When the interpreter ends it frees the states of all
  * other threads, also of those that are just inside native code and go on there (daemon threads, threads
- * of a data loader in C++). From then on their stacks must not be read. Asking Python whether it is ending is not enough: it may begin to end right after the answer.
+ * of a data loader in C++). From then on their stacks must not be read. Asking Python whether it is
+ * ending is not enough: it may begin to end right after the answer.
  *
  * (X1) A function of ours is registered with Python's atexit. It runs on the thread that ends the
  *      interpreter, before any thread state is freed. It closes the stacks to all other threads and

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorder's own threads. The helper keeps the log's regions ahead of their use and asks the driver's library. It has
- * a reader beside it, which reads the files of /proc with a table of descriptors of its own: what it opens never
- * takes a number that the program's next open(2) would have been given, and nothing the program closes is
- * its. The driver's library keeps descriptors open that must be the whole process's, so it is not asked there.
+/* The recorder's own threads. The helper keeps the log's regions ahead of their use and asks the
+ * driver's library. It has a reader beside it, which reads the files of /proc with a table of
+ * descriptors of its own: what it opens never takes a number that the program's next open(2) would
+ * have been given, and nothing the program closes is its. The driver's library keeps descriptors
+ * open that must be the whole process's, so it is not asked there.
  *
  * Both block every signal but SIGBUS (bus_guard.h), hold no lock of the program's, and are gone while the program
  * forks, so that a fork copies no half-done work and Python sees no thread it would warn about.

@@ -10,9 +10,11 @@
  * Bounded: SL_MODULE_CAP modules, SL_MODULE_DEPTH levels, SL_MODULE_VISITS visits, and after each visit
  * a pause of a hundred times what it cost.
  *
- * (M1) A module may be freed and another made at its address. An entry is therefore used only under the outermost module it was found from, if that is still alive (a weak reference shows it), and if bits of the type's address agree. What remains: within a model that lives on, a module that was exchanged
- *      for one of the same class that came to lie at the same address shows the old path until the
- *      next visit. */
+ * (M1) A module may be freed and another made at its address. An entry is therefore used only under
+ *      the outermost module it was found from, if that is still alive (a weak reference shows it),
+ *      and if bits of the type's address agree. What remains: within a model that lives on, a
+ *      module that was exchanged for one of the same class that came to lie at the same address
+ *      shows the old path until the next visit. */
 #ifndef SL_MODULE_PATHS_H
 #define SL_MODULE_PATHS_H
 

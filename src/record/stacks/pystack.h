@@ -2,8 +2,9 @@
 /* The calling thread's Python stack, read without the GIL and without the Python API.
  *
  * Why that is safe: a thread's own chain of frames cannot change while the thread is inside C, only
- * the own chain is ever read, and none once the interpreter has begun to end (py_exit.h). No reference count is touched, nothing is written. The one
- * function of Python that is called, PyGILState_GetThisThreadState, is a read of a thread-local
+ * the own chain is ever read, and none once the interpreter has begun to end (py_exit.h). No
+ * reference count is touched, nothing is written. The one function of Python that is called,
+ * PyGILState_GetThisThreadState, is a read of a thread-local
  * slot: it takes no lock and is NULL on threads Python does not know.
  *
  * The layout is proven once before it is used: the first stack is read through system calls that

@@ -42,8 +42,8 @@ _Static_assert(offsetof(torch_entry, addr) == 8 && offsetof(torch_entry, stream)
                    offsetof(torch_entry, size) == 40 && sizeof(torch_entry) == 64,
                "as in the headers of torch 2.2 to 2.15");
 
-/* std::function<void(const TraceEntry &)> of libstdc++. A copy is made through the manager (operation 2); this function has
- * no state, so there is nothing to copy or destroy. */
+/* std::function<void(const TraceEntry &)> of libstdc++. A copy is made through the manager
+ * (operation 2); this function has no state, so there is nothing to copy or destroy. */
 typedef struct std_function {
     void *state[2];
     bool (*manage)(void *to, const void *from, int operation);

@@ -3,8 +3,9 @@
  * (attachAllocatorTraceTracker): the requested size of a block, its stream and pool, when the
  * memory of a free becomes reusable, and every segment.
  *
- * Torch makes an entry right before it reports the same alloc or free, on the same thread and under the device's lock. An
- * entry of a block is therefore only remembered, in the thread's own memory, and goes into the log with the report.
+ * Torch makes an entry right before it reports the same alloc or free, on the same thread and under
+ * the device's lock. An entry of a block is therefore only remembered, in the thread's own memory,
+ * and goes into the log with the report.
  *
  * (K1) Attached once per process, if tracker_proof.h allows it, and never detached: torch has no
  *      function for that. After a stop the callback finds no log and returns.
@@ -41,7 +42,8 @@ static inline bool sl_tracker_is(sl_tracker_state state) {
 /* Before a recording: whether it wants the trace. Under the control lock. */
 void sl_tracker_arm(bool is_wanted);
 
-/* PyTorch is about to take memory from the driver, or has reported a block: the moment to attach. Not inside the guard. */
+/* PyTorch is about to take memory from the driver, or has reported a block: the moment to attach.
+ * Not inside the guard. */
 void sl_tracker_attach(void);
 
 static inline void sl_tracker_try(void) {

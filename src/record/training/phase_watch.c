@@ -134,8 +134,8 @@ static void change_flags(sl_log *log, uint32_t before, uint32_t flags) {
 }
 
 /* A program that does everything in closures may never be seen outside the line that calls step: its next step has
- * begun when a model runs inside the optimizer after the optimizer was done. Another optimizer that is stepped by the same
- * line runs none. */
+ * begun when a model runs inside the optimizer after the optimizer was done. Another optimizer that
+ * is stepped by the same line runs none. */
 static bool is_next_step(uint32_t seen, uint32_t flags) {
     return (seen & SLOT_HAS_STEPPED) && (flags & FLAG_CLOSURE) &&
            (flags & (SL_FRAME_MODULE | SL_FRAME_BACKWARD)) &&

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A mirror of the caching allocator's blocks: the same splits at each allocation and the same
- * merges at each free, so that the size of a block is known although a trace has only the requested size. Every operation is O(1) apart from mapping and unmapping, which are rare.
+ * merges at each free, so that the size of a block is known although a trace has only the requested
+ * size. Every operation is O(1) apart from mapping and unmapping, which are rare.
  *
  * (M1) The blocks of a segment form a list without gaps; two free neighbours never exist.
  * (M2) The allocator hands out the front of a free block, so an allocation at an address where no

@@ -23,8 +23,8 @@ typedef struct sl_rounding {
 void sl_rounding_init(sl_rounding *rounding, sl_str conf, sl_maybe_u64 max_split_bytes);
 
 /* The entries of a list like "[256:1,512:2,>:8]", one after the other: as in the allocator, the first one also covers
- * all smaller sizes, and the rest (">") everything behind the one named last. In older versions of torch it covered that
- * one, too; measured with 2.11. */
+ * all smaller sizes, and the rest (">") everything behind the one named last. In older versions of
+ * torch it covered that one, too; measured with 2.11. */
 typedef struct sl_rounding_list {
     size_t last; /* bucket */
     bool has_first;
