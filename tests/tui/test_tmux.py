@@ -254,6 +254,8 @@ def _(folder):
 def add_signal_test(name, expected):
     @tap.test(f"the terminal is restored on {name}")
     def _(folder):
+        if name == "SIGSEGV" and tap.sanitizer_of(STORMLOG):
+            tap.skip("a sanitizer has a handler of its own, and an exit code of its own")
         with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s1_loss_history.pickle.gz") as t:
             t.wait_for("s1_loss_history.pickle.gz, ")
             os.kill(t.pid(), getattr(signal, name))
