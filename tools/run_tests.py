@@ -234,6 +234,8 @@ def parse_arguments(argv):
 
 
 def main(argv):
+    # A shell starts background jobs with SIGINT ignored, and ignored it would stay in every test: those of Ctrl-C would fail.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     args = parse_arguments(argv)
     programs = select([program for spec in args.folders for program in load_programs(spec)], args)
     if args.list:

@@ -325,7 +325,7 @@ def _(folder):
         result = tap.run([stormlog, "run", "-o", place, "--", "sh", "-c", "echo on; exit 6"], env=clean_env())
         tap.equal((result.returncode, result.stdout), (6, "on\n"), result.stderr)
         tap.equal(len(result.stderr.splitlines()), 1, result.stderr)
-        tap.contains(result.stderr, f"cannot make the folder '{place}'")
+        tap.contains(result.stderr, f"cannot create the folder '{place}'")
         tap.contains(result.stderr, "it runs unrecorded")
 
 
