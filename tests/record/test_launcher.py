@@ -189,7 +189,7 @@ def _(folder):
     os.chmod(folder, 0o755)
     result = shell(f"{' '.join(AS_NOBODY)} '{stormlog}' run -o '{folder}/a/b/c' -- echo ran")
     tap.equal((result.returncode, result.stdout), (0, "ran\n"), result.stderr)
-    tap.contains(result.stderr, f"cannot create the folder '{folder}/a/b/c': cannot make the folder '{folder}/a': Permission denied")
+    tap.contains(result.stderr, f"cannot create the folder '{folder}/a/b/c': cannot create the folder '{folder}/a': Permission denied")
 
 
 @tap.test("a folder that another user prepared in a place such as /tmp is refused, and the command runs")

@@ -18,7 +18,7 @@ import tap
 STORMLOG = os.path.abspath(sys.argv.pop(1))
 DATA = Path(__file__).resolve().parent.parent / "data"
 # Generous, because the machine may be busy.
-PATIENCE_S = 90
+PATIENCE_S = 180
 
 TRAIN = """
 import sys, time, torch
