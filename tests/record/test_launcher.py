@@ -255,7 +255,7 @@ def _(folder):
         script = f"mount -t tmpfs -o size={size} tmpfs {place} && '{stormlog}' run -o {place}/run -- {' '.join(program)}"
         result = tap.run(["unshare", "-rm", "sh", "-c", script], env=clean_env())
         tap.equal((result.returncode, result.stdout), (0, "done\n"), result.stderr)
-        tap.contains(result.stderr, "nothing was recorded: cannot write into the folder ", size)
+        tap.contains(result.stderr, "nothing was recorded: cannot write to the folder ", size)
         tap.true("no memory events" not in result.stderr, result.stderr)
 
 
