@@ -14,7 +14,8 @@ from pathlib import Path
 from source_tree import ROOT, c_files
 
 # Everything that analyses and shows a recording: the folders that a program (cli, memprof, tui, pyext) uses.
-BELOW_PROGRAMS = ["base", "telemetry", "model", "log", "counters", "read", "run", "whatif", "report", "analyze", "export", "page", "plot", "api"]
+BELOW_PROGRAMS = ["base", "telemetry", "model", "log", "counters", "read", "run", "whatif",
+                  "report", "analyze", "export", "page", "plot", "api"]
 
 # folder: the folders it may include besides itself and the public headers.
 ALLOWED_FOLDERS = {

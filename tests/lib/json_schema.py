@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Checks a JSON value against the part of JSON Schema that docs/schemas uses. Python's standard library has no such module."""
 
-KNOWN = {"$schema", "$defs", "$ref", "title", "description", "type", "required", "properties", "items", "maxItems", "enum", "const", "anyOf", "minimum"}
+KNOWN = {"$schema", "$defs", "$ref", "title", "description", "type", "required", "properties", "items", "maxItems",
+         "enum", "const", "anyOf", "minimum"}
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 
 
@@ -52,6 +53,7 @@ def problems(value, schema, root=None, at="$", seen=None):
 def described(schema):
     """All fields of a schema, as `problems` notes them."""
     fields = {(id(schema), key) for key in schema.get("properties", {})}
-    for part in [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values(), *schema.get("anyOf", []), *([schema["items"]] if "items" in schema else [])]:
+    for part in [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values(), *schema.get("anyOf", []),
+                 *([schema["items"]] if "items" in schema else [])]:
         fields |= described(part)
     return fields

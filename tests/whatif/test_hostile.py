@@ -14,7 +14,8 @@ PIB = 1 << 50
 TOP = 1 << 64
 ACTIONS = ["alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom"]
 BATCH = ["--batch", "1=$PATH", "--batch", "3=$PATH", "--at", "2,7", "--card", "1GiB"]
-OPTIONS = [[], BATCH, ["--card", "1MiB"], ["--card", "1000TiB", "--set", "expandable_segments=True"], ["--one-stream", "--free", "."], ["--early"]]
+OPTIONS = [[], BATCH, ["--card", "1MiB"], ["--card", "1000TiB", "--set", "expandable_segments=True"],
+           ["--one-stream", "--free", "."], ["--early"]]
 
 
 def event(action, addr, size, time, line=5):

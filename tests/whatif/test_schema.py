@@ -20,8 +20,10 @@ ANSWERS = [
     ["corpus/c40_record_stream.pickle.gz", "--early"], ["corpus/x3_context_none.pickle.gz"], ["corpus/x5_late_start.pickle.gz"],
     ["corpus/x2_overflow.pickle.gz", "--without", "."], ["whatif/repairs/rec.pickle.gz"],
     ["whatif/repairs/rec.pickle.gz", "--no-record-stream", "--card", "100MiB"], ["whatif/repairs/copy.pickle.gz", "--one-stream"],
-    ["corpus/c35_cuda_graph_train.pickle.gz", "--set", "garbage_collection_threshold=0.5,per_process_memory_fraction=0.5", "--card", "1GiB"],
-    ["--batch", "8=$DATA/whatif/batch-gpt-8.pickle.gz", "--batch", "16=$DATA/whatif/batch-gpt-16.pickle.gz", "--at", "4,24", "--card", "900MiB"],
+    ["corpus/c35_cuda_graph_train.pickle.gz", "--set", "garbage_collection_threshold=0.5,per_process_memory_fraction=0.5",
+     "--card", "1GiB"],
+    ["--batch", "8=$DATA/whatif/batch-gpt-8.pickle.gz", "--batch", "16=$DATA/whatif/batch-gpt-16.pickle.gz",
+     "--at", "4,24", "--card", "900MiB"],
     ["--batch", "16=$DATA/whatif/batch-lstm-16.pickle.gz", "--batch", "32=$DATA/whatif/batch-convnet-32.pickle.gz", "--at", "48"],
 ]
 

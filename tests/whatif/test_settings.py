@@ -48,13 +48,15 @@ def _():
 @tap.test("max_non_split_rounding_mb changes what max_split_size_mb does")
 def _():
     both = rows(STREAMS, "max_split_size_mb=32", "max_split_size_mb=32,max_non_split_rounding_mb=1000")
-    tap.equal(both[1]["reserved_peak_bytes"] != both[2]["reserved_peak_bytes"] or both[1]["driver_allocs"] != both[2]["driver_allocs"], True,
+    tap.equal(both[1]["reserved_peak_bytes"] != both[2]["reserved_peak_bytes"] or
+              both[1]["driver_allocs"] != both[2]["driver_allocs"], True,
               f"figures of {[row['settings'] for row in both]}")
 
 
 @tap.test("settings combine, and the last value of a key wins")
 def _():
-    text = "expandable_segments=False,max_split_size_mb=64,roundup_power2_divisions=4,garbage_collection_threshold=0.8,max_split_size_mb=128"
+    text = "expandable_segments=False,max_split_size_mb=64,roundup_power2_divisions=4," \
+           "garbage_collection_threshold=0.8,max_split_size_mb=128"
     tap.equal([row["settings"] for row in rows(VARYING, text)][1],
               "max_split_size_mb:128,roundup_power2_divisions:4,garbage_collection_threshold:0.8", "the combination")
 
