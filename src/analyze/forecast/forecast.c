@@ -15,11 +15,13 @@
 /* A group spans at least so many steps, so that it has seen the program at rest, and a window so many. */
 #define STEPS_PER_GROUP 2
 #define STEPS_LEAST     16
+/* Time without a new step, by the time that has steps, after which the steps are over. */
+#define MOST_SILENCE    0.2
 /* Without steps: seconds of a window. */
 #define SECONDS_LEAST   3.0
 /* The first part of a process is its warm-up. */
 #define WARM_SHARE      0.1
-/* Windows: this share of what follows the warm-up, the longest that fits wins. A leak may begin late. */
+/* Windows, each half as long as the one before: the longest that shows growth counts. A leak may begin late. */
 #define WINDOWS         4u
 /* (F2): as in thresholds.h, section leak, valleys. */
 #define LEAST_TAU       0.8
@@ -32,25 +34,33 @@
 #define LEAST_SIGNAL    4.0
 /* Growth of the window by the largest fall before it: a sawtooth must exceed its earlier teeth. */
 #define LEAST_OVER_FALL 1.5
-/* (F3) */
-#define REACH           4.0
+/* (F3): a window of steps knows more than one of seconds. */
+#define REACH           2.0
+#define REACH_BY_TIME   1.0
 /* (F4) */
 #define LEAST_FREED     0.25
-/* For an interval of 90 %. */
+/* The range of a rate is at least this share of it, to either side. */
+#define LEAST_RANGE     0.08
+/* Parts whose slopes are compared; Student's t for 90 % of their mean, and for a change between the halves. */
+#define PARTS           6u
+#define RANGE_T         2.02
+#define CHANGE_T        3.0
+/* Of Sen's interval, for 90 %. */
 #define RANGE_Z         1.645
 
 typedef struct window {
     size_t cnt;
     double x[GROUPS], low[GROUPS], high[GROUPS]; /* x: steps or seconds */
-    double from, to, from_s, to_s;
+    double from, to, from_s, middle_s, to_s;
 } window;
 
 /* What one part does. */
 typedef struct growth {
     bool is_growing;
     bool by_step;
-    sl_slope_range slope; /* bytes per step or second */
-    double seconds_per_x;
+    sl_slope_range slope;    /* bytes per step or second */
+    double seconds_per_x;    /* now */
+    double seconds_apart;    /* how much that has changed, as a factor */
     sl_forecast_range level; /* highest use now, as the line gives it */
     double window_s, bytes;
     const char *why_not;
@@ -60,14 +70,19 @@ static double x_of(const sl_forecast_point *point, bool by_step) {
     return by_step ? point->step : point->time_s;
 }
 
-/* Steps are the better axis where the whole window has them. */
+/* Steps are the better axis where there are enough of them and they go on. */
 static bool has_steps(sl_forecast_points points) {
-    size_t known = 0;
-    for (size_t i = 0; i < points.cnt; i++)
-        known += isnan(points.at[i].step) ? 0 : 1;
-    if (known < points.cnt / 2 || known < GROUPS_LEAST)
+    size_t first = points.cnt, last = points.cnt - 1;
+    while (first > 0 && !isnan(points.at[first - 1].step))
+        first--;
+    if (points.cnt - first < GROUPS_LEAST)
         return false;
-    return points.at[points.cnt - 1].step - points.at[points.cnt - known].step >= STEPS_LEAST;
+    double steps = points.at[last].step - points.at[first].step;
+    double length_s = points.at[last].time_s - points.at[first].time_s;
+    while (last > first && points.at[last - 1].step >= points.at[points.cnt - 1].step)
+        last--;
+    return steps >= STEPS_LEAST &&
+           points.at[points.cnt - 1].time_s - points.at[last].time_s <= MOST_SILENCE * length_s;
 }
 
 static void add_point(window *w, size_t group, size_t *last, const sl_forecast_point *point) {
@@ -97,6 +112,8 @@ static void fill_window(window *w, sl_forecast_points points, bool by_step, doub
         if (w->cnt == 0)
             w->from_s = i ? points.at[i - 1].time_s : points.at[i].time_s;
         w->to_s = points.at[i].time_s;
+        if (x <= (from + to) / 2)
+            w->middle_s = w->to_s;
         size_t group = (size_t)ceil((x - from) / length) - 1;
         group = group < groups ? group : groups - 1;
         add_point(w, group, &last, &points.at[i]);
@@ -154,35 +171,78 @@ static double fall_before(sl_forecast_points points, bool by_step, double warm, 
 /* Highest use above the line of the valleys, at the end of the window. */
 static void find_level(growth *g, const window *w) {
     double above[GROUPS], base[GROUPS];
-    for (size_t i = 0; i < w->cnt; i++)
+    size_t quarter = w->cnt - w->cnt / 4, half = w->cnt / 2;
+    for (size_t i = 0; i < w->cnt; i++) {
         base[i] = w->low[i] - g->slope.slope * (w->x[i] - w->to);
-    double line = median_of(base, w->cnt);
-    for (size_t i = 0; i < w->cnt; i++)
-        above[i] = w->high[i] - g->slope.slope * (w->x[i] - w->to) - line;
-    sl_stat_sort(above, w->cnt);
-    g->level.value = line + sl_stat_quantile(above, w->cnt, 0.9);
-    g->level.low = line + sl_stat_quantile(above, w->cnt, 0.5);
-    g->level.high = line + above[w->cnt - 1];
+        above[i] = w->high[i] - g->slope.slope * (w->x[i] - w->to);
+    }
+    double line = median_of(base + quarter, w->cnt - quarter);
+    sl_stat_sort(above + half, w->cnt - half);
+    g->level.value = fmax(line, sl_stat_quantile(above + half, w->cnt - half, 0.9));
+    g->level.low = fmax(line, sl_stat_quantile(above + half, w->cnt - half, 0.5));
+    g->level.high = fmax(line, above[w->cnt - 1]);
 }
 
-/* The slope's own interval takes the deviations for independent, which they are not: the two halves are asked, too. */
+/* Slopes of the parts of a window: how far they are apart shows how sure the slope of all is, also where the
+ * deviations from the line depend on each other, which the interval of Theil and Sen does not allow for. */
+typedef struct part_slopes {
+    double early, late; /* means of the two halves */
+    double error;       /* standard error of the mean of all */
+    double half_error;  /* of the difference of the halves, from what is within them */
+} part_slopes;
+
+static part_slopes split_slopes(const window *w) {
+    double slopes[PARTS], mean = 0, all = 0, within = 0;
+    part_slopes to = {0};
+    for (size_t i = 0; i < PARTS; i++) {
+        size_t from = i * w->cnt / PARTS, cnt = (i + 1) * w->cnt / PARTS - from;
+        cnt += from + cnt < w->cnt ? 1 : 0; /* up to the next part's first */
+        slopes[i] = sl_theil_sen_range(w->x + from, w->low + from, cnt, RANGE_Z).slope;
+        *(i < PARTS / 2 ? &to.early : &to.late) += slopes[i] / (PARTS / 2);
+        mean += slopes[i] / PARTS;
+    }
+    for (size_t i = 0; i < PARTS; i++) {
+        double half = i < PARTS / 2 ? to.early : to.late;
+        all += (slopes[i] - mean) * (slopes[i] - mean);
+        within += (slopes[i] - half) * (slopes[i] - half);
+    }
+    to.error = sqrt(all / (PARTS - 1) / PARTS);
+    to.half_error = sqrt(within / (PARTS - 2) * 4 / PARTS);
+    return to;
+}
+
+/* The slope now. Where the halves of the window differ by more than their own noise, the rate changes, and goes on
+ * changing: the line through the middles of the halves gives the rate at the end. */
 static void find_slope(growth *g, const window *w) {
-    size_t half = w->cnt / 2;
-    g->slope = sl_theil_sen_range(w->x, w->low, w->cnt, RANGE_Z);
-    double late = sl_theil_sen_range(w->x + half, w->low + half, w->cnt - half, RANGE_Z).slope;
-    double early = sl_theil_sen_range(w->x, w->low, half, RANGE_Z).slope;
-    double apart = fabs(late - early) / 2;
-    g->slope.low = fmin(fmin(g->slope.low, late), g->slope.slope - apart);
-    g->slope.high = fmax(fmax(g->slope.high, late), g->slope.slope + apart);
-    g->slope.slope = (g->slope.slope + late) / 2;
-    g->slope.low = fmax(g->slope.low, g->slope.slope / 4);
+    sl_slope_range all = sl_theil_sen_range(w->x, w->low, w->cnt, RANGE_Z);
+    part_slopes parts = split_slopes(w);
+    double change = parts.late - parts.early;
+    bool is_changing = fabs(change) > CHANGE_T * parts.half_error;
+    double slope = is_changing ? parts.late + change / 2 : all.slope;
+    slope = fmax(slope, all.slope / 4);
+    double range = fmax((all.high - all.low) / 2, RANGE_T * parts.error);
+    range = fmax(range, is_changing ? fabs(change) : 0);
+    range = fmax(range, LEAST_RANGE * slope);
+    g->slope = (sl_slope_range){slope, fmax(slope - range, slope / 4), slope + range};
+}
+
+/* The length of a step now, and how much it has changed since the first half of the window. */
+static void find_pace(growth *g, const window *w) {
+    g->window_s = w->to_s - w->from_s;
+    g->seconds_per_x = g->seconds_apart = 1;
+    if (!g->by_step)
+        return;
+    double middle = (w->from + w->to) / 2;
+    double early = (w->middle_s - w->from_s) / (middle - w->from);
+    double late = (w->to_s - w->middle_s) / (w->to - middle);
+    g->seconds_per_x = late > 0 ? late : g->window_s / (w->to - w->from);
+    g->seconds_apart = early > 0 && late > 0 ? fmax(early / late, late / early) : 1;
 }
 
 static void take_window(growth *g, const window *w) {
     g->is_growing = true;
     g->why_not = NULL;
-    g->window_s = w->to_s - w->from_s;
-    g->seconds_per_x = g->by_step ? g->window_s / (w->to - w->from) : 1;
+    find_pace(g, w);
     find_slope(g, w);
     find_level(g, w);
     g->bytes = g->slope.slope * (w->to - w->from);
@@ -230,8 +290,8 @@ typedef struct approach {
 
 static void add_rate(approach *to, const growth *g) {
     to->rate += g->slope.slope / g->seconds_per_x;
-    to->rate_low += g->slope.low / g->seconds_per_x;
-    to->rate_high += g->slope.high / g->seconds_per_x;
+    to->rate_low += g->slope.low / g->seconds_per_x / g->seconds_apart;
+    to->rate_high += g->slope.high / g->seconds_per_x * g->seconds_apart;
 }
 
 static sl_forecast_range time_of(const approach *a) {
@@ -325,7 +385,7 @@ sl_forecast sl_forecast_make(const sl_forecast_input *input) {
     find_limits(&f, input, g);
     if (!f.is_expected)
         return nothing("the limit is not known");
-    if (f.seconds.value > REACH * g[most].window_s)
+    if (f.seconds.value > (g[most].by_step ? REACH : REACH_BY_TIME) * g[most].window_s)
         return nothing("too far ahead for the growth that was seen");
     add_steps(&f, &g[most]);
     return f;
