@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Time to out of memory: when a device will be full if what it holds goes on growing as it does, or nothing when
- * that cannot be said. Pure functions: no clock, no files, no allocation. api/live_forecast.h asks them about a
+ * that cannot be said. Pure functions: no clock, no files, no allocation. api/live/live_forecast.h asks them about a
  * recording that is still written; everything that shows a forecast (`run`, `top`, the full-screen program, a
  * node's agent) goes through that.
  *

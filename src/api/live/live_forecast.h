@@ -20,7 +20,7 @@ typedef struct sl_live_forecast {
     sl_maybe_u64 process_limit; /* of what the allocator may reserve, where one is known */
 } sl_live_forecast;
 
-/* The reader was opened or refreshed just now. `tables` may be NULL: they are then loaded when they are needed.
+/* The reader was opened or refreshed just now, and its names are loaded. `tables` may be NULL: they are then loaded when they are needed.
  * Devices without a forecast are SL_OK, too: forecast.is_expected is false. */
 sl_status sl_live_forecast_read(sl_log_reader *reader, const sl_log_counters *counters,
                                 const sl_log_tables *tables, int device, sl_live_forecast *out,
@@ -34,5 +34,9 @@ sl_maybe_u64 sl_live_process_limit(sl_log_reader *reader, const sl_log_counters 
 /* The newest value of a counter; `name` of model/counter_series.h. */
 sl_maybe_u64 sl_live_counter(const sl_log_reader *reader, const sl_log_counters *counters,
                              int device, const char *name);
+
+/* Bytes of a device that nobody has. */
+sl_maybe_u64 sl_live_device_free(const sl_log_reader *reader, const sl_log_counters *counters,
+                                 int device);
 
 #endif

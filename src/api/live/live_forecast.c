@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "api/live_forecast.h"
+#include "api/live/live_forecast.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/live_line.h"
 #include "base/core/order.h"
-#include "base/text/term.h"
 #include "model/counter_series.h"
 #include "model/torch/conf_text.h"
 #include "read/slog/slog_facts.h"
@@ -267,19 +265,6 @@ static line_growth largest_line(const line_growths *lines) {
     return best;
 }
 
-static void keep_line(const reading *r, const line_growth *line, sl_live_forecast *out) {
-    sl_str file = sl_log_get_string(r->reader, line->file);
-    size_t start = file.len;
-    while (start && file.ptr[start - 1] != '/')
-        start--;
-    out->line_bytes = sl_known_u64(line->bytes);
-    if (!file.len)
-        return;
-    snprintf(out->line, sizeof out->line, "%.*s:%u", (int)sl_min_size(file.len - start, 180),
-             file.ptr + start, line->line);
-    sl_term_clean(out->line);
-}
-
 static bool find_line(const reading *r, const sl_log_tables *tables, sl_live_forecast *out) {
     const sl_forecast *f = &out->forecast;
     uint64_t last = tables->sites.cnt ? tables->sites.at[tables->sites.cnt - 1].id : 0;
@@ -296,8 +281,9 @@ static bool find_line(const reading *r, const sl_log_tables *tables, sl_live_for
     }
     has_room = has_room && list_lines(r, tables, bytes, &lines);
     line_growth best = largest_line(&lines);
-    if (best.bytes)
-        keep_line(r, &best, out);
+    sl_fmt_frame frame = {.file = best.file, .line = best.line};
+    sl_live_line_name(r->reader, &frame, out->line, sizeof out->line);
+    out->line_bytes = (sl_maybe_u64){best.bytes, best.bytes > 0};
     sl_vec_free(&lines);
     free(bytes);
     return has_room;
@@ -305,12 +291,13 @@ static bool find_line(const reading *r, const sl_log_tables *tables, sl_live_for
 
 /* ---- all of it ---- */
 
-static sl_maybe_u64 free_of(const reading *r) {
+sl_maybe_u64 sl_live_device_free(const sl_log_reader *reader, const sl_log_counters *counters,
+                                 int device) {
     const char *available = sl_counter_name(SL_COUNTER_HOST_AVAILABLE);
-    if (r->device == SL_DEVICE_HOST)
-        return sl_live_counter(r->reader, r->counters, r->device, available);
-    sl_maybe_u64 total = sl_live_counter(r->reader, r->counters, r->device, SL_SERIES_DEVICE_TOTAL);
-    sl_maybe_u64 used = sl_live_counter(r->reader, r->counters, r->device, SL_SERIES_DEVICE_USED);
+    if (device == SL_DEVICE_HOST)
+        return sl_live_counter(reader, counters, device, available);
+    sl_maybe_u64 total = sl_live_counter(reader, counters, device, SL_SERIES_DEVICE_TOTAL);
+    sl_maybe_u64 used = sl_live_counter(reader, counters, device, SL_SERIES_DEVICE_USED);
     if (!total.known || !used.known)
         return (sl_maybe_u64){0};
     return sl_known_u64(total.value > used.value ? total.value - used.value : 0);
@@ -365,7 +352,7 @@ static sl_status forecast(reading *r, const sl_log_tables *tables, sl_live_forec
     sl_forecast_input input = {
         .now_s = (double)r->now_ns / 1e9,
         .is_host = r->device == SL_DEVICE_HOST,
-        .device_free = free_of(r),
+        .device_free = sl_live_device_free(r->reader, r->counters, r->device),
         .reserved = sl_live_counter(r->reader, r->counters, r->device, SL_SERIES_RESERVED),
         .process_limit = out->process_limit};
     for (size_t i = 0; i < SL_FORECAST_PART_CNT; i++)
