@@ -24,6 +24,7 @@ libzstd-dev             zstd-input
 liblzma-dev             xz-input
 libcairo2-dev           pictures
 libncurses-dev          full-screen
+libcurl4-openssl-dev    http-client
 fonts-dejavu-core       pictures
 protobuf-compiler       export-tests
 libcmocka-dev           unit-tests
