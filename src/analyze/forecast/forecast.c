@@ -456,7 +456,7 @@ const char *sl_forecast_text(char buf[SL_FORECAST_TEXT_CAP], const sl_forecast *
     sl_human_bytes(bytes,
                    (uint64_t)(f->bytes_per_step.known ? f->bytes_per_step.value : f->bytes_per_s));
     snprintf(buf, SL_FORECAST_TEXT_CAP,
-             "out of memory at this rate in %s, because of %.*s (%s more per %s)", time,
+             "out of memory in %s at this rate, because of %.*s (+%s per %s)", time,
              has_line ? (int)sl_min_size(line.len, 160) : (int)strlen(words),
              has_line ? line.ptr : words, bytes, f->bytes_per_step.known ? "step" : "second");
     return buf;
