@@ -54,7 +54,7 @@ static void put_forecast(sl_grid *grid, sl_rect row, const char *forecast) {
 static void put_outlook(sl_grid *grid, sl_rect *area, const sl_tui_device *device) {
     if (device->forecast && area->h > 4)
         put_forecast(grid, sl_rect_take_top(area, 1), device->forecast);
-    if (!device->failure || area->h < 12)
+    if (!device->failure || area->h < 10)
         return;
     sl_rect row = sl_rect_take_top(area, 1);
     sl_put_part(grid, &row, SL_INK_DIM, "if it failed now: ");

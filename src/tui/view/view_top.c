@@ -18,6 +18,8 @@ static void line_cell(const void *ctx, size_t row, size_t column, char text[SL_T
     const sl_screen *screen = ctx;
     const sl_tree *tree = &sl_screen_device(screen)->sites;
     const sl_tree_node *node = &tree->nodes.at[screen->ui->rows.at[row]];
+    if (node->level == SL_TREE_FRAME && column < 3)
+        return;
     switch (column) {
     case 0: sl_human_bytes(text, (uint64_t)node->figures[SL_TREE_LIVE]); break;
     case 1: sl_human_bytes_delta(text, node->figures[SL_TREE_GROWTH]); break;
