@@ -54,8 +54,9 @@ typedef struct sl_fleet_event {
 /* One rank; rows are in ascending order of rank. */
 typedef struct sl_fleet_row {
     int32_t rank;
-    const sl_rank_summary *of; /* in the fleet */
-    uint32_t group;            /* into groups; SL_IDX_NONE = it has no curve */
+    const sl_rank_summary *of;     /* in the fleet */
+    uint32_t group;                /* into groups; SL_IDX_NONE = it has no curve */
+    int64_t base_bytes, base_peak; /* medians of its early steps: what it is compared from */
     bool has_offset;
     int64_t offset_ns; /* of its clock from the common one, by the steps that both have */
     double drift_ppm;
@@ -72,7 +73,7 @@ typedef struct sl_fleet_group {
     double slope;             /* bytes per step by which its median grows */
     const char *line;         /* that holds most in it; NULL = not known */
     SL_VEC(uint32_t) members; /* their rows */
-    int64_t *medians, *peaks; /* owned; of each bin of the fleet; SL_BIN_NONE */
+    int64_t *medians, *peaks; /* owned; of each bin, above the ranks' bases; SL_BIN_NONE */
 } sl_fleet_group;
 
 /* NCCL's memory, by the line of the program that made it create a communicator or buffers. */

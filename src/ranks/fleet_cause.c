@@ -13,11 +13,13 @@
 #include "read/core/source.h"
 
 /* Below this a finding is listed, but nobody is blamed. */
-#define CAUSE_MIN  0.5
+#define CAUSE_MIN      0.5
 /* Ranks of the group that a line is compared with. */
-#define PEERS_MAX  64u
+#define PEERS_MAX      64u
+/* Of the growth that a line must explain to be named. */
+#define LINE_SHARE_MIN 0.25
 /* Nobody waits for the analysis of a larger recording; the comparison of lines must do. */
-#define EVENTS_MAX UINT64_C(4000000)
+#define EVENTS_MAX     UINT64_C(4000000)
 
 typedef enum fault_class {
     IS_NOTHING,
@@ -128,20 +130,24 @@ static void compare_lines(sl_fleet *fleet, sl_fleet_event *event) {
     }
     if (event->line && event->bytes > 0)
         event->line_share = fmin(1, most / (double)event->bytes);
-    if (event->line_share < 0.25) /* it explains too little to be named */
+    if (event->line_share < LINE_SHARE_MIN) /* it explains too little to be named */
         event->line = NULL, event->line_share = 0;
 }
 
-/* The recording's own leak finding says it with all events at hand. */
+/* The recording's own leak findings, with all events at hand: the first at a line that holds more than the same line
+ * in the other ranks, and enough more to explain the growth. */
 static void take_finding(sl_fleet *fleet, sl_fleet_event *event, const sl_report *report) {
-    for (size_t i = 0; i < report->findings.cnt; i++) {
+    const sl_fleet_row *row = &fleet->rows.at[event->idx];
+    for (size_t i = 0; i < report->findings.cnt && row->group != SL_IDX_NONE; i++) {
         const sl_finding *f = &report->findings.at[i];
         if (f->kind != SL_FINDING_LEAK || !f->site.trace)
             continue;
         const char *text = sl_site_text(f->site, &fleet->arena);
-        if (event->line && strcmp(event->line, text) != 0 && event->line_share > 0.75)
-            return; /* two leaks: the one that the others do not have */
+        double above = (double)peak_of_line(row->of, text) - usual_peak(fleet, row, text);
+        if (above < LINE_SHARE_MIN * (double)event->bytes)
+            continue;
         event->line = sl_arena_copy(&fleet->arena, text, strlen(text));
+        event->line_share = fmin(1, above / (double)event->bytes);
         event->confidence = fmax(event->confidence, fmin(0.99, f->confidence));
         return;
     }

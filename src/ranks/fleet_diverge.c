@@ -40,6 +40,7 @@ static void take_series(const sl_fleet *fleet, const sl_fleet_row *row, series_k
         const sl_rank_bin *bin = sl__row_bin(fleet, row, b);
         const int64_t *usual = kind == OF_PEAKS ? group->peaks : group->medians;
         int64_t own = !bin ? SL_BIN_NONE : kind == OF_PEAKS ? bin->peak : bin->bytes;
+        int64_t base = kind == OF_PEAKS ? row->base_peak : row->base_bytes;
         if (own == SL_BIN_NONE || usual[b] == SL_BIN_NONE ||
             (kind == OF_TIME && isnan(fleet->bin_times[b])))
             continue;
@@ -47,7 +48,7 @@ static void take_series(const sl_fleet *fleet, const sl_fleet_row *row, series_k
         s->y[s->cnt++] =
             kind == OF_TIME
                 ? (double)(sl__row_time(row, bin->time_ns) - fleet->base_ns) - fleet->bin_times[b]
-                : (double)(own - usual[b]);
+                : (double)(own - base - usual[b]);
     }
 }
 

@@ -15,6 +15,7 @@
 #define LEVEL_GAP_BYTES (4 << 20)
 /* Fewer ranks than this make no median worth comparing with: they join the group with the nearest level. */
 #define GROUP_MIN       3u
+#define FEW_RANKS       16u
 /* The first steps, after those that allocate what stays. */
 #define WARM_UP_BINS    2u
 
@@ -28,14 +29,14 @@ static int compare_levels(const void *a, const void *b) {
     return x->level != y->level ? SL_ORDER(x->level, y->level) : SL_ORDER(x->row, y->row);
 }
 
-static double early_level(const sl_fleet *fleet, const sl_fleet_row *row) {
+static double early_level(const sl_fleet *fleet, const sl_fleet_row *row, bool is_peak) {
     double room[SL_SERIES_MAX];
     size_t cnt = 0, wanted = sl_min_size(sl_max_size(fleet->bin_cnt / 8, 3), SL_SERIES_MAX);
     for (uint64_t b = fleet->bin_cnt > 4 * WARM_UP_BINS ? WARM_UP_BINS : 0;
          b < fleet->bin_cnt && cnt < wanted; b++) {
         const sl_rank_bin *bin = sl__row_bin(fleet, row, b);
-        if (bin)
-            room[cnt++] = (double)bin->bytes;
+        if (bin && (!is_peak || bin->peak != SL_BIN_NONE))
+            room[cnt++] = (double)(is_peak ? bin->peak : bin->bytes);
     }
     return cnt ? sl_stat_median(room, cnt) : (double)NAN;
 }
@@ -89,10 +90,14 @@ static bool join_small(sl_fleet *fleet) {
     size_t *members = malloc((fleet->groups.cnt + 1) * sizeof *members);
     uint32_t *to = malloc((fleet->groups.cnt + 1) * sizeof *to);
     size_t kept = 0;
+    bool has_large = false;
     if (members && to) {
         count_members(fleet, members);
         for (uint32_t g = 0; g < fleet->groups.cnt; g++)
-            to[g] = members[g] < GROUP_MIN ? nearest(fleet, members, g) : g;
+            has_large = has_large || members[g] >= GROUP_MIN;
+        /* Few ranks, and each is different: they are compared by how they change. */
+        for (uint32_t g = 0; g < fleet->groups.cnt; g++)
+            to[g] = !has_large ? 0 : members[g] < GROUP_MIN ? nearest(fleet, members, g) : g;
         /* Numbers without gaps, in order of the level. */
         for (uint32_t g = 0; g < fleet->groups.cnt; g++)
             if (to[g] == g)
@@ -111,8 +116,11 @@ static bool join_small(sl_fleet *fleet) {
 /* ---- what a group is like ---- */
 
 double sl__fleet_typical(double *room, size_t cnt) {
-    /* Of two ranks the lower one: what stands out is what holds more. */
-    return cnt == 2 ? fmin(room[0], room[1]) : sl_stat_median(room, cnt);
+    if (cnt > FEW_RANKS)
+        return sl_stat_median(room, cnt);
+    /* Of few ranks the lower middle one: what stands out is what holds more, and two of four may. */
+    sl_stat_sort(room, cnt);
+    return room[(cnt - 1) / 2];
 }
 
 static void set_slope(const sl_fleet *fleet, sl_fleet_group *group) {
@@ -138,11 +146,12 @@ static bool set_medians(const sl_fleet *fleet, sl_fleet_group *group, double *ro
         size_t cnt = 0, peak_cnt = 0;
         double *peaks = room + fleet->rows.cnt;
         for (size_t i = 0; i < group->members.cnt; i++) {
-            const sl_rank_bin *bin = sl__row_bin(fleet, &fleet->rows.at[group->members.at[i]], b);
+            const sl_fleet_row *row = &fleet->rows.at[group->members.at[i]];
+            const sl_rank_bin *bin = sl__row_bin(fleet, row, b);
             if (bin)
-                room[cnt++] = (double)bin->bytes;
+                room[cnt++] = (double)(bin->bytes - row->base_bytes);
             if (bin && bin->peak != SL_BIN_NONE)
-                peaks[peak_cnt++] = (double)bin->peak;
+                peaks[peak_cnt++] = (double)(bin->peak - row->base_peak);
         }
         group->medians[b] = cnt ? (int64_t)sl__fleet_typical(room, cnt) : SL_BIN_NONE;
         group->peaks[b] = peak_cnt ? (int64_t)sl__fleet_typical(peaks, peak_cnt) : SL_BIN_NONE;
@@ -193,9 +202,13 @@ sl_status sl__fleet_find_groups(sl_fleet *fleet, sl_error *err) {
     if (!at)
         return sl_fail_no_memory(err, "the groups of ranks");
     for (size_t i = 0; i < fleet->rows.cnt; i++) {
-        double level = early_level(fleet, &fleet->rows.at[i]);
-        if (!isnan(level))
-            at[cnt++] = (leveled){(uint32_t)i, level};
+        sl_fleet_row *row = &fleet->rows.at[i];
+        double level = early_level(fleet, row, false), peak = early_level(fleet, row, true);
+        if (isnan(level))
+            continue;
+        row->base_bytes = (int64_t)level;
+        row->base_peak = isnan(peak) ? 0 : (int64_t)peak;
+        at[cnt++] = (leveled){(uint32_t)i, level};
     }
     if (cnt > 1)
         qsort(at, cnt, sizeof *at, compare_levels);
