@@ -42,10 +42,10 @@ ALLOWED_FOLDERS = {
     "pyext": [*BELOW_PROGRAMS, "record", "memprof"],
 }
 
-# Single headers granted beyond that: the command line starts the full-screen program through one function, and its table
+# Single headers granted beyond that: the command line starts the full-screen program and `top` through one function each, and its table
 # of commands lists those of the compatible programs.
 ALLOWED_HEADERS = {
-    "cli": {"tui/tui_run.h", "memprof/compat_cli.h", "memprof/compat_report.h"},
+    "cli": {"tui/tui_run.h", "tui/tui_top.h", "memprof/compat_cli.h", "memprof/compat_report.h"},
 }
 
 PURE = [

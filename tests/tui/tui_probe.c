@@ -33,19 +33,29 @@ static void make_grid(sl_grid *grid, int w, int h, bool is_ascii, bool is_mono) 
     grid->is_mono = is_mono;
 }
 
+/* After the tabs comes the screen of `stormlog top`. */
+#define SCREEN_CNT (SL_TAB_CNT + 1)
+
+static const char *screen_name(size_t tab) {
+    return tab < SL_TAB_CNT ? sl_tab_name((sl_tab)tab) : "top";
+}
+
 static void draw_tab(sl_grid *grid, const sl_screen *screen, size_t tab) {
-    screen->ui->tab = (sl_tab)tab;
+    screen->ui->tab = tab < SL_TAB_CNT ? (sl_tab)tab : SL_TAB_LIVE;
     sl_screen_prepare(screen);
-    sl_screen_draw(grid, screen);
+    if (tab < SL_TAB_CNT)
+        sl_screen_draw(grid, screen);
+    else
+        sl_view_top(grid, screen);
 }
 
 static int draw_all(int w, int h, const char *how) {
     sl_screen *screen = made_up_screen();
     sl_grid grid;
     make_grid(&grid, w, h, strcmp(how, "ascii") == 0, strcmp(how, "mono") == 0);
-    for (size_t tab = 0; tab < SL_TAB_CNT; tab++) {
+    for (size_t tab = 0; tab < SCREEN_CNT; tab++) {
         draw_tab(&grid, screen, tab);
-        printf("---- %s\n", sl_tab_name((sl_tab)tab));
+        printf("---- %s\n", screen_name(tab));
         sl_screen_write_text(&grid, stdout);
     }
     screen->ui->has_help = true;
@@ -76,8 +86,8 @@ static void judge(sweep_state *s, const sl_grid *grid, size_t tab) {
     if (!grid->overlap_cnt && !grid->cut_cnt && !has_cut_number(grid))
         return;
     if (++s->broken <= 3) {
-        printf("%s at %d x %d: %u overlaps, %u digits outside, %s\n", sl_tab_name((sl_tab)tab),
-               grid->w, grid->h, grid->overlap_cnt, grid->cut_cnt,
+        printf("%s at %d x %d: %u overlaps, %u digits outside, %s\n", screen_name(tab), grid->w,
+               grid->h, grid->overlap_cnt, grid->cut_cnt,
                has_cut_number(grid) ? "a number is cut" : "no number is cut");
         sl_screen_write_text(grid, stdout);
     }
@@ -93,7 +103,7 @@ static void sweep(sweep_state *s, bool is_ascii) {
         for (int h = 6; h <= 120; h = next_size(h, 34, 17)) {
             sl_grid grid;
             make_grid(&grid, w, h, is_ascii, false);
-            for (size_t tab = 0; tab < SL_TAB_CNT; tab++) {
+            for (size_t tab = 0; tab < SCREEN_CNT; tab++) {
                 draw_tab(&grid, s->screen, tab);
                 judge(s, &grid, tab);
             }
@@ -152,7 +162,7 @@ static int sweep_file(const char *path) {
             for (int h = 6; h <= 120; h = next_size(h, 12, 19)) {
                 sl_grid grid;
                 make_grid(&grid, w, h, false, false);
-                for (size_t tab = 0; tab < SL_TAB_CNT; tab++) {
+                for (size_t tab = 0; tab < SCREEN_CNT; tab++) {
                     draw_tab(&grid, screen, tab);
                     judge(&s, &grid, tab);
                 }
