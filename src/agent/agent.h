@@ -40,7 +40,6 @@ typedef struct sl_agent_options {
     uint32_t request_ms;    /* limit of a request */
     bool is_once;           /* send what is there, then end … */
     int64_t once_ms;        /* … at the latest after this time */
-    bool has_forecast;      /* time to out of memory, which reads whole curves now and then */
     /* A line for whoever watches: an error of a sink, a recording that cannot be read. Called from any thread, one call
      * at a time. */
     void (*say)(void *self, const char *text);

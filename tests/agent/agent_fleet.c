@@ -9,7 +9,7 @@
  * Prints "ready" and the start of the recordings in milliseconds since 1970 when the history is there.
  *
  * At second s (0, 1, …) of rank r, on card 0: tensors V(r, s) = BASE + r MiB + (s % 7) MiB + leak, held from s + 0.0 on,
- * but for 20 ms at s + 0.45, when they are SPIKE more; reserved is BASE + 2 GiB; the card has 80 GiB, of which V + 4 GiB
+ * but for 20 ms at s + 0.45, when they are SPIKE more; reserved is V + 2 GiB; the card has 80 GiB, of which V + 4 GiB
  * are in use. Step 10 s + k begins at s + k / 10. */
 #include <fcntl.h>
 #include <signal.h>
@@ -122,10 +122,10 @@ static void play(long i, uint64_t tenth) {
     const made_rank *r = &all[i];
     uint64_t second = tenth / 10, ns = tenth * 100 * MS, value = tensors(i, second);
     if (tenth % 10 == 0) {
-        set(r, RESERVED, BASE + 2 * GIB, ns);
+        set(r, RESERVED, value + 2 * GIB, ns);
         set(r, USED, value + 4 * GIB, ns);
         set(r, TOTAL, 80 * GIB, ns);
-        set(r, PROCESS, BASE + 3 * GIB, ns);
+        set(r, PROCESS, value + 3 * GIB, ns);
         set(r, OTHERS, 300 * MIB, ns);
         set(r, DRIVER, 200 * MIB, ns);
         set(r, LIBRARY, 100 * MIB, ns);

@@ -102,10 +102,12 @@ class Agent:
         for line in self.process.stderr:
             self.said.append(line)
 
-    def metrics(self, query="", **headers):
-        request = urllib.request.Request(self.url + query, headers=headers)
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return parse_text(answer.read().decode())
+    def metrics_text(self, query=""):
+        with urllib.request.urlopen(self.url + query, timeout=30) as answer:
+            return answer.read().decode()
+
+    def metrics(self, query=""):
+        return parse_text(self.metrics_text(query))
 
     def kill(self):
         self.process.kill()

@@ -186,7 +186,6 @@ static sl_status read_options(sl_agent_options *options, texts *t, const sl_opts
         .tls_cert_file = sl_opts_text(opts, "tls-cert"),
         .tls_key_file = sl_opts_text(opts, "tls-key"),
         .is_once = sl_opts_flag(opts, "once"),
-        .has_forecast = true,
         .say = say,
         .ready = print_ready,
     };
@@ -211,8 +210,10 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_status status = read_options(&options, t, opts, err);
     if (status == SL_OK) {
         signal(SIGPIPE, SIG_IGN);
-        mallopt(M_ARENA_MAX,
-                1); /* its threads wait most of the time; a heap for each would cost a MiB */
+        /* Its threads wait most of the time: one heap for all, and large blocks back to the kernel at
+         * once. */
+        mallopt(M_ARENA_MAX, 1);
+        mallopt(M_MMAP_THRESHOLD, 1 << 17);
         status = sl_agent_run(&options, sl_stop_signals_hold(), err);
         sl_stop_signals_release();
     }
