@@ -37,6 +37,7 @@ build: $(BUILD)/build.ninja  ## build everything into build/ (the default); need
 
 test: setup  ## set up, build, and run every test; last line: N passed, N failed, N skipped
 	@$(MAKE) --no-print-directory test-build build-asan-tests
+	@tools/fetch_servers.sh $(BUILD)
 	@$(RUN) --exclude-suite soak $(BUILD) asan=build-asan -- $(T)
 
 demo: setup  ## set up, build, and show what it does

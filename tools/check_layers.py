@@ -15,7 +15,7 @@ from source_tree import ROOT, c_files
 
 # Everything that analyses and shows a recording: the folders that a program (cli, memprof, tui, pyext) uses.
 BELOW_PROGRAMS = ["base", "net", "telemetry", "model", "log", "counters", "read", "run", "whatif",
-                  "report", "analyze", "export", "page", "plot", "api", "ranks"]
+                  "report", "analyze", "export", "page", "plot", "api", "ranks", "agent"]
 
 # folder: the folders it may include besides itself and the public headers.
 ALLOWED_FOLDERS = {
@@ -36,6 +36,7 @@ ALLOWED_FOLDERS = {
     "record": ["base", "model", "log", "counters"],
     "api": ["base", "net", "telemetry", "model", "log", "counters", "read", "run", "whatif", "report", "analyze", "export", "page", "plot"],
     "ranks": ["base", "telemetry", "model", "log", "read", "run", "report", "analyze", "export", "api"],
+    "agent": ["base", "net", "model", "log", "run", "analyze", "export", "api"],
     "cli": [*BELOW_PROGRAMS, "record"],
     "memprof": [*BELOW_PROGRAMS, "cli"],
     "tui": [*BELOW_PROGRAMS, "record"],

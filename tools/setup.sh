@@ -25,6 +25,8 @@ liblzma-dev             xz-input
 libcairo2-dev           pictures
 libncurses-dev          full-screen
 libcurl4-openssl-dev    http-client
+libmicrohttpd-dev       http-server
+libsnappy1v5            remote-write
 fonts-dejavu-core       pictures
 protobuf-compiler       export-tests
 libcmocka-dev           unit-tests
