@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "run/intervals.h"
 #include "run/moment.h"
 
 /* name, extension, help, what it takes (sl_export_wants), function. */
@@ -52,7 +53,10 @@ typedef struct sl_export_options {
     bool has_since, has_until;
     int64_t since_us, until_us; /* events outside are skipped */
     sl_moment at;               /* for formats that show one moment */
-    int64_t every_us;           /* spacing of samples, 0 = as many as make a useful curve */
+    /* pprof: instead of `at`, the highest moment of this part, and what was allocated in it; may be NULL. Its
+     * events are those of has_device. */
+    const sl_interval *interval;
+    int64_t every_us; /* spacing of samples, 0 = as many as make a useful curve */
     /* Of a table: */
     const char *run;   /* the name of the run; NULL = not known */
     const char *role;  /* of the process among those of its run; NULL = as the input alone shows */
