@@ -29,8 +29,8 @@ SANITIZE_tsan  := thread
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-exports check-firefox check-asan check-ubsan \
-	check-tsan golden-update install clean help setup format web
+.PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-exports check-engines check-firefox check-asan \
+	check-ubsan check-tsan golden-update install clean help setup format web
 
 build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
 	@ninja -C $(BUILD) $(QUIET)
@@ -70,6 +70,9 @@ check-torch2: test-build  ## the recorder's tests with the torch 2 and Python 3.
 
 check-exports: build  ## exports opened by Perfetto's trace processor, speedscope and go tool pprof
 	@tools/check_exports.sh $(BUILD)
+
+check-engines: test-build  ## tables, profiles and uploads with the engines themselves: DuckDB, ClickHouse, Pyroscope, S3 servers
+	@tools/check_engines.sh $(BUILD)
 
 check-firefox: build  ## pages in Debian's Firefox (package firefox-esr)
 	@STORMLOG=$(BUILD)/stormlog node --test tests/web/firefox.mjs

@@ -14,12 +14,13 @@ from pathlib import Path
 from source_tree import ROOT, c_files
 
 # Everything that analyses and shows a recording: the folders that a program (cli, memprof, tui, pyext) uses.
-BELOW_PROGRAMS = ["base", "telemetry", "model", "log", "counters", "read", "run", "whatif",
+BELOW_PROGRAMS = ["base", "net", "telemetry", "model", "log", "counters", "read", "run", "whatif",
                   "report", "analyze", "export", "page", "plot", "api"]
 
 # folder: the folders it may include besides itself and the public headers.
 ALLOWED_FOLDERS = {
     "base": [],
+    "net": ["base"],
     "telemetry": ["base"],
     "model": ["base", "telemetry"],
     "log": ["base", "model"],
@@ -33,7 +34,7 @@ ALLOWED_FOLDERS = {
     "page": ["base", "telemetry", "model", "run", "whatif", "report", "export"],
     "plot": ["base", "telemetry", "model", "run", "whatif", "report", "export"],
     "record": ["base", "model", "log", "counters"],
-    "api": ["base", "telemetry", "model", "log", "counters", "read", "run", "whatif", "report", "analyze", "export", "page", "plot"],
+    "api": ["base", "net", "telemetry", "model", "log", "counters", "read", "run", "whatif", "report", "analyze", "export", "page", "plot"],
     "cli": [*BELOW_PROGRAMS, "record"],
     "memprof": [*BELOW_PROGRAMS, "cli"],
     "tui": [*BELOW_PROGRAMS, "record"],
@@ -68,7 +69,7 @@ OWNED_HEADERS = [
     (r"(ncursesw/)?n?curses\.h", r"tui/tui_term\.c"),
     (r"(zlib|zstd|lzma)\.h", r"(base|log|read|export|page)/.*"),
     (r"cairo/.*|cairo.*\.h", r"plot/.*"),
-    (r"curl/.*|microhttpd\.h", r"cli/.*"),
+    (r"curl/.*|microhttpd\.h", r"net/.*"),
 ]
 
 # Headers that every folder may include: facts of the build.

@@ -69,9 +69,6 @@ def _open_folder(wanted: Optional[_PathLike]) -> Tuple[Any, Optional[str]]:
     the recorder reports it when it tries to write there."""
     if wanted is None and os.environ.get(_SETTINGS["dir"]["env"]):
         return None, None
-    identity = resolve_distributed_identity()
-    if wanted is None and identity["world_size"] > 1:
-        wanted = f"{_RUNS}/{identity['job_id'] or 'ranks'}-{os.getppid()}"
     try:
         return _record.run_folder_open(wanted, sys.argv[0] if sys.argv else "")
     except OSError:

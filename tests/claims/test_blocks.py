@@ -7,6 +7,7 @@ Argument: the build folder. A block's kind says what happens to it:
     console   "$ COMMAND" and what it prints; "[...]" is anything. Times, numbers of processes and names of runs may differ
     python    is run with a torch on the CPU
     toml      is a settings file that the program accepts
+    sql       is asked of a table by tests/engines/test_tables.py
     text      nothing; a picture, or output that no machine repeats
 
 With --update the transcripts in README.md are written anew: as many lines as there are now, the rest is "[...]".
@@ -27,7 +28,7 @@ from pages import BUILD, PAGES, ROOT, STORMLOG, blocks
 
 DATA = ROOT / "tests" / "data"
 HOME = "/home/newcomer/demo"  # as long as the name of the folder that stands for it, so that lines break at the same words
-KINDS = ("sh", "console", "python", "toml", "text")
+KINDS = ("sh", "console", "python", "toml", "sql", "text")
 # Commands that are not executed here: part of the line, and why.
 NOT_RUN = {
     "make test": "this is a part of it",
