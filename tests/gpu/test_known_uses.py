@@ -38,7 +38,7 @@ def script(folder, code, *before):
 @tap.test("created and deleted tensors are those that Python holds, and the peaks are torch's")
 def _(folder):
     found = script(folder, """
-profiler = stormlog.GPUMemoryProfiler(track_tensors=True)
+profiler = stormlog.GPUMemoryProfiler(track_tensors=True, collect_stack_traces=True)
 kept = []
 def create():
     kept.extend(block(1) for _ in range(9))
@@ -49,10 +49,10 @@ made = profiler.profile_function(create)
 torch_peak = torch.cuda.max_memory_allocated()
 gone = profiler.profile_function(delete)
 print(json.dumps([made.tensors_created, made.tensors_deleted, made.memory_allocated, gone.tensors_created, gone.tensors_deleted,
-                  gone.memory_freed, made.peak_memory_usage() == torch_peak]))
+                  gone.memory_freed, made.peak_memory_usage() == torch_peak, "program.py" in made.memory_before.stack_trace]))
 """)
     mib = 1024 ** 2
-    tap.equal(found, [9, 0, 9 * mib, 0, 4, 4 * mib, True], "created, deleted, bytes, peak")
+    tap.equal(found, [9, 0, 9 * mib, 0, 4, 4 * mib, True, True], "created, deleted, bytes, peak, stack")
 
 
 @tap.test("torch's history and our recording count the same, and torch's viewer opens our snapshot")

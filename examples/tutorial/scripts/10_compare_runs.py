@@ -6,7 +6,7 @@ import os
 import sys
 
 import stormlog
-from tracking_helpers import ARTIFACTS, HERE, MIB
+from tracking_helpers import ARTIFACTS, HERE, MIB, find_recording
 
 LEAK_TIMES, FIXED_TIMES, ACCURACY_POINTS = 20, 1.5, 0.01
 NOISE_BYTES = 1024  # per step; a clean run grows by 0, and nothing can be compared with that
@@ -31,7 +31,7 @@ def show(runs):
 def what_if(run):
     """One line: what the replayed allocator would have needed without the leaking line."""
     is_card = run["device"].startswith("cuda")
-    path = ARTIFACTS / "no_code_change" if is_card else SNAPSHOT
+    path = find_recording(ARTIFACTS / "no_code_change") if is_card else SNAPSHOT
     if not path.exists():
         return "What if: needs the history of a card; there is none here."
     answer = stormlog.whatif(path)["answers"][0]
@@ -49,8 +49,8 @@ def judge(baseline, leak, fixed):
     clean = max(baseline["growth_bytes_per_step"], NOISE_BYTES)
     spread = max(run["accuracy"] for run in (baseline, leak, fixed)) - min(run["accuracy"] for run in (baseline, leak, fixed))
     claims = [
-        (leak["growth_bytes_per_step"] >= LEAK_TIMES * clean, f"the leak grows {LEAK_TIMES} times as fast as the clean run"),
-        (fixed["growth_bytes_per_step"] <= FIXED_TIMES * clean, f"the fixed run grows at most {FIXED_TIMES} times as fast as the clean run"),
+        (leak["growth_bytes_per_step"] >= LEAK_TIMES * clean, f"the leak grows at least {LEAK_TIMES} times as fast as the clean run"),
+        (fixed["growth_bytes_per_step"] <= FIXED_TIMES * clean, f"the fixed run grows at most {FIXED_TIMES} times as fast as that"),
         (spread <= ACCURACY_POINTS, "all three have the same accuracy within one point"),
         (baseline["verdict"] == fixed["verdict"] == "healthy", "the clean and the fixed run are judged healthy"),
         (leak["verdict"] == "leak" and "retention.py" in leak["headline"], "the leak is found, and its line is in retention.py"),

@@ -83,7 +83,8 @@ def measured_run(name, retention):
     found = next(entry for entry in report["devices"] if entry["device"] == number)
     steps = job_for(device).steps
     figures = {"name": name, "device": str(device), "steps": steps, "seconds": round(seconds, 2), "accuracy": accuracy,
-               "peak_bytes": found["peak_bytes"], "growth_bytes_per_step": growth_per_step(recording, number, steps),
+               "peak_bytes": found["peak_bytes"] or found["peak_requested_bytes"],
+               "growth_bytes_per_step": growth_per_step(recording, number, steps),
                "slope_mb_per_s": slope_mb_per_s(tracker), "verdict": report["verdict"], "headline": report["headline"],
                "recording": shown(recording)}
     (folder / "run.json").write_text(json.dumps(figures, indent=1))
