@@ -29,8 +29,8 @@ SANITIZE_tsan  := thread
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test demo lint bench soak fuzz check-gpu check-torch2 check-exports check-engines check-firefox check-asan check-ubsan check-tsan \
-	golden-update install clean help setup format web
+.PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-exports check-engines check-firefox check-asan \
+	check-ubsan check-tsan golden-update install clean help setup format web
 
 build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
 	@ninja -C $(BUILD) $(QUIET)
@@ -62,6 +62,9 @@ fuzz:  ## fuzz every reader with libFuzzer for FUZZ_SECONDS each, or FUZZ_MINUTE
 
 check-gpu: test-build  ## the tests that need a real device
 	@$(RUN) --suite gpu $(BUILD) -- $(T)
+
+check-seeds: build  ## every code and shell block of the texts in ../shared/seeds, as it is; prints a table
+	@PYTHONPATH=tests/lib $(PYTHON) tests/seeds/test_seeds.py $(BUILD) all
 
 check-torch2: test-build  ## the recorder's tests with the torch 2 and Python 3.13 of Debian 13, in a folder of their own (root, 2 GB)
 	@tools/check-torch2.sh $(BUILD)

@@ -208,7 +208,7 @@ class Recording:
 
             _read.export(path, "oom-bundle", os.path.dirname(path) or ".")
         except Exception as failure:
-            logger.warning("out of memory, but no bundle was written: %s", failure)
+            logger.warning("out of memory, but no bundle was written: %s", str(failure) or type(failure).__name__)
 
     def _dump_oom(self) -> None:
         self._write_bundles()
@@ -218,7 +218,7 @@ class Recording:
             self.oom_snapshot_path = snapshot(self._oom_snapshot)
             logger.error("out of memory; the snapshot is %s", self.oom_snapshot_path)
         except Exception as failure:
-            logger.warning("the snapshot at the out-of-memory failed: %s", failure)
+            logger.warning("the snapshot at the out-of-memory failed: %s", str(failure) or type(failure).__name__)
 
     def _on_step(self, number: int) -> None:
         if self._steps is None or self._is_done:
