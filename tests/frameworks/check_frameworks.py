@@ -205,6 +205,8 @@ def pairs():
         ("transformers", ["transformers"], lambda r: check_recorded(r, "transformers"), lambda r: use_callback("transformers", r)),
         ("trl", ["trl"], lambda r: check_recorded(r, "trl"), lambda r: use_simple("trl", "transformers' callback", r)),
         ("accelerate", ["accelerate"], lambda r: check_recorded(r, "accelerate"), lambda r: use_simple("accelerate", "tracker", r)),
+        ("torchvision", ["torchvision"], lambda r: check_recorded(r, "torchvision"), lambda r: use_simple("torchvision", "`record()`", r)),
+        ("geometric", ["torch-geometric"], lambda r: check_recorded(r, "geometric"), lambda r: use_simple("geometric", "`record()`", r)),
         ("ray", ["ray"], lambda r: check_recorded(r, "ray", processes=2), use_ray),
         ("tensorflow", ["tensorflow", "tensorflow-cpu"], lambda r: run_nothing("tensorflow", r), use_tensorflow),
         ("jax", ["jax"], lambda r: run_nothing("jax", r), use_jax),

@@ -17,6 +17,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 torch.manual_seed(0)
 torch.set_num_threads(1)
 _kept = []
+_counters = {}
 
 
 def keep_one(like):
@@ -40,11 +41,17 @@ def dataset(count=STEPS * 8, width=64):
     return torch.utils.data.TensorDataset(x, x.sum(1, keepdim=True))
 
 
+def note_counters(evidence=None):
+    """torch's own counters where there is a card. As a sink it is called when the recording has just ended; frameworks free memory later."""
+    if DEVICE == "cuda" and not _counters:
+        _counters.update(torch_peak=torch.cuda.max_memory_allocated(), torch_end=torch.cuda.memory_allocated(),
+                         torch_reserved=torch.cuda.max_memory_reserved())
+
+
 def report(**facts):
-    """The last line of output; torch's own counters where there is a card."""
-    if DEVICE == "cuda":
-        facts["torch_peak"] = torch.cuda.max_memory_allocated()
-        facts["torch_end"] = torch.cuda.memory_allocated()
+    """The last line of output."""
+    note_counters()
+    facts.update(_counters)
     print("FACTS " + json.dumps(facts), flush=True)
 
 
@@ -56,5 +63,5 @@ def facts_of(evidence):
     modules = {frame["function"] for row in device["top_peak"] for frame in (row["site"] or {}).get("stack", ())
                if frame["file"] == "<module>"}
     return {"verdict": report_["verdict"], "steps": device["steps"], "peak": device["peak_allocated_bytes"] or device["peak_requested_bytes"],
-            "end": device["allocated_bytes"] or device["live_requested_bytes"], "path": evidence.path, "modules": sorted(modules),
+            "end": device["allocated_bytes"] or device["live_requested_bytes"], "path": evidence.path, "base": device["base_bytes"], "modules": sorted(modules),
             "leak": [leaks[0]["site"]["file"], leaks[0]["site"]["function"], leaks[0]["bytes_per_step"]] if leaks else None}

@@ -3,7 +3,7 @@
 
 import torch
 from accelerate import Accelerator
-from common_frameworks import DEVICE, IS_USED, STEPS, Net, dataset, facts_of, keep_one, report
+from common_frameworks import DEVICE, IS_USED, STEPS, Net, dataset, facts_of, keep_one, note_counters, report
 
 
 def main():
@@ -11,7 +11,7 @@ def main():
     if IS_USED:
         from stormlog.integrations.accelerate import StormlogTracker
 
-        tracker = StormlogTracker()
+        tracker = StormlogTracker(sinks=[note_counters])
     accelerator = Accelerator(cpu=DEVICE == "cpu", log_with=[tracker] if tracker else None)
     accelerator.init_trackers("frameworks", config={"steps": STEPS})
     net = Net()

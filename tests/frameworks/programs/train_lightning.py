@@ -6,7 +6,7 @@ import warnings
 
 import lightning.pytorch as pl
 import torch
-from common_frameworks import DEVICE, IS_USED, STEPS, Net, dataset, facts_of, keep_one, report
+from common_frameworks import DEVICE, IS_USED, STEPS, Net, dataset, facts_of, keep_one, note_counters, report
 
 warnings.filterwarnings("ignore")
 
@@ -37,7 +37,7 @@ def main():
         from lightning.pytorch.loggers import CSVLogger
         from stormlog.integrations.lightning import StormlogCallback
 
-        callback = StormlogCallback(page=True)
+        callback = StormlogCallback(page=True, sinks=[note_counters])
         callbacks, logger = [callback], CSVLogger("logs")
     trainer = pl.Trainer(max_epochs=1, accelerator=DEVICE, devices=1, logger=logger, callbacks=callbacks, enable_checkpointing=False,
                          enable_progress_bar=False, enable_model_summary=False)

@@ -6,7 +6,7 @@ import os
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import torch  # noqa: E402
-from common_frameworks import DEVICE, IS_USED, STEPS, facts_of, keep_one, report  # noqa: E402
+from common_frameworks import DEVICE, IS_USED, STEPS, facts_of, keep_one, note_counters, report  # noqa: E402
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainerCallback, TrainingArguments  # noqa: E402
 
 VOCABULARY, LENGTH = 64, 32
@@ -38,7 +38,7 @@ def main():
     if IS_USED:
         from stormlog.integrations.huggingface import StormlogCallback
 
-        callback = StormlogCallback()
+        callback = StormlogCallback(sinks=[note_counters])
     trainer = Trainer(model=model, args=arguments, train_dataset=Rows(STEPS * 4), eval_dataset=Rows(8),
                       callbacks=[Leak(), *([callback] if callback else ())])
     if callback is None:
