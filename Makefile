@@ -29,8 +29,8 @@ SANITIZE_tsan  := thread
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-exports check-engines check-firefox check-asan \
-	check-ubsan check-tsan golden-update install clean help setup format web
+.PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-exports check-engines \
+	check-firefox check-frameworks check-asan check-ubsan check-tsan golden-update install clean help setup format web
 
 build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
 	@ninja -C $(BUILD) $(QUIET)
@@ -68,6 +68,9 @@ check-seeds: build  ## every code and shell block of the texts in ../shared/seed
 
 check-torch2: test-build  ## the recorder's tests with the torch 2 and Python 3.13 of Debian 13, in a folder of their own (root, 2 GB)
 	@tools/check-torch2.sh $(BUILD)
+
+check-frameworks: build  ## trainings with torch, Lightning, transformers, TensorFlow, JAX … from PyPI, outside the tree (7 GB); T= for some
+	@tools/check-frameworks.sh $(BUILD) $(T)
 
 check-exports: build  ## exports opened by Perfetto's trace processor, speedscope and go tool pprof
 	@tools/check_exports.sh $(BUILD)

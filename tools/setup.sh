@@ -34,8 +34,10 @@ openmpi-bin             launcher-tests
 python3                 test-runner
 python3-build           wheel-tests
 python3-dev             python-extension
+python3-ipython         notebook-tests
 python3-numpy           torch
 python3-pip             wheel-tests
+python3-pytest          plugin-tests
 python3-setuptools      wheel-tests
 python3-torch           recorder-tests
 python3-venv            wheel-tests
