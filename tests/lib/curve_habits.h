@@ -71,7 +71,7 @@ typedef struct curve_run {
     double limit;               /* what the part may hold */
     double end_s;               /* when it does not fit any more; INFINITY = never */
     double start_s;             /* when the growth begins */
-    double freed_share;
+    double loaded_s;            /* until then memory is only made */
 } curve_run;
 
 static double curve_random(uint64_t *seed) {
@@ -209,7 +209,7 @@ static curve_run curve_make(curve_habit habit, uint64_t seed) {
     static const size_t lengths[] = {120, 500, 2500};
     static const double seconds[] = {0.03, 0.25, 1.5, 20};
     static const double bounds[] = {0.05, 0.15, 0.3};
-    curve_run run = {.end_s = INFINITY, .freed_share = habit == CURVE_LOADING ? 0.02 : 0.9};
+    curve_run run = {.end_s = INFINITY};
     curve_state s = {.habit = habit, .seed = seed * 7919 + (uint64_t)habit + 1};
     curve_clock clock = {.low = INFINITY};
     curve_random(&s.seed);
@@ -233,8 +233,11 @@ static curve_run curve_make(curve_habit habit, uint64_t seed) {
         double peak = is_other ? kept : low + curve_peak(&s) * activations;
         bool is_loading =
             habit == CURVE_LOADING || (habit == CURVE_LOAD_TRAIN && s.step < s.step_cnt / 3);
-        if (is_loading)
+        if (is_loading) {
             peak = low + run.card / 500;
+            run.loaded_s = INFINITY;
+        } else if (isinf(run.loaded_s))
+            run.loaded_s = clock.now_s;
         if (habit == CURVE_COPIED)
             peak += kept;
         if (habit == CURVE_LATE_LEAK && s.step == s.step_cnt / 2)
@@ -261,7 +264,9 @@ static void curve_free(curve_run *run) {
 /* What a reader would know at the point `at`. */
 static sl_forecast_input curve_input(const curve_run *run, size_t at) {
     const sl_forecast_point *now = &run->points[at];
-    sl_forecast_input input = {.now_s = now->time_s, .freed_share = sl_known_f64(run->freed_share)};
+    sl_forecast_input input = {.now_s = now->time_s,
+                               .freed_share =
+                                   sl_known_f64(now->time_s <= run->loaded_s ? 0.02 : 0.9)};
     input.parts[run->part] = (sl_forecast_points){run->points, at + 1};
     double used = now->high;
     if (run->tensors) {
