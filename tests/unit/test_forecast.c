@@ -7,7 +7,7 @@
 #include "analyze/forecast/forecast.h"
 #include "curve_habits.h"
 
-#define SEEDS 12u
+#define SEEDS 8u
 #define ASKED 60u
 
 typedef struct outcome {
