@@ -29,7 +29,7 @@ SANITIZE_tsan  := thread
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test demo lint bench soak fuzz check-gpu check-torch2 check-exports check-firefox check-asan check-ubsan check-tsan \
+.PHONY: build test demo lint bench soak fuzz check-gpu check-torch2 check-cluster check-exports check-firefox check-asan check-ubsan check-tsan \
 	golden-update install clean help setup format web
 
 build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
@@ -67,6 +67,9 @@ check-torch2: test-build  ## the recorder's tests with the torch 2 and Python 3.
 
 check-exports: build  ## exports opened by Perfetto's trace processor, speedscope and go tool pprof
 	@tools/check_exports.sh $(BUILD)
+
+check-cluster: build  ## ranks under a real Slurm of one node and in namespaces as nodes (root; packages slurmctld, slurmd, slurm-client, munge)
+	@PYTHONPATH=tests/lib $(PYTHON) tests/cluster/test_cluster.py $(BUILD)/stormlog
 
 check-firefox: build  ## pages in Debian's Firefox (package firefox-esr)
 	@STORMLOG=$(BUILD)/stormlog node --test tests/web/firefox.mjs

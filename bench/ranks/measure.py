@@ -11,7 +11,7 @@ import time
 
 
 def measure(build, folder):
-    """(seconds, MiB resident, answer)"""
+    """(seconds, MiB resident, answer, seconds of processor time)"""
     begun = time.monotonic()
     with subprocess.Popen([f"{build}/stormlog", "ranks", folder, "--format", "json"], stdout=subprocess.PIPE) as process:
         answer = json.loads(process.stdout.read())
@@ -19,7 +19,7 @@ def measure(build, folder):
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"stormlog ranks ended with {process.returncode}")
-    return time.monotonic() - begun, usage.ru_maxrss / 1024, answer
+    return time.monotonic() - begun, usage.ru_maxrss / 1024, answer, usage.ru_utime + usage.ru_stime
 
 
 def main():
@@ -31,7 +31,7 @@ def main():
     answer, bytes_read = runs[0][2], sum(entry.stat().st_size for entry in os.scandir(folder))
     print(f"{answer['ranks_read']} ranks, {truth['events']:,} events, {bytes_read / 2**20:,.0f} MiB: "
           f"{statistics.median(seconds):.2f} s (first {seconds[0]:.2f}, others {min(seconds[1:]):.2f} to {max(seconds[1:]):.2f}), "
-          f"{memory:,.0f} MiB resident, {len(os.sched_getaffinity(0))} processors")
+          f"{statistics.median(run[3] for run in runs):.2f} s of processor time, {memory:,.0f} MiB resident, {len(os.sched_getaffinity(0))} processors")
     print(f"  {answer['sentence']}")
     print(f"  the truth: {truth['fault']} on rank {truth['rank']} at step {truth['step']}, {truth['line']}")
 
