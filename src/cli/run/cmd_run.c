@@ -127,7 +127,9 @@ static void look(void *self) {
 
 static sl_status run_watched(const sl_opts *opts, const sl_target *target, char **argv,
                              const sl_run_folder *folder, sl_run_end *end, sl_error *err) {
-    sl_run_watch *watch = sl_run_watch_new(folder, sl_opts_flag(opts, "quiet"));
+    const sl_run_watch_options options = {.is_quiet = sl_opts_flag(opts, "quiet"),
+                                          .no_forecast = sl_opts_flag(opts, "no-forecast")};
+    sl_run_watch *watch = sl_run_watch_new(folder, &options);
     sl_run_idle idle = {look, watch, WATCH_MS};
     /* Without memory for watching the command still runs and is recorded. */
     sl_status status = sl_run_process(target->path, argv, watch ? &idle : NULL, end, err);
@@ -213,7 +215,10 @@ const sl_cmd sl_cmd_run = {
         "live and where, the newest events, the counters and the report. There are at most 8 per "
         "process. An alert is raised when a card or the host's memory is fuller than the "
         "threshold; the first of each kind is printed on standard error, 'stormlog top' shows the "
-        "newest.\n\n"
+        "newest. When memory keeps growing, a line shows when it will be out and which line of "
+        "code "
+        "grows the most, once and again when it gets clearly worse; alerts.jsonl in the run folder "
+        "has the same as JSON.\n\n"
         "The exit code is that of CMD (128 + n if signal n ended it, 127 if there is no such "
         "command, 126 if it cannot be run). SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 "
         "are passed on to it. CMD always runs: if it cannot be recorded, one line explains why. "
