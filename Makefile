@@ -29,7 +29,7 @@ SANITIZE_tsan  := thread
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-exports check-engines \
+.PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-cluster check-exports check-engines \
 	check-firefox check-frameworks check-asan check-ubsan check-tsan golden-update install clean help setup format web \
 	wheel deb sbom release-notes check-packages
 
@@ -75,6 +75,9 @@ check-frameworks: build  ## trainings with torch, Lightning, transformers, Tenso
 
 check-exports: build  ## exports opened by Perfetto's trace processor, speedscope and go tool pprof
 	@tools/check_exports.sh $(BUILD)
+
+check-cluster: build  ## ranks under a real Slurm of one node, and namespaces as nodes (root; slurmctld, slurmd, slurm-client, munge)
+	@PYTHONPATH=tests/lib $(PYTHON) tests/cluster/test_cluster.py $(BUILD)/stormlog
 
 check-engines: test-build  ## tables, profiles and uploads with the engines themselves: DuckDB, ClickHouse, Pyroscope, S3 servers
 	@tools/check_engines.sh $(BUILD)
