@@ -14,8 +14,8 @@ from pathlib import Path
 from source_tree import ROOT, c_files
 
 # Everything that analyses and shows a recording: the folders that a program (cli, memprof, tui, pyext) uses.
-BELOW_PROGRAMS = ["base", "net", "telemetry", "model", "log", "counters", "read", "run", "whatif",
-                  "report", "analyze", "export", "page", "plot", "api", "agent"]
+BELOW_PROGRAMS = ["base", "net", "telemetry", "model", "log", "ship", "counters", "read", "run", "whatif",
+                  "report", "analyze", "export", "page", "plot", "api", "ranks", "agent"]
 
 # folder: the folders it may include besides itself and the public headers.
 ALLOWED_FOLDERS = {
@@ -24,6 +24,7 @@ ALLOWED_FOLDERS = {
     "telemetry": ["base"],
     "model": ["base", "telemetry"],
     "log": ["base", "model"],
+    "ship": ["base", "net", "model", "log"],
     "counters": ["base", "model"],
     "read": ["base", "telemetry", "model", "log"],
     "run": ["base", "telemetry", "model"],
@@ -34,7 +35,8 @@ ALLOWED_FOLDERS = {
     "page": ["base", "telemetry", "model", "run", "whatif", "report", "export"],
     "plot": ["base", "telemetry", "model", "run", "whatif", "report", "export"],
     "record": ["base", "model", "log", "counters"],
-    "api": ["base", "net", "telemetry", "model", "log", "counters", "read", "run", "whatif", "report", "analyze", "export", "page", "plot"],
+    "api": ["base", "net", "telemetry", "model", "log", "ship", "counters", "read", "run", "whatif", "report", "analyze", "export", "page", "plot"],
+    "ranks": ["base", "telemetry", "model", "log", "read", "run", "report", "analyze", "export", "api"],
     "agent": ["base", "net", "model", "log", "run", "analyze", "export", "api"],
     "cli": [*BELOW_PROGRAMS, "record"],
     "memprof": [*BELOW_PROGRAMS, "cli"],

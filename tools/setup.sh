@@ -30,11 +30,14 @@ libsnappy1v5            remote-write
 fonts-dejavu-core       pictures
 protobuf-compiler       export-tests
 libcmocka-dev           unit-tests
+openmpi-bin             launcher-tests
 python3                 test-runner
 python3-build           wheel-tests
 python3-dev             python-extension
+python3-ipython         notebook-tests
 python3-numpy           torch
 python3-pip             wheel-tests
+python3-pytest          plugin-tests
 python3-setuptools      wheel-tests
 python3-torch           recorder-tests
 python3-venv            wheel-tests

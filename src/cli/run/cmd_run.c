@@ -20,6 +20,7 @@
 #include "cli/run/run_target.h"
 #include "cli/run/run_verdict.h"
 #include "cli/run/run_watch.h"
+#include "model/job/launcher.h"
 
 /* The exit codes of a shell. */
 #define EXIT_NOT_FOUND    127
@@ -60,10 +61,10 @@ static void say_nothing_recorded(const sl_run_folder *folder) {
 }
 
 /* Quoted for the shell, because the line is meant to be pasted. */
-static void say_next(const char *path) {
+static void say_next(const char *command, const char *path) {
     char word[SL_ERROR_TEXT_CAP];
     if (sl_shell_word(word, sizeof word, path))
-        sl_cli_complain("next: stormlog analyze %s", word);
+        sl_cli_complain("next: stormlog %s %s", command, word);
     else
         sl_cli_complain("next: stormlog analyze, with a recording in that folder");
 }
@@ -91,7 +92,16 @@ static void say_result(const sl_run_folder *folder) {
     if (!verdict.path[0])
         return;
     sl_cli_complain("%s", verdict.sentence);
-    say_next(verdict.path);
+    if (folder->own_start[0])
+        say_next("ranks", folder->path);
+    else
+        say_next("analyze", verdict.path);
+}
+
+/* A thousand ranks must not print three lines each: the first one does. A rank that recorded nothing says so. */
+static bool is_spokesman(const sl_run_folder *folder) {
+    return !folder->own_start[0] || strcmp(folder->own_start, "rank0-") == 0 ||
+           sl_run_folder_count_new(folder) == 0;
 }
 
 /* The operands as argv of the command, with the NULL exec wants; NULL when memory ran out. */
@@ -141,7 +151,9 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
     char name[64];
     sl_run_end end = {0};
     sl_run_folder_name(name, (int)opts->operands.cnt, opts->operands.at);
-    sl_status status = sl_run_folder_open(&folder, sl_opts_text(opts, "output"), name, err);
+    bool is_launcher = sl_launcher_is_command(opts->operands.cnt, opts->operands.at);
+    sl_status status =
+        sl_run_folder_open(&folder, sl_opts_text(opts, "output"), name, is_launcher, err);
     if (status == SL_E_USAGE)
         return status;
     if (status == SL_OK && (status = prepare(opts, &folder, err)) < 0)
@@ -157,7 +169,8 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
         sl_run_compact(&folder, sl_opts_flag(opts, "quiet"));
     if (!sl_opts_flag(opts, "quiet")) {
         say_signal(end);
-        say_result(&folder);
+        if (is_spokesman(&folder))
+            say_result(&folder);
     } else if (sl_run_folder_count_new(&folder) == 0)
         sl_run_folder_discard(&folder);
     return end.exit_code;

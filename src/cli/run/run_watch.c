@@ -69,6 +69,7 @@ static void add_log(sl_run_watch *watch, const char *name, bool is_old) {
 
 static void read_folder(sl_run_watch *watch, bool is_old) {
     struct stat info;
+    const char *own = watch->folder->own_start;
     if (stat(watch->folder->full_path, &info) != 0 ||
         memcmp(&info.st_mtim, &watch->folder_changed, sizeof info.st_mtim) == 0)
         return;
@@ -76,7 +77,8 @@ static void read_folder(sl_run_watch *watch, bool is_old) {
     if (!dir)
         return;
     for (struct dirent *entry; (entry = readdir(dir));)
-        if (!is_known(watch, entry->d_name) && sl_recordings_is_file(dirfd(dir), entry->d_name))
+        if (strncmp(entry->d_name, own, strlen(own)) == 0 && !is_known(watch, entry->d_name) &&
+            sl_recordings_is_file(dirfd(dir), entry->d_name))
             add_log(watch, entry->d_name, is_old);
     closedir(dir);
     watch->folder_changed = info.st_mtim;

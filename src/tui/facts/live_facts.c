@@ -296,11 +296,12 @@ static sl_status add_device(reading *r, int number, sl_error *err) {
     SL_TRY(add_outlook(r, &to, err));
     if (!is_host)
         keep_ledger(r, &to);
-    if (r->wants_sites && !sl_live_sites_fill(&to.sites, &r->source->arena, r->log->reader,
-                                              &r->tables, number, &r->log->base))
+    if (r->wants_sites && !sl_live_sites_fill(&to.sites, &to.modules, &r->source->arena,
+                                              r->log->reader, &r->tables, number, &r->log->base))
         r->source->has_failed = true;
     if (!sl_vec_push(&r->source->devices, to)) {
         sl_tree_free(&to.sites);
+        sl_tree_free(&to.modules);
         return sl_fail_no_memory(err, "the devices");
     }
     return SL_OK;
