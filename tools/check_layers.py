@@ -15,7 +15,7 @@ from source_tree import ROOT, c_files
 
 # Everything that analyses and shows a recording: the folders that a program (cli, memprof, tui, pyext) uses.
 BELOW_PROGRAMS = ["base", "net", "telemetry", "model", "log", "ship", "counters", "read", "run", "whatif",
-                  "report", "analyze", "export", "page", "plot", "api"]
+                  "report", "analyze", "export", "page", "plot", "api", "ranks", "agent"]
 
 # folder: the folders it may include besides itself and the public headers.
 ALLOWED_FOLDERS = {
@@ -36,16 +36,18 @@ ALLOWED_FOLDERS = {
     "plot": ["base", "telemetry", "model", "run", "whatif", "report", "export"],
     "record": ["base", "model", "log", "counters"],
     "api": ["base", "net", "telemetry", "model", "log", "ship", "counters", "read", "run", "whatif", "report", "analyze", "export", "page", "plot"],
+    "ranks": ["base", "telemetry", "model", "log", "read", "run", "report", "analyze", "export", "api"],
+    "agent": ["base", "net", "model", "log", "run", "analyze", "export", "api"],
     "cli": [*BELOW_PROGRAMS, "record"],
     "memprof": [*BELOW_PROGRAMS, "cli"],
     "tui": [*BELOW_PROGRAMS, "record"],
     "pyext": [*BELOW_PROGRAMS, "record", "memprof"],
 }
 
-# Single headers granted beyond that: the command line starts the full-screen program through one function, and its table
+# Single headers granted beyond that: the command line starts the full-screen program and `top` through one function each, and its table
 # of commands lists those of the compatible programs.
 ALLOWED_HEADERS = {
-    "cli": {"tui/tui_run.h", "memprof/compat_cli.h", "memprof/compat_report.h"},
+    "cli": {"tui/tui_run.h", "tui/tui_top.h", "memprof/compat_cli.h", "memprof/compat_report.h"},
 }
 
 PURE = [

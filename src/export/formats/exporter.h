@@ -24,6 +24,8 @@
       SL_EXPORT_WINDOW | SL_EXPORT_BINARY, sl_export_perfetto)                                   \
     X("prometheus", "prom", "totals and the largest lines of code as metrics", SL_EXPORT_TEXT,   \
       sl_export_prometheus)                                                                      \
+    X("steps-csv", "csv", "live and peak bytes of every step, as a table", SL_EXPORT_TEXT,       \
+      sl_export_steps_csv)                                                                       \
     X("telemetry-json", "json", "telemetry v2 records of 22 fields", SL_EXPORT_WINDOW,           \
       sl_export_telemetry_json)                                                                  \
     X("telemetry-csv", "csv", "the same records as CSV", SL_EXPORT_WINDOW,                       \
@@ -92,6 +94,8 @@ sl_status sl_export_snapshot(const sl_run_input *input, const sl_export_options 
                              sl_error *err);
 sl_status sl_export_speedscope(const sl_run_input *input, const sl_export_options *options,
                                FILE *to, sl_error *err);
+sl_status sl_export_steps_csv(const sl_run_input *input, const sl_export_options *options, FILE *to,
+                              sl_error *err);
 sl_status sl_export_table_csv(const sl_run_input *input, const sl_export_options *options, FILE *to,
                               sl_error *err);
 sl_status sl_export_table_lines(const sl_run_input *input, const sl_export_options *options,
