@@ -25,6 +25,8 @@ liblzma-dev             xz-input
 libcairo2-dev           pictures
 libncurses-dev          full-screen
 libcurl4-openssl-dev    http-client
+libmicrohttpd-dev       http-server
+libsnappy1v5            remote-write
 fonts-dejavu-core       pictures
 protobuf-compiler       export-tests
 libcmocka-dev           unit-tests
@@ -32,8 +34,10 @@ openmpi-bin             launcher-tests
 python3                 test-runner
 python3-build           wheel-tests
 python3-dev             python-extension
+python3-ipython         notebook-tests
 python3-numpy           torch
 python3-pip             wheel-tests
+python3-pytest          plugin-tests
 python3-setuptools      wheel-tests
 python3-torch           recorder-tests
 python3-venv            wheel-tests

@@ -28,6 +28,8 @@ typedef struct score {
 
 static void note(score *s, const sl_forecast *f, double now_s, double end_s) {
     s->asked++;
+    if (getenv("FORECAST_WHY"))
+        fprintf(stderr, "%g\t%s\n", now_s, f->is_expected ? "expected" : f->why_not);
     if (!f->is_expected)
         return;
     if (!s->forecasts++) {

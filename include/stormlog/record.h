@@ -33,6 +33,8 @@ typedef struct sl_record_options {
     uint32_t interval_ms; /* between two readings of counters; 0 = 100 */
     uint64_t ring_bytes;  /* room for raw events; 0 = the default */
     const char *dir;      /* folder for the file; NULL = STORMLOG_DIR, else "stormlog-runs" */
+    uint32_t has_modules; /* 1: the path of the running PyTorch module is in the stacks */
+    uint32_t has_replay;  /* 1: what makes `stormlog whatif` exact is recorded, too */
 } sl_record_options;
 
 /* Begins to record this process: hooks are put into the libraries that are loaded and into those

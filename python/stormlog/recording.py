@@ -111,6 +111,11 @@ class Recording:
     def is_on(self) -> bool:
         return not self._is_done and _is_on()
 
+    @property
+    def is_owner(self) -> bool:
+        """False under `stormlog run`, or where another record() was first: stop() then ends nothing."""
+        return self._is_owner
+
     def __repr__(self) -> str:
         return f"<stormlog.Recording {self._state()}>"
 
@@ -244,7 +249,7 @@ def _check(name: str, value: int, least: int, most: int) -> None:
 def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Optional[_PathLike] = None,
            steps: Optional[Tuple[int, int]] = None, snapshot: Optional[_PathLike] = None,
            oom_snapshot: Optional[_PathLike] = "oom_snapshot.pickle", cpu: Optional[bool] = None,
-           interval_ms: int = 100) -> Recording:
+           interval_ms: int = 100, modules: bool = False, replay: bool = False) -> Recording:
     """Begins to record this process.
 
     ``max_entries``: raw events that are kept (the newest; totals by line are kept for the whole run). ``stacks``:
@@ -252,7 +257,8 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
     file, else STORMLOG_DIR, else a new one in ``stormlog-runs``, which ``latest`` then points to. ``steps``: begin at
     the first and stop at the second step. ``snapshot``: a file in PyTorch's format to write at the end. ``oom_snapshot``:
     the same when memory runs out; None for none. ``cpu``: record PyTorch's CPU allocator, too; None: where there is no
-    GPU.
+    GPU. ``modules``: put the path of the running module into the stacks. ``replay``: record what ``stormlog whatif`` needs to
+    be exact.
     """
     if stacks not in _STACKS:
         raise ValueError(f"stacks must be one of {', '.join(_STACKS)}, found {stacks!r}")
@@ -263,7 +269,7 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
     if steps is not None and not 0 <= steps[0] < steps[1]:
         raise ValueError(f"steps must be (first, after the last), found {steps}")
     options = {"dir": dir, "cpu": _CPU[cpu], "stacks": _STACKS[stacks], "interval_ms": interval_ms,
-               "ring_bytes": (max_entries or 0) * _EVENT_BYTES}
+               "ring_bytes": (max_entries or 0) * _EVENT_BYTES, "has_modules": int(modules), "has_replay": int(replay)}
     recording = Recording(options=options, steps=steps, snapshot=snapshot, oom_snapshot=oom_snapshot)
     _active["recording"] = recording
     return recording if steps is not None else recording.start()
@@ -279,6 +285,12 @@ def step(number: Optional[int] = None) -> None:
         _observe_oom()
     if _is_on():
         _record.step(number)
+
+
+def own_steps() -> None:
+    """From now on only step() ends steps; else the recorder also counts an optimizer's, until the first call of step()."""
+    if _is_on():
+        _record.step(0)
 
 
 def mark(name: str) -> None:

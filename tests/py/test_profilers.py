@@ -267,6 +267,8 @@ def _():
               (0.75, torch.state.total - 8 * MIB, "8.00 MB"), "fragmentation")
     tips = utils.suggest_memory_optimization(found)
     tap.equal(len(tips), 6, "two that apply and four general ones")
+    tap.contains(tips[0], "`stormlog whatif`")
+    tap.true(not any("expandable_segments" in tip for tip in tips), "no setting is recommended without proof")
     page = utils.memory_summary()
     tap.contains(page, "Fragmentation: 75.0%")
     tap.equal(page.splitlines()[0], "=" * 60, "banner")

@@ -10,7 +10,7 @@
 #include "base/text/human.h"
 
 /* Parts of a window; at least so many of them must have a reading. Tests of the trend are quadratic in this. */
-#define GROUPS          48u
+#define GROUPS          40u
 #define GROUPS_LEAST    12u
 /* A group spans at least so many steps, so that it has seen the program at rest, and a window so many. */
 #define STEPS_PER_GROUP 2
@@ -50,8 +50,11 @@
 
 typedef struct window {
     size_t cnt;
-    double x[GROUPS], low[GROUPS], high[GROUPS]; /* x: steps or seconds */
-    double from, to, from_s, middle_s, to_s;
+    double x[GROUPS], low[GROUPS];       /* valleys; x: steps or seconds */
+    double high_x[GROUPS], high[GROUPS]; /* peaks */
+    double from, to;
+    double from_s, middle_s, to_s; /* times of the first, the middle and the last point */
+    double from_x, middle_x, to_x; /* and where they are */
 } window;
 
 /* What one part does. */
@@ -85,17 +88,16 @@ static bool has_steps(sl_forecast_points points) {
            points.at[points.cnt - 1].time_s - points.at[last].time_s <= MOST_SILENCE * length_s;
 }
 
-static void add_point(window *w, size_t group, size_t *last, const sl_forecast_point *point) {
-    if (w->cnt == 0 || *last != group) {
-        *last = group;
-        w->low[w->cnt] = point->low;
-        w->high[w->cnt] = point->high;
-        w->cnt++;
-        return;
-    }
-    size_t i = w->cnt - 1;
-    w->low[i] = fmin(w->low[i], point->low);
-    w->high[i] = fmax(w->high[i], point->high);
+/* A group's valley and its peak, and where they are. */
+static void add_point(window *w, size_t group, size_t *last, double x,
+                      const sl_forecast_point *point) {
+    bool is_first = w->cnt == 0 || *last != group;
+    size_t i = is_first ? w->cnt++ : w->cnt - 1;
+    *last = group;
+    if (is_first || point->low < w->low[i])
+        w->low[i] = point->low, w->x[i] = x;
+    if (is_first || point->high > w->high[i])
+        w->high[i] = point->high, w->high_x[i] = x;
 }
 
 /* Puts the points from `from` on into at most `groups` of equal length. The last one is whole only when its time
@@ -110,14 +112,13 @@ static void fill_window(window *w, sl_forecast_points points, bool by_step, doub
         if (isnan(x) || x <= from || x > to)
             continue;
         if (w->cnt == 0)
-            w->from_s = i ? points.at[i - 1].time_s : points.at[i].time_s;
-        w->to_s = points.at[i].time_s;
+            w->from_s = points.at[i].time_s, w->from_x = x;
+        w->to_s = points.at[i].time_s, w->to_x = x;
         if (x <= (from + to) / 2)
-            w->middle_s = w->to_s;
+            w->middle_s = w->to_s, w->middle_x = x;
         size_t group = (size_t)ceil((x - from) / length) - 1;
         group = group < groups ? group : groups - 1;
-        add_point(w, group, &last, &points.at[i]);
-        w->x[w->cnt - 1] = from + ((double)group + 1) * length;
+        add_point(w, group, &last, x, &points.at[i]);
     }
 }
 
@@ -174,7 +175,7 @@ static void find_level(growth *g, const window *w) {
     size_t quarter = w->cnt - w->cnt / 4, half = w->cnt / 2;
     for (size_t i = 0; i < w->cnt; i++) {
         base[i] = w->low[i] - g->slope.slope * (w->x[i] - w->to);
-        above[i] = w->high[i] - g->slope.slope * (w->x[i] - w->to);
+        above[i] = w->high[i] - g->slope.slope * (w->high_x[i] - w->to);
     }
     double line = median_of(base + quarter, w->cnt - quarter);
     sl_stat_sort(above + half, w->cnt - half);
@@ -232,10 +233,9 @@ static void find_pace(growth *g, const window *w) {
     g->seconds_per_x = g->seconds_apart = 1;
     if (!g->by_step)
         return;
-    double middle = (w->from + w->to) / 2;
-    double early = (w->middle_s - w->from_s) / (middle - w->from);
-    double late = (w->to_s - w->middle_s) / (w->to - middle);
-    g->seconds_per_x = late > 0 ? late : g->window_s / (w->to - w->from);
+    double early = (w->middle_s - w->from_s) / (w->middle_x - w->from_x);
+    double late = (w->to_s - w->middle_s) / (w->to_x - w->middle_x);
+    g->seconds_per_x = late > 0 ? late : g->window_s / (w->to_x - w->from_x);
     g->seconds_apart = early > 0 && late > 0 ? fmax(early / late, late / early) : 1;
 }
 
@@ -324,6 +324,9 @@ static void take_approach(sl_forecast *f, const approach *a, sl_forecast_limit l
     f->is_expected = true;
     f->limit = limit;
     f->seconds = seconds;
+    /* No time is known better than a group of the window. */
+    f->seconds.low = fmax(0, seconds.low - f->window_s / GROUPS);
+    f->seconds.high = seconds.high + f->window_s / GROUPS;
     f->bytes_per_s = a->rate;
     f->room_bytes = (uint64_t)fmax(0, a->room.value);
 }
@@ -456,7 +459,7 @@ const char *sl_forecast_text(char buf[SL_FORECAST_TEXT_CAP], const sl_forecast *
     sl_human_bytes(bytes,
                    (uint64_t)(f->bytes_per_step.known ? f->bytes_per_step.value : f->bytes_per_s));
     snprintf(buf, SL_FORECAST_TEXT_CAP,
-             "out of memory at this rate in %s, because of %.*s (%s more per %s)", time,
+             "out of memory in %s at this rate, because of %.*s (+%s per %s)", time,
              has_line ? (int)sl_min_size(line.len, 160) : (int)strlen(words),
              has_line ? line.ptr : words, bytes, f->bytes_per_step.known ? "step" : "second");
     return buf;

@@ -97,7 +97,7 @@ const char *sl_forecast_limit_name(sl_forecast_limit limit);
 const char *sl_forecast_limit_words(sl_forecast_limit limit);
 
 #define SL_FORECAST_TEXT_CAP 320
-/* "out of memory at this rate in 12 min ± 2, because of train.py:41 (+ 24 MiB per step)". `line` may be empty: then
+/* "out of memory in 12 min ± 2 at this rate, because of train.py:41 (+24.0 MiB per step)". `line` may be empty: then
  * what grows. Returns buf; empty when nothing is expected. */
 const char *sl_forecast_text(char buf[SL_FORECAST_TEXT_CAP], const sl_forecast *forecast,
                              sl_str line);

@@ -184,10 +184,10 @@ const char *sl_live_failure_text(char buf[SL_FAILURE_TEXT_CAP], const sl_live_fa
     sl_human_bytes(request, f->request_bytes);
     sl_human_bytes(largest, f->largest_bytes);
     if (f->cause == SL_FAILURE_FRAGMENTATION)
-        snprintf(piece, sizeof piece, " (%s cached)",
+        snprintf(piece, sizeof piece, ", %s is cached",
                  sl_human_bytes(cached, f->cached_bytes.value));
-    snprintf(buf, SL_FAILURE_TEXT_CAP, "%s: %s asks for %s at once, %s is the most there is%s",
-             cause_words(f->cause), f->line[0] ? f->line : "the largest request", request, largest,
+    snprintf(buf, SL_FAILURE_TEXT_CAP, "%s: %s; it asks for %s, %s fits%s",
+             f->line[0] ? f->line : "the largest request", cause_words(f->cause), request, largest,
              piece);
     return buf;
 }

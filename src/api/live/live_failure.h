@@ -48,8 +48,7 @@ sl_status sl_live_failure_find(sl_log_reader *reader, const sl_log_counters *cou
 const char *sl_failure_cause_name(sl_failure_cause cause);
 
 #define SL_FAILURE_TEXT_CAP 400
-/* "train.py:41 would fail first: it asks for 1.2 GiB, and 300 MiB is the most there is, because the card is full".
- * Returns buf; empty when nothing is known. */
+/* "train.py:41: the card is full; it asks for 1.20 GiB, 300 MiB fits". Returns buf; empty when nothing is known. */
 const char *sl_live_failure_text(char buf[SL_FAILURE_TEXT_CAP], const sl_live_failure *failure);
 
 #endif

@@ -13,18 +13,36 @@
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
 #include "cli/core/latest_run.h"
+#include "cli/core/net_options.h"
 #include "cli/core/recordings.h"
 #include "cli/core/shared_options.h"
 #include "cli/export/export_input.h"
+#include "cli/export/push_out.h"
 #include "cli/export/table_out.h"
 #include "export/bundle/bundle_folder.h"
 #include "export/formats/exporter.h"
 
+static sl_status check_push(const sl_opts *opts, const sl_exporter *exporter, sl_error *err) {
+    static const char *const needs_push[] = {"service", "label", "token-file", "ca-file", "tries"};
+    bool is_push = sl_opts_is_given(opts, "push");
+    if (is_push && strcmp(exporter->name, "pprof") != 0)
+        return sl_fail(err, SL_E_USAGE,
+                       "option '--push' has no meaning for '%s': only 'pprof' is pushed",
+                       exporter->name);
+    if (is_push && sl_opts_is_given(opts, "output"))
+        return sl_fail(err, SL_E_USAGE, "'--push' and '--output' exclude each other");
+    for (size_t i = 0; i < SL_COUNT_OF(needs_push); i++)
+        if (!is_push && sl_opts_is_typed(opts, needs_push[i]))
+            return sl_fail(err, SL_E_USAGE, "option '--%s' needs '--push'", needs_push[i]);
+    return SL_OK;
+}
+
 /* An option that the chosen format would ignore is an error. */
 static sl_status check_options(const sl_opts *opts, const sl_exporter *exporter, sl_error *err) {
     static const char *const window[] = {"since", "until"};
+    bool takes_window = (exporter->wants & SL_EXPORT_WINDOW) || sl_opts_is_given(opts, "push");
     for (size_t i = 0; i < SL_COUNT_OF(window); i++)
-        if (sl_opts_is_given(opts, window[i]) && !(exporter->wants & SL_EXPORT_WINDOW))
+        if (sl_opts_is_given(opts, window[i]) && !takes_window)
             return sl_fail(err, SL_E_USAGE, "option '--%s' has no meaning for '%s'", window[i],
                            exporter->name);
     if (sl_opts_is_given(opts, "at") && !(exporter->wants & SL_EXPORT_INSTANT))
@@ -32,8 +50,9 @@ static sl_status check_options(const sl_opts *opts, const sl_exporter *exporter,
     if (sl_opts_is_given(opts, "device") && (exporter->wants & SL_EXPORT_FOLDER))
         return sl_fail(err, SL_E_USAGE, "option '--device' has no meaning for '%s'",
                        exporter->name);
+    SL_TRY(check_push(opts, exporter, err));
     if ((exporter->wants & SL_EXPORT_BINARY) && !sl_opts_text(opts, "output") &&
-        isatty(STDOUT_FILENO))
+        !sl_opts_is_given(opts, "push") && isatty(STDOUT_FILENO))
         return sl_fail(err, SL_E_USAGE, "'%s' is binary; write it to a file with -o",
                        exporter->name);
     return SL_OK;
@@ -169,6 +188,8 @@ static int run(const sl_opts *opts, sl_error *err) {
     sl_path_span paths;
     SL_TRY(check_options(opts, exporter, err));
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
+    if (sl_opts_is_given(opts, "push"))
+        return sl_push_out(opts, exporter, paths, err);
     if (exporter->wants & SL_EXPORT_TABLE)
         return sl_table_out_write(opts, exporter, paths, err);
     if (paths.cnt > 1)
@@ -213,7 +234,28 @@ static const sl_opt options[] = {
              "peak, step:12, 90s (after the start), -10s (before the end)"},
     {.name = "every",
      .type = SL_OPT_DURATION,
-     .help = "time between telemetry samples (default: 2,000 samples over the whole recording)"},
+     .help = "time between telemetry samples (default: 2,000 samples over the whole recording), or "
+             "length of a pushed profile (default: one of the whole recording)"},
+    {.name = "push",
+     .type = SL_OPT_STRING,
+     .metavar = "URL",
+     .help = "send the 'pprof' profiles to this Pyroscope server instead of writing them"},
+    {.name = "service",
+     .type = SL_OPT_STRING,
+     .metavar = "NAME",
+     .initial = "stormlog",
+     .help = "service_name of pushed profiles"},
+    {.name = "label",
+     .type = SL_OPT_STRING,
+     .metavar = "KEY=VALUE",
+     .is_repeated = true,
+     .help = "one more label of pushed profiles, such as release=1.4 (repeatable)"},
+    {.name = "token-file",
+     .type = SL_OPT_FILE,
+     .metavar = "FILE",
+     .help = "send the first line of FILE as bearer token with pushed profiles"},
+    SL_NET_CA_FILE,
+    SL_NET_TRIES,
 };
 
 const sl_cmd sl_cmd_export = {
@@ -232,6 +274,11 @@ const sl_cmd sl_cmd_export = {
         "'jsonl' and 'csv' are one table of all recordings of the PATHs, with a row for each step, "
         "rank, device and line of code: docs/tables.md has its columns and the queries for DuckDB, "
         "ClickHouse and Spark.\n\n"
+        "With --push, profiles go to Pyroscope's /ingest: one for each process and device, or with "
+        "--every one for each such part of time, with the live bytes at its highest moment and "
+        "what "
+        "was allocated in it. Their labels are Hostname, job, rank, local_rank, gpu or device, and "
+        "those of --label. See docs/engines.md.\n\n"
         "A file of any other kind holds one recording. If -o is a folder (an existing one, or a "
         "name that ends in "
         "/), each recording of a run folder becomes a file in it with the same name; otherwise a "
@@ -245,6 +292,9 @@ const sl_cmd sl_cmd_export = {
                 "  one file for each process\n"
                 "stormlog export stormlog-runs/latest --to csv -o steps.csv\n"
                 "  one table of all processes, for DuckDB, ClickHouse or Spark\n"
+                "stormlog export latest --to pprof --push http://localhost:4040 --every 10s "
+                "--label release=1.4\n"
+                "  memory by line in Pyroscope, for each 10 s of each rank\n"
                 "stormlog export run.slog --to oom-bundle\n"
                 "  the evidence of each failed request, beside the recording\n",
     .options = options,

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "run/intervals.h"
 #include "run/moment.h"
 
 /* name, extension, help, what it takes (sl_export_wants), function. */
@@ -23,6 +24,8 @@
       SL_EXPORT_WINDOW | SL_EXPORT_BINARY, sl_export_perfetto)                                   \
     X("prometheus", "prom", "totals and the largest lines of code as metrics", SL_EXPORT_TEXT,   \
       sl_export_prometheus)                                                                      \
+    X("steps-csv", "csv", "live and peak bytes of every step, as a table", SL_EXPORT_TEXT,       \
+      sl_export_steps_csv)                                                                       \
     X("telemetry-json", "json", "telemetry v2 records of 22 fields", SL_EXPORT_WINDOW,           \
       sl_export_telemetry_json)                                                                  \
     X("telemetry-csv", "csv", "the same records as CSV", SL_EXPORT_WINDOW,                       \
@@ -52,7 +55,10 @@ typedef struct sl_export_options {
     bool has_since, has_until;
     int64_t since_us, until_us; /* events outside are skipped */
     sl_moment at;               /* for formats that show one moment */
-    int64_t every_us;           /* spacing of samples, 0 = as many as make a useful curve */
+    /* pprof: instead of `at`, the highest moment of this part, and what was allocated in it; may be NULL. Its
+     * events are those of has_device. */
+    const sl_interval *interval;
+    int64_t every_us; /* spacing of samples, 0 = as many as make a useful curve */
     /* Of a table: */
     const char *run;   /* the name of the run; NULL = not known */
     const char *role;  /* of the process among those of its run; NULL = as the input alone shows */
@@ -88,6 +94,8 @@ sl_status sl_export_snapshot(const sl_run_input *input, const sl_export_options 
                              sl_error *err);
 sl_status sl_export_speedscope(const sl_run_input *input, const sl_export_options *options,
                                FILE *to, sl_error *err);
+sl_status sl_export_steps_csv(const sl_run_input *input, const sl_export_options *options, FILE *to,
+                              sl_error *err);
 sl_status sl_export_table_csv(const sl_run_input *input, const sl_export_options *options, FILE *to,
                               sl_error *err);
 sl_status sl_export_table_lines(const sl_run_input *input, const sl_export_options *options,
