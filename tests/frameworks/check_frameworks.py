@@ -224,7 +224,7 @@ def run_mypy(runner):
                           cwd=ROOT / "python", capture_output=True, text=True)
     if done.returncode:
         raise Failed(done.stdout[-1500:])
-    return "`--strict` finds nothing in the integrations, against the packages' own types"
+    return "strict mode finds nothing in the integrations, against the packages' own types"
 
 
 # --- the table ---------------------------------------------------------------------------------------------------------
