@@ -24,9 +24,13 @@ libzstd-dev             zstd-input
 liblzma-dev             xz-input
 libcairo2-dev           pictures
 libncurses-dev          full-screen
+libcurl4-openssl-dev    http-client
+libmicrohttpd-dev       http-server
+libsnappy1v5            remote-write
 fonts-dejavu-core       pictures
 protobuf-compiler       export-tests
 libcmocka-dev           unit-tests
+openmpi-bin             launcher-tests
 python3                 test-runner
 python3-build           wheel-tests
 python3-dev             python-extension

@@ -84,7 +84,7 @@ _NEED_TORCH = frozenset({
 })
 
 _SUBMODULES = frozenset({
-    "analyzer", "cli", "collective_attribution", "context_profiler", "cpu_profiler", "device_collectors", "diagnose",
+    "analyzer", "artifacts", "cli", "collective_attribution", "context_profiler", "cpu_profiler", "device_collectors", "diagnose",
     "distributed_analysis", "gap_analysis", "integrations", "metrics", "oom_flight_recorder", "profiler", "recording", "reports",
     "telemetry", "tensorflow", "tracker", "tui", "utils", "visualizer",
 })

@@ -69,9 +69,6 @@ def _open_folder(wanted: Optional[_PathLike]) -> Tuple[Any, Optional[str]]:
     the recorder reports it when it tries to write there."""
     if wanted is None and os.environ.get(_SETTINGS["dir"]["env"]):
         return None, None
-    identity = resolve_distributed_identity()
-    if wanted is None and identity["world_size"] > 1:
-        wanted = f"{_RUNS}/{identity['job_id'] or 'ranks'}-{os.getppid()}"
     try:
         return _record.run_folder_open(wanted, sys.argv[0] if sys.argv else "")
     except OSError:
@@ -216,7 +213,7 @@ class Recording:
 
             _read.export(path, "oom-bundle", os.path.dirname(path) or ".")
         except Exception as failure:
-            logger.warning("out of memory, but no bundle was written: %s", failure)
+            logger.warning("out of memory, but no bundle was written: %s", str(failure) or type(failure).__name__)
 
     def _dump_oom(self) -> None:
         self._write_bundles()
@@ -226,7 +223,7 @@ class Recording:
             self.oom_snapshot_path = snapshot(self._oom_snapshot)
             logger.error("out of memory; the snapshot is %s", self.oom_snapshot_path)
         except Exception as failure:
-            logger.warning("the snapshot at the out-of-memory failed: %s", failure)
+            logger.warning("the snapshot at the out-of-memory failed: %s", str(failure) or type(failure).__name__)
 
     def _on_step(self, number: int) -> None:
         if self._steps is None or self._is_done:

@@ -92,7 +92,7 @@ def check_restored(terminal):
     """The old screen is back, and the terminal edits lines again."""
     screen = terminal.wait_for("icanon")
     tap.true("-icanon" not in screen, "the terminal is in its own mode again")
-    tap.true("quit" not in screen, "the screen from before is back")
+    tap.true("Quit" not in screen, "the screen from before is back")
 
 
 @tap.test("every tab shows its part of a snapshot")
@@ -273,7 +273,7 @@ def _(folder):
         own = os.path.join(folder, str(index))
         os.mkdir(own)
         with Terminal(own, STORMLOG, environment=environment) as t:
-            t.wait_for("processors", "quit")
+            t.wait_for("processors", "Quit")
             colored = t.tmux("capture-pane", "-p", "-e").stdout
             tap.equal(bool(re.search(r"\x1b\[[0-9;]*(38;|3[0-7]m|9[0-7]m)", colored)), wanted, f"colours with {environment}")
             t.press("q")
@@ -288,7 +288,7 @@ def _(folder):
         tap.skip("the Python package was not built")
     environment = f"PYTHONPATH={package} PATH={Path(STORMLOG).parent}:$PATH"
     with Terminal(folder, f"{python} -m stormlog.tui {DATA}/h200/s5_oom.pickle.gz", environment=environment) as t:
-        t.wait_for("s5_oom.pickle.gz, ", "quit")
+        t.wait_for("s5_oom.pickle.gz, ", "Quit")
         t.press("q")
         tap.equal(t.wait_for_end(), "ended 0")
 
