@@ -172,7 +172,7 @@ def use_tensorflow(runner):
 def use_jax(runner):
     facts = runner.facts("jax", "use")
     equal((facts["learned"], facts["backend"]), (True, "cpu"), "jax")
-    return "nothing on the CPU; on a card its pool is recorded (below)"
+    return "nothing on the CPU; on a card its pool is recorded"
 
 
 def run_jupyter(runner):
