@@ -30,7 +30,7 @@ SANITIZE_tsan  := thread
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 .PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-cluster check-exports check-engines \
-	check-firefox check-frameworks check-asan check-ubsan check-tsan golden-update install clean help setup format web \
+	check-firefox check-frameworks check-asan check-ubsan check-tsan golden-update install clean help setup format web docs \
 	wheel deb sbom release-notes check-packages
 
 build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
@@ -106,6 +106,11 @@ web: setup  ## rebuild the page's template (web/dist/report.html) from its sourc
 format:  ## rewrite the C sources with clang-format, the page's with prettier
 	@$(PYTHON) tools/check_format.py --fix
 	@$(PYTHON) tools/check_typescript.py --fix
+
+docs: build  ## the documentation as a site in build/docs-site/site: no warning, every link followed, search tried in Chromium
+	@[ -x /usr/bin/mkdocs ] && [ -d /usr/share/mkdocs/themes/material ] || apt-get install -y -qq --no-install-recommends mkdocs mkdocs-material
+	@$(PYTHON) tools/make_docs.py $(BUILD)
+	@DOCS_SITE=$(BUILD)/docs-site/site node --test tests/web/docs_site.mjs
 
 install: build  ## install below PREFIX (DESTDIR is put in front)
 	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))

@@ -16,7 +16,7 @@ TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, tex
 GENERATED = {"CHANGELOG.md"}  # what was there when it was written
 # Options of other programs that the documents name.
 FOREIGN_OPTIONS = {"--no-build-isolation", "--wheel", "--no-isolation", "--headless", "--screenshot", "--nproc-per-node", "--suite",
-                   "--exclude-suite", "--update", "--out", "--dir", "--speed", "--list", "--version", "--help"}
+                   "--exclude-suite", "--update", "--out", "--dir", "--speed", "--list", "--version", "--help", "--gpus"}
 
 
 def pages():
