@@ -76,6 +76,7 @@ void sl__app_zoom(sl_app *app, int64_t by);
 void sl__app_zoom_all(sl_app *app, int64_t arg);
 void sl__app_pan(sl_app *app, int64_t by);
 void sl__app_move_cursor(sl_app *app, int64_t by);
+void sl__app_set_cursor(sl_app *app, int column);
 void sl__app_find_peak(sl_app *app, int64_t arg);
 /* tui_follow.c: the place that is selected in the tab Sites, its source, and the line that is followed. */
 void sl__app_keep_selection(sl_app *app);
