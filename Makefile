@@ -29,14 +29,16 @@ SANITIZE_tsan  := thread
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test demo lint bench soak fuzz check-gpu check-torch2 check-exports check-firefox check-asan check-ubsan check-tsan \
-	golden-update install clean help setup format web screens
+.PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-exports check-engines \
+	check-firefox check-frameworks check-asan check-ubsan check-tsan golden-update install clean help setup format web \
+	screens wheel deb sbom release-notes check-packages
 
 build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
-	@ninja -C $(BUILD) $(QUIET)
+	@ninja -C $(BUILD) $(QUIET) products
 
 test: setup  ## set up, build, and run every test; last line: N passed, N failed, N skipped
 	@$(MAKE) --no-print-directory test-build build-asan-tests
+	@tools/fetch_servers.sh $(BUILD)
 	@$(RUN) --exclude-suite soak $(BUILD) asan=build-asan -- $(T)
 
 demo: setup  ## set up, build, and show what it does
@@ -50,7 +52,7 @@ lint: test-build  ## formatting, static analysis, layers, headers, sizes
 bench: $(addprefix bench-,$(BENCHES))  ## run all benchmarks (bench-<name> for one)
 
 bench-%: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) $(QUIET) all bench-programs
+	@ninja -C $(BUILD) $(QUIET) products bench-programs
 	@bench/$*/run.sh $(BUILD)
 
 soak: test-build  ## the long tests: thousands of kills, hours of events
@@ -62,11 +64,20 @@ fuzz:  ## fuzz every reader with libFuzzer for FUZZ_SECONDS each, or FUZZ_MINUTE
 check-gpu: test-build  ## the tests that need a real device
 	@$(RUN) --suite gpu $(BUILD) -- $(T)
 
+check-seeds: build  ## every code and shell block of the texts in ../shared/seeds, as it is; prints a table
+	@PYTHONPATH=tests/lib $(PYTHON) tests/seeds/test_seeds.py $(BUILD) all
+
 check-torch2: test-build  ## the recorder's tests with the torch 2 and Python 3.13 of Debian 13, in a folder of their own (root, 2 GB)
 	@tools/check-torch2.sh $(BUILD)
 
+check-frameworks: build  ## trainings with torch, Lightning, transformers, TensorFlow, JAX … from PyPI, outside the tree (7 GB); T= for some
+	@tools/check-frameworks.sh $(BUILD) $(T)
+
 check-exports: build  ## exports opened by Perfetto's trace processor, speedscope and go tool pprof
 	@tools/check_exports.sh $(BUILD)
+
+check-engines: test-build  ## tables, profiles and uploads with the engines themselves: DuckDB, ClickHouse, Pyroscope, S3 servers
+	@tools/check_engines.sh $(BUILD)
 
 check-firefox: build  ## pages in Debian's Firefox (package firefox-esr)
 	@STORMLOG=$(BUILD)/stormlog node --test tests/web/firefox.mjs
@@ -100,12 +111,30 @@ format:  ## rewrite the C sources with clang-format, the page's with prettier
 
 install: build  ## install below PREFIX (DESTDIR is put in front)
 	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
-	@ninja -C $(BUILD) $(QUIET) >/dev/null
+	@ninja -C $(BUILD) $(QUIET) products >/dev/null
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet
 	@echo "installed: $(DESTDIR)$(abspath $(PREFIX))/bin/stormlog"
 
+wheel: setup  ## dist/: sdist, and a wheel for every Linux with glibc 2.27 or newer and CPython 3.9 or newer (network)
+	@packaging/wheel/build.sh
+
+deb:  ## dist/: Debian packages (root installs what they need to be built)
+	@packaging/make_deb.sh
+
+sbom: build  ## dist/: what the programs and a wheel are made of, as CycloneDX documents
+	@mkdir -p dist
+	@$(PYTHON) packaging/sbom.py $(BUILD) >dist/stormlog.cdx.json
+	@$(PYTHON) packaging/sbom.py $(BUILD) --wheel >dist/stormlog-wheel.cdx.json
+	@echo "dist/stormlog.cdx.json, dist/stormlog-wheel.cdx.json"
+
+release-notes:  ## print the release notes of this version, from CHANGELOG.md
+	@$(PYTHON) packaging/release_notes.py
+
+check-packages: wheel deb  ## install every package where it belongs, and use it there (root, network, 3 GB)
+	@tools/count_tap.sh $(PYTHON) packaging/check.py $(T)
+
 clean:  ## remove everything that was built
-	rm -rf build build-asan build-ubsan build-tsan build-fuzz
+	rm -rf build build-asan build-ubsan build-tsan build-fuzz dist
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24

@@ -8,11 +8,12 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 counts=$(mktemp)
 ledger=$(mktemp)
+frameworks=$(mktemp)
 log=$(mktemp)
-trap 'rm -f "$counts" "$ledger" "$log"' EXIT
+trap 'rm -f "$counts" "$ledger" "$frameworks" "$log"' EXIT
 
 STORMLOG_NO_SETUP=1 make -s test-build || exit 1
-STORMLOG_GPU_TABLE=$counts STORMLOG_GPU_LEDGER=$ledger STORMLOG_NO_SETUP=1 make -s check-gpu >"$log" 2>&1
+STORMLOG_GPU_TABLE=$counts STORMLOG_GPU_LEDGER=$ledger STORMLOG_GPU_FRAMEWORKS=$frameworks STORMLOG_NO_SETUP=1 make -s check-gpu >"$log" 2>&1
 status=$?
 cat "$log"
 echo
@@ -20,6 +21,8 @@ echo
     cat "$counts"
     echo
     cat "$ledger"
+    echo
+    cat "$frameworks"
 } | tee ${1:+"$1"}
 echo
 tail -n 1 "$log"

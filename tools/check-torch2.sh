@@ -54,8 +54,4 @@ inside() {
         "$build/stormlog" "$build/tests/hostile" "$build/tests/hook" all torch || true
 }
 export -f inside
-out=$(mktemp)
-trap 'rm -f "$out"' EXIT
-unshare --mount bash -c 'inside "$@"' inside "$PWD" "$build" "$PWD/$root" | tee "$out"
-awk '/^ok .*# SKIP/ { skipped++; next } /^ok / { passed++ } /^not ok / { failed++ }
-     END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped; exit failed > 0 || passed == 0 }' "$out"
+tools/count_tap.sh unshare --mount bash -c 'inside "$@"' inside "$PWD" "$build" "$PWD/$root"

@@ -27,7 +27,7 @@ def main(argv):
     if not shutil.which("clang-format"):
         print("clang-format is not installed")
         return 77
-    files = c_files("src", "include", "tests", "bench")
+    files = c_files("src", "include", "tests", "bench", "packaging")
     if "--fix" in argv:
         return subprocess.run(["clang-format", "-i", *map(str, files)]).returncode if files else 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:

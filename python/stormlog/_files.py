@@ -116,12 +116,12 @@ def find_library() -> Optional[Path]:
     return next((path for path in _places("libstormlog_record.so", "lib") if path.is_file()), None)
 
 
-def find_program(name: str) -> Optional[Path]:
-    """The C program under one of its names, or None. Never a console script of the same name on PATH."""
-    for path in _places(name, "bin"):
+def find_program() -> Optional[Path]:
+    """The C program, or None. Never a console script of the same name on PATH."""
+    for path in _places("stormlog", "bin"):
         if path.is_file() and os.access(path, os.X_OK):
             return path
-    found = shutil.which(name)
+    found = shutil.which("stormlog")
     if found and not _is_script(found) and Path(found).resolve() != Path(sys.argv[0]).resolve():
         return Path(found)
     return None

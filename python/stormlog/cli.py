@@ -19,7 +19,8 @@ from ._files import find_program
 
 
 def _command(name: str) -> str:
-    program = find_program(name)
+    """The path of the program, which does what its name says: argv[0] must be the name."""
+    program = find_program()
     if program is None:
         sys.stderr.write(f"{name}: the C program was found neither beside the package nor on PATH; "
                          "build it with `make`, or install the package\n")
@@ -46,7 +47,9 @@ def run(name: str, arguments: List[str]) -> int:
     is_real = _is_real(sys.stdout, 1) and _is_real(sys.stderr, 2)
     pipe = None if is_real else subprocess.PIPE
     sys.stdout.flush()
-    with subprocess.Popen([_command(name), *arguments], stdout=pipe, stderr=pipe, text=True, env=_environment()) as process, _interrupts_ignored():
+    process = subprocess.Popen([name, *arguments], executable=_command(name), stdout=pipe, stderr=pipe, text=True,
+                               env=_environment())
+    with process, _interrupts_ignored():
         if not is_real:
             errors = threading.Thread(target=_copy, args=(process.stderr, sys.stderr))
             errors.start()

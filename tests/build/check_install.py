@@ -52,6 +52,19 @@ def _(folder):
         tap.equal(os.readlink(prefix / "bin" / name), "stormlog", f"link bin/{name}")
 
 
+@tap.test("manual pages and completions of all three programs are where the shells look")
+def _(folder):
+    need("stormlog")
+    share = install(folder) / "share"
+    for name in ("stormlog", "gpumemprof", "tfmemprof", "stormlog-run"):
+        tap.true((share / "man/man1" / f"{name}.1").is_file(), f"man1/{name}.1")
+    for name in ("stormlog", "gpumemprof", "tfmemprof"):
+        for place in (f"bash-completion/completions/{name}", f"fish/vendor_completions.d/{name}.fish"):
+            tap.contains((share / place).read_text(), f"completion for {name}", place)
+        first = (share / "zsh/site-functions/_stormlog").read_text().splitlines()[0]
+        tap.true(name in first.split(), f"zsh completes {name}: {first}")
+
+
 @tap.test("another program compiles and links against the installed library")
 def _(folder):
     need("libstormlog.so")
@@ -62,6 +75,25 @@ def _(folder):
                    input=source)
     tap.equal(done.stderr, "", "compiler's messages")
     tap.equal(tap.run([program], env={"LD_LIBRARY_PATH": str(prefix / "lib")}).returncode, 0, "exit code")
+
+
+@tap.test("pkg-config says how, with and without --static")
+def _(folder):
+    need("libstormlog.so")
+    prefix = install(folder)
+    # The file names the prefix that was configured; here it is below a folder of the test.
+    env = {**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig"), "LD_LIBRARY_PATH": str(prefix / "lib")}
+    source = '#include <stdio.h>\n#include <stormlog/stormlog.h>\nint main(void) { return puts(sl_version()) < 0; }\n'
+    for extra in ([], ["--static"]):
+        flags = tap.run(["pkg-config", f"--define-variable=prefix={prefix}", "--cflags", "--libs", *extra, "stormlog"],
+                        env=env, check=True).stdout
+        # Both libraries are in that folder, and the linker takes the shared one unless the file is named.
+        flags = flags.replace("-lstormlog", "-l:libstormlog.a" if extra else "-lstormlog")
+        program = Path(folder) / "user"
+        done = tap.run(["cc", "-x", "c", "-", "-o", program, *flags.split()], input=source)
+        tap.equal(done.stderr, "", f"compiler's messages {extra}")
+        version = tap.run(["pkg-config", "--modversion", "stormlog"], env=env).stdout
+        tap.equal(tap.run([program], env=env).stdout, version, "version")
 
 
 tap.main()

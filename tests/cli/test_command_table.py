@@ -38,7 +38,7 @@ def _():
 def _():
     if not shutil.which("groff"):
         tap.skip("groff is not installed")
-    for name in ["", *COMMANDS]:
+    for name in ["", "gpumemprof", "tfmemprof", *COMMANDS]:
         page = good("__man", *([name] if name else []))
         done = tap.run(["groff", "-man", "-Tutf8", "-ww", "-z"], input=page)
         tap.equal(done.stderr, "", f"warnings in the page of '{name}'")
@@ -53,7 +53,7 @@ def _(folder):
 
 def complete(words):
     """What bash offers for the last of these words."""
-    script = (f'source <("{STORMLOG}" completion bash)\nCOMP_WORDS=("$@")\nCOMP_CWORD=$(($# - 1))\n_stormlog\n'
+    script = (f'source <("{STORMLOG}" completion bash)\nCOMP_WORDS=("$@")\nCOMP_CWORD=$(($# - 1))\n"_$1"\n'
               'printf "%s\\n" "${COMPREPLY[@]}"')
     done = tap.run(["bash", "-c", script, "bash", *words], check=True)
     return done.stdout.split()
@@ -65,13 +65,15 @@ def _():
     tap.equal(complete(["stormlog", "info", "--fo"]), ["--format"], "options")
     tap.equal(complete(["stormlog", "info", "--format", "j"]), ["json"], "choices")
     tap.equal(complete(["stormlog", "completion", "z"]), ["zsh"], "operands")
+    tap.equal(complete(["gpumemprof", "track", "--oom-f"]), ["--oom-flight-recorder"], "options of gpumemprof")
+    tap.equal(complete(["tfmemprof", "fs"]), [], "commands of stormlog")
 
 
 @tap.test("completion scripts are valid")
 def _():
     for shell in ("bash", "zsh", "fish"):
         script = good("completion", shell)
-        for name in COMMANDS:
+        for name in [*COMMANDS, "gpumemprof", "tfmemprof", "oom-flight-recorder"]:
             tap.contains(script, name)
         if shutil.which(shell):
             done = tap.run([shell, "-n"], input=script)

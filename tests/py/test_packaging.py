@@ -58,8 +58,7 @@ def _():
     names = set(zipfile.ZipFile(state["wheel"]).namelist())
     expected = {"stormlog/__init__.py", "stormlog/_read.abi3.so", "stormlog/_record.abi3.so", "stormlog/_read.pyi",
                 "stormlog/py.typed", "gpumemprof/__init__.py", "stormlog/tensorflow/__init__.py",
-                "stormlog/_bin/stormlog", "stormlog/_bin/gpumemprof", "stormlog/_bin/tfmemprof",
-                "stormlog/_bin/libstormlog_record.so"}
+                "stormlog/_bin/stormlog", "stormlog/_bin/libstormlog_record.so"}
     tap.equal(sorted(expected - names), [], "missing files")
     tap.equal([name for name in names if ".p/" in name or name.endswith(".pyc")], [], "leftovers")
     sources = {f"stormlog/{path.relative_to(SOURCE / 'python' / 'stormlog')}" for path in

@@ -190,10 +190,15 @@ static sl_tui_source *make_source(void) {
     fill_curves(&device);
     fill_sites(&device.sites);
     fill_ledger(&device.ledger);
+    device.forecast = "out of memory in 12 min ± 2 at this rate, because of train.py:42 "
+                      "(+51.2 MiB per step)";
+    device.failure = "attention.py:1207: the card is full; it asks for 2.00 GiB, 1.50 GiB fits";
+    device.is_failing = true;
     source->name = "/home/user/projects/language-models/stormlog-runs/latest";
     must(sl_vec_push(&source->processes, process));
     must(sl_vec_push(&source->devices, device));
     device.number = SL_DEVICE_HOST, device.label = "host memory";
+    device.forecast = NULL, device.failure = NULL;
     must(sl_vec_push(&source->devices, device));
     sl_tui_alert alert = {INT64_C(3600) * 1000000, "95 % or more of the card is used: 137 GiB", 0};
     must(sl_vec_push(&source->alerts, alert));

@@ -45,9 +45,10 @@ static const struct {
     {"Diagnostics, filtered", SL_TAB_DIAGNOSTICS},
     {"a question", SL_TAB_WHATIF},
     {"help", SL_TAB_SITES},
+    {"stormlog top", SL_TAB_LIVE},
 };
 
-enum { PROCESSES, FOLLOWED, COMPARED, FILTERED, QUESTION, HELP };
+enum { PROCESSES, FOLLOWED, COMPARED, FILTERED, QUESTION, HELP, TOP };
 
 static const char *followed = "train.py:42 in step";
 
@@ -70,7 +71,10 @@ static void draw_view(sl_grid *grid, const sl_screen *screen, size_t view) {
     snprintf(ui->rank_filter, sizeof ui->rank_filter, "%s", other == FILTERED ? "0,2-5" : "");
     snprintf(ui->time_filter, sizeof ui->time_filter, "%s", other == FILTERED ? "10s-2m" : "");
     sl_screen_prepare(screen);
-    sl_screen_draw(grid, screen);
+    if (other == TOP)
+        sl_view_top(grid, screen);
+    else
+        sl_screen_draw(grid, screen);
 }
 
 static int draw_all(int w, int h, const char *how) {

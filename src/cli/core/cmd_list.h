@@ -5,6 +5,7 @@
 
 #include "cli/core/cmd.h"
 
+extern const sl_cmd sl_cmd_agent;
 extern const sl_cmd sl_cmd_analyze;
 extern const sl_cmd sl_cmd_cat;
 extern const sl_cmd sl_cmd_check;

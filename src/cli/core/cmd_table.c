@@ -19,6 +19,7 @@ static const sl_cmd *const stormlog_cmds[] = {
     &sl_cmd_whatif,
     &sl_cmd_plot,
     &sl_cmd_ranks,
+    &sl_cmd_agent,
     &sl_cmd_export,
     &sl_cmd_runs,
     &sl_cmd_compact,

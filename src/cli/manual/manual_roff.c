@@ -50,7 +50,6 @@ static void put_entry(FILE *to, const char *head, const char *text) {
 
 static void put_options(FILE *to, const sl_cmd *cmd) {
     char head[128], text[PARAGRAPH_CAP];
-    fputs(".SH OPTIONS\n", to);
     for (size_t i = 0; i < cmd->option_cnt; i++) {
         sl_help_option_head(&cmd->options[i], head, sizeof head);
         sl_help_option_text(&cmd->options[i], text, sizeof text);
@@ -86,6 +85,17 @@ static void put_command_list(FILE *to, const sl_program *program) {
     }
 }
 
+/* The programs that replace others have few commands: one page has all of them. */
+static void put_commands_whole(FILE *to, const sl_program *program) {
+    for (size_t i = 0; i < program->cmd_cnt; i++) {
+        const sl_cmd *cmd = program->cmds[i];
+        fprintf(to, ".SH \"%s %s\"\n", program->name, cmd->name);
+        put_paragraphs(to, cmd->description ? cmd->description : cmd->summary);
+        put_options(to, cmd);
+    }
+    fputs(".SH SEE ALSO\n.BR stormlog (1)\n", to);
+}
+
 static void put_title(FILE *to, const sl_program *program, const sl_cmd *cmd) {
     fputs(".TH ", to);
     put_upper(to, program->name);
@@ -109,10 +119,14 @@ static void write_roff(FILE *to, const sl_program *program, const sl_cmd *cmd) {
         fputs(".SH DESCRIPTION\n", to);
         put_paragraphs(to, description);
     }
-    if (cmd)
+    if (cmd) {
+        fputs(".SH OPTIONS\n", to);
         put_options(to, cmd);
-    else
+    } else {
         put_command_list(to, program);
+        if (program->is_compat)
+            put_commands_whole(to, program);
+    }
     if (cmd && cmd->examples)
         put_examples(to, cmd->examples);
     put_exit_codes(to);
@@ -120,6 +134,7 @@ static void write_roff(FILE *to, const sl_program *program, const sl_cmd *cmd) {
 
 const sl_manual_kind sl_manual_roff = {
     .program_file = "stormlog.1",
+    .other_file = "%s.1",
     .command_file = "stormlog-%s.1",
     .write = write_roff,
 };

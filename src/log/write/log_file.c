@@ -11,6 +11,11 @@
 #include "base/files/own_fd.h"
 #include "log/layout/log_layout.h"
 
+/* Linux 4.17 has it, the headers of glibc 2.27, which wheels are built with, do not. */
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
 /* ---- descriptors ---- */
 
 /* False when the path leads elsewhere by now, or nowhere. */

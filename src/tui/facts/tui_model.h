@@ -95,6 +95,9 @@ typedef struct sl_tui_device {
     sl_tree sites;                  /* by file and line */
     sl_tree modules;                /* by module and line; empty where the input has none */
     const char *growth_span;        /* what "growth" means here */
+    const char *forecast;           /* "out of memory in 12 min ..."; NULL = nothing to say */
+    const char *failure;            /* what would fail first, and why; NULL = not known */
+    bool is_failing;                /* it would fail now */
     uint64_t stackless_bytes;
 } sl_tui_device;
 

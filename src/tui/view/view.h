@@ -125,6 +125,9 @@ bool sl_screen_prepare(const sl_screen *screen);
 /* The whole screen: tabs, view, status, keys, and what lies on top. */
 void sl_screen_draw(sl_grid *grid, const sl_screen *screen);
 
+/* The whole screen of `stormlog top`, after sl_screen_prepare. */
+void sl_view_top(sl_grid *grid, const sl_screen *screen);
+
 /* Which tab a click in row 0 at column x means; SL_TAB_CNT = none. */
 sl_tab sl_screen_tab_at(const sl_grid *grid, const sl_screen *screen, int x);
 
