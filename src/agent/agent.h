@@ -38,6 +38,7 @@ typedef struct sl_agent_options {
     int64_t resend_ms;      /* what is sent again after a sink was gone: import only */
     int64_t linger_ms;      /* how long a recording that has ended is still served */
     uint32_t request_ms;    /* limit of a request */
+    bool has_workers;       /* export workers of ranks, too */
     bool is_once;           /* send what is there, then end … */
     int64_t once_ms;        /* … at the latest after this time */
     /* A line for whoever watches: an error of a sink, a recording that cannot be read. Called from any thread, one call

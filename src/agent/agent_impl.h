@@ -29,6 +29,7 @@ typedef struct sl_agent_member {
     int64_t ended_ms;                            /* when its end was seen, monotonic; 0 = it runs */
     int64_t forecast_ms;                         /* when the next forecast is due, monotonic */
     bool is_broken;                              /* it could not be read any more */
+    bool has_parent;                             /* a process of the same rank started it */
     unsigned busy;                               /* requests under way that it is part of */
 } sl_agent_member;
 
@@ -84,6 +85,9 @@ int64_t sl__agent_mono_ms(void);
 int64_t sl__agent_wall_ms(void);
 
 void sl__agent_say(sl_agent *agent, const char *fmt, ...) SL_PRINTF(2, 3);
+
+/* A worker of a rank (a DataLoader's, say) that has no memory on a card: it would multiply the series of its rank. */
+bool sl__agent_is_worker(const sl_agent *agent, const sl_agent_member *member);
 
 /* Looks for new recordings, refreshes those that are open, closes what is over. The mutex is taken inside. */
 sl_status sl__agent_look(sl_agent *agent, sl_error *err);
