@@ -13,7 +13,8 @@ from cli import H200, ROOT, STORMLOG
 
 LEAK = next(path for path in H200 if "s1_loss" in path.name)
 NO_CAPACITY = ROOT / "tests" / "format" / "v1" / "closed.slog"
-PROJECT_ONLY_REFUSED = ["run.share", "export.push", "export.service", "runs.keep", "runs.older-than", "runs.max-size", "ship.endpoint"]
+PROJECT_ONLY_REFUSED = ["run.share", "export.push", "export.service", "agent.listen", "runs.keep", "runs.older-than", "runs.max-size",
+                        "ship.endpoint"]
 
 
 class Place:

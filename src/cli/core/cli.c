@@ -9,7 +9,7 @@
 #include "base/core/nearest.h"
 #include "base/text/term.h"
 #include "cli/core/cmd_list.h"
-#include "cli/core/config.h"
+#include "cli/settings/config.h"
 #include "cli/core/progress.h"
 #include "cli/manual/help.h"
 #include "cli/ship/remote_operands.h"
