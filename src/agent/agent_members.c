@@ -148,6 +148,8 @@ static bool is_over(const sl_agent *agent, const sl_agent_member *member, int64_
     for (size_t i = 0; i < agent->options->sink_cnt && !sl__agent_is_worker(agent, member); i++)
         if (!member->sinks[i].is_done)
             return false;
+    if (agent->options->profile_ms && !member->is_profiled)
+        return false;
     return member->ended_ms && now_ms - member->ended_ms > agent->options->linger_ms;
 }
 
