@@ -99,8 +99,7 @@ static void make_rank(const char *folder, long i, uint64_t wall_ns) {
                               .mark_cap = 1u << 15,
                               .alert_cap = 16,
                               .oom_cap = 4,
-                              .overwrite = true,
-                              .starts_small = ranks > 64};
+                              .overwrite = true};
     sl_error err = SL_ERROR_INIT;
     snprintf(path, sizeof path, "%s/rank-%ld.slog", folder, i);
     if (sl_log_create(&options, &r->log, &err) < 0) {

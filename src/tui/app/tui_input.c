@@ -310,6 +310,7 @@ static void click(sl_app *app, int x, int y, const sl_grid *grid) {
 void sl_app_key(sl_app *app, uint32_t key, int x, int y, const sl_grid *grid) {
     app->ui.status[0] = '\0';
     app->ui.is_error = false;
+    app->wants_newest = app->wants_newest && app->task.pid; /* the user looks at something else */
     if (app->ui.prompt) {
         sl__app_prompt_key(app, key);
         return;
