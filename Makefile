@@ -29,14 +29,16 @@ SANITIZE_tsan  := thread
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test demo lint bench soak fuzz check-gpu check-torch2 check-exports check-firefox check-asan check-ubsan check-tsan \
-	golden-update install clean help setup format web docs wheel deb sbom release-notes check-packages
+.PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-cluster check-exports check-engines \
+	check-firefox check-frameworks check-asan check-ubsan check-tsan golden-update install clean help setup format web docs \
+	wheel deb sbom release-notes check-packages
 
 build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
 	@ninja -C $(BUILD) $(QUIET) products
 
 test: setup  ## set up, build, and run every test; last line: N passed, N failed, N skipped
 	@$(MAKE) --no-print-directory test-build build-asan-tests
+	@tools/fetch_servers.sh $(BUILD)
 	@$(RUN) --exclude-suite soak $(BUILD) asan=build-asan -- $(T)
 
 demo: setup  ## set up, build, and show what it does
@@ -62,11 +64,23 @@ fuzz:  ## fuzz every reader with libFuzzer for FUZZ_SECONDS each, or FUZZ_MINUTE
 check-gpu: test-build  ## the tests that need a real device
 	@$(RUN) --suite gpu $(BUILD) -- $(T)
 
+check-seeds: build  ## every code and shell block of the texts in ../shared/seeds, as it is; prints a table
+	@PYTHONPATH=tests/lib $(PYTHON) tests/seeds/test_seeds.py $(BUILD) all
+
 check-torch2: test-build  ## the recorder's tests with the torch 2 and Python 3.13 of Debian 13, in a folder of their own (root, 2 GB)
 	@tools/check-torch2.sh $(BUILD)
 
+check-frameworks: build  ## trainings with torch, Lightning, transformers, TensorFlow, JAX … from PyPI, outside the tree (7 GB); T= for some
+	@tools/check-frameworks.sh $(BUILD) $(T)
+
 check-exports: build  ## exports opened by Perfetto's trace processor, speedscope and go tool pprof
 	@tools/check_exports.sh $(BUILD)
+
+check-cluster: build  ## ranks under a real Slurm of one node, and namespaces as nodes (root; slurmctld, slurmd, slurm-client, munge)
+	@PYTHONPATH=tests/lib $(PYTHON) tests/cluster/test_cluster.py $(BUILD)/stormlog
+
+check-engines: test-build  ## tables, profiles and uploads with the engines themselves: DuckDB, ClickHouse, Pyroscope, S3 servers
+	@tools/check_engines.sh $(BUILD)
 
 check-firefox: build  ## pages in Debian's Firefox (package firefox-esr)
 	@STORMLOG=$(BUILD)/stormlog node --test tests/web/firefox.mjs

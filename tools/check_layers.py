@@ -14,15 +14,17 @@ from pathlib import Path
 from source_tree import ROOT, c_files
 
 # Everything that analyses and shows a recording: the folders that a program (cli, memprof, tui, pyext) uses.
-BELOW_PROGRAMS = ["base", "telemetry", "model", "log", "counters", "read", "run", "whatif",
-                  "report", "analyze", "export", "page", "plot", "api"]
+BELOW_PROGRAMS = ["base", "net", "telemetry", "model", "log", "ship", "counters", "read", "run", "whatif",
+                  "report", "analyze", "export", "page", "plot", "api", "ranks", "agent"]
 
 # folder: the folders it may include besides itself and the public headers.
 ALLOWED_FOLDERS = {
     "base": [],
+    "net": ["base"],
     "telemetry": ["base"],
     "model": ["base", "telemetry"],
     "log": ["base", "model"],
+    "ship": ["base", "net", "model", "log"],
     "counters": ["base", "model"],
     "read": ["base", "telemetry", "model", "log"],
     "run": ["base", "telemetry", "model"],
@@ -33,17 +35,19 @@ ALLOWED_FOLDERS = {
     "page": ["base", "telemetry", "model", "run", "whatif", "report", "export"],
     "plot": ["base", "telemetry", "model", "run", "whatif", "report", "export"],
     "record": ["base", "model", "log", "counters"],
-    "api": ["base", "telemetry", "model", "log", "counters", "read", "run", "whatif", "report", "analyze", "export", "page", "plot"],
+    "api": ["base", "net", "telemetry", "model", "log", "ship", "counters", "read", "run", "whatif", "report", "analyze", "export", "page", "plot"],
+    "ranks": ["base", "telemetry", "model", "log", "read", "run", "report", "analyze", "export", "api"],
+    "agent": ["base", "net", "model", "log", "run", "analyze", "export", "api"],
     "cli": [*BELOW_PROGRAMS, "record"],
     "memprof": [*BELOW_PROGRAMS, "cli"],
     "tui": [*BELOW_PROGRAMS, "record"],
     "pyext": [*BELOW_PROGRAMS, "record", "memprof"],
 }
 
-# Single headers granted beyond that: the command line starts the full-screen program through one function, and its table
+# Single headers granted beyond that: the command line starts the full-screen program and `top` through one function each, and its table
 # of commands lists those of the compatible programs.
 ALLOWED_HEADERS = {
-    "cli": {"tui/tui_run.h", "memprof/compat_cli.h", "memprof/compat_report.h"},
+    "cli": {"tui/tui_run.h", "tui/tui_top.h", "memprof/compat_cli.h", "memprof/compat_report.h"},
 }
 
 PURE = [
@@ -68,7 +72,7 @@ OWNED_HEADERS = [
     (r"(ncursesw/)?n?curses\.h", r"tui/tui_term\.c"),
     (r"(zlib|zstd|lzma)\.h", r"(base|log|read|export|page)/.*"),
     (r"cairo/.*|cairo.*\.h", r"plot/.*"),
-    (r"curl/.*|microhttpd\.h", r"cli/.*"),
+    (r"curl/.*|microhttpd\.h", r"net/.*"),
 ]
 
 # Headers that every folder may include: facts of the build.

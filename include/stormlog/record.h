@@ -33,6 +33,8 @@ typedef struct sl_record_options {
     uint32_t interval_ms; /* between two readings of counters; 0 = 100 */
     uint64_t ring_bytes;  /* room for raw events; 0 = the default */
     const char *dir;      /* folder for the file; NULL = STORMLOG_DIR, else "stormlog-runs" */
+    uint32_t has_modules; /* 1: the path of the running PyTorch module is in the stacks */
+    uint32_t has_replay;  /* 1: what makes `stormlog whatif` exact is recorded, too */
 } sl_record_options;
 
 /* Begins to record this process: hooks are put into the libraries that are loaded and into those
@@ -70,6 +72,28 @@ SL_API void sl_record_step(uint64_t number);
 SL_API void sl_record_mark_begin(const char *name);
 SL_API void sl_record_mark_end(const char *name);
 SL_API void sl_record_mark(const char *name);
+
+/* --- An allocator of your own: a pool, an arena, a cache of cards' memory --------------------------
+ *
+ * Report a block after the allocator has taken it from its lists and before it is handed out, and its end
+ * before it goes back into them: events of one address then never overlap. device is the index of a card,
+ * -1 for host memory; another number is ignored, as is a NULL address. Cheap enough for every block: no
+ * lock, no allocation, no system call; errno stays. Nothing happens when nothing is recorded.
+ *
+ * caller decides which code the block belongs to when native stacks are recorded
+ * (SL_RECORD_STACKS_NATIVE, `stormlog run --stacks native`): __builtin_return_address(0) of the
+ * allocator's own function gives the code that called it, NULL the allocator itself. Under Python the
+ * line of Python is known without it. */
+
+/* A block was taken. Since 0.1. */
+SL_API void sl_record_alloc(int device, const void *address, uint64_t bytes, const void *caller);
+
+/* It was given back. Since 0.1. */
+SL_API void sl_record_free(int device, const void *address);
+
+/* A request could not be served; call it before the allocator returns. The recording then has the
+ * evidence: what was live, and where. Since 0.1. */
+SL_API void sl_record_oom(int device, uint64_t requested_bytes, const void *caller);
 
 #ifdef __cplusplus
 }

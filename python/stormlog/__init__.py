@@ -63,6 +63,10 @@ _ADDITIONS = {
     "diff": "reports",
     "whatif": "reports",
     "export": "reports",
+    "page": "reports",
+    "check": "reports",
+    "load_ipython_extension": "integrations.jupyter",
+    "unload_ipython_extension": "integrations.jupyter",
     "StormlogError": "_read",
     "UsageError": "_read",
     "FileError": "_read",
@@ -80,8 +84,8 @@ _NEED_TORCH = frozenset({
 })
 
 _SUBMODULES = frozenset({
-    "analyzer", "cli", "collective_attribution", "context_profiler", "cpu_profiler", "device_collectors", "diagnose",
-    "distributed_analysis", "gap_analysis", "metrics", "oom_flight_recorder", "profiler", "recording", "reports",
+    "analyzer", "artifacts", "cli", "collective_attribution", "context_profiler", "cpu_profiler", "device_collectors", "diagnose",
+    "distributed_analysis", "gap_analysis", "integrations", "metrics", "oom_flight_recorder", "profiler", "recording", "reports",
     "telemetry", "tensorflow", "tracker", "tui", "utils", "visualizer",
 })
 

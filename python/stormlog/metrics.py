@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
+import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
@@ -100,9 +102,8 @@ class DeviceMemoryMonitor:
         cuda = _cuda(self.device)
         if cuda is None:
             return "cpu"
-        if self.device is None:
-            return str(cuda.current_device())
-        return str(self.device).rsplit(":", 1)[-1]
+        number = str(self.device).rsplit(":", 1)[-1]
+        return number if number.isdigit() else str(cuda.current_device())  # None and "cuda" are the current device
 
     def snapshot_name(self, step: int) -> str:
         """``snapshot_step_<N>_device_<D>.pickle``; with several ranks ``snapshot_step_<N>_rank_<R>_device_<D>.pickle``."""
@@ -122,3 +123,62 @@ class DeviceMemoryMonitor:
             return None
         logger.info("[step %d] Memory snapshot saved: %s", step, self.snapshot_path)
         return self.snapshot_path
+
+
+@dataclass
+class StepMetrics:
+    """One step of training. ``peak_gb`` is the highest since the last reset of the peak, which nobody but a
+    DeviceMemoryMonitor or reset_peak_memory() makes: in a run without them, that of the whole run. What was not given or
+    cannot be measured is None."""
+
+    step: int
+    step_time_sec: Optional[float]
+    loss: Optional[float]
+    grad_norm: Optional[float]
+    lr: Optional[float]
+    tokens_per_sec: Optional[float]
+    allocated_gb: float
+    peak_gb: float
+    reserved_gb: float
+    total_gb: float
+    mem_utilization: float
+
+    def to_dict(self) -> Dict[str, Any]:
+        return asdict(self)
+
+
+class MetricsTracker:
+    """Figures of every step, memory included; reads the peak and never resets it. Calls stormlog.step(), so a recording has
+    the same steps."""
+
+    def __init__(self, device: Any = None, log_interval: int = 10) -> None:
+        if log_interval < 1:
+            raise ValueError(f"log_interval must be >= 1, found {log_interval}")
+        self.device = device
+        self.log_interval = log_interval
+        self._started: Optional[float] = None
+
+    def start_step(self) -> None:
+        self._started = time.perf_counter()
+
+    def end_step(self, step: int, loss: Optional[float] = None, grad_norm: Optional[float] = None, lr: Optional[float] = None,
+                 tokens_in_step: Optional[int] = None) -> StepMetrics:
+        """The figures of the step; logged when ``step`` is a multiple of ``log_interval``."""
+        from .recording import step as record_step
+
+        seconds = None if self._started is None else time.perf_counter() - self._started
+        self._started = None
+        record_step(step)
+        found = StepMetrics(step=step, step_time_sec=seconds, loss=loss, grad_norm=grad_norm, lr=lr,
+                            tokens_per_sec=tokens_in_step / seconds if tokens_in_step is not None and seconds else None,
+                            mem_utilization=get_memory_utilization(self.device), **get_memory_stats(self.device))
+        if step % self.log_interval == 0:
+            logger.info("[step %d] %s", step, self._line(found))
+        return found
+
+    @staticmethod
+    def _line(found: StepMetrics) -> str:
+        parts = [f"{name} {value:.4g}" for name, value in (("loss", found.loss), ("grad_norm", found.grad_norm), ("lr", found.lr),
+                                                           ("tok/s", found.tokens_per_sec), ("s", found.step_time_sec))
+                 if value is not None]
+        return ", ".join([*parts, f"mem {found.peak_gb:.1f}/{found.total_gb:.0f}GB"])

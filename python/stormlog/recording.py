@@ -69,9 +69,6 @@ def _open_folder(wanted: Optional[_PathLike]) -> Tuple[Any, Optional[str]]:
     the recorder reports it when it tries to write there."""
     if wanted is None and os.environ.get(_SETTINGS["dir"]["env"]):
         return None, None
-    identity = resolve_distributed_identity()
-    if wanted is None and identity["world_size"] > 1:
-        wanted = f"{_RUNS}/{identity['job_id'] or 'ranks'}-{os.getppid()}"
     try:
         return _record.run_folder_open(wanted, sys.argv[0] if sys.argv else "")
     except OSError:
@@ -113,6 +110,11 @@ class Recording:
     @property
     def is_on(self) -> bool:
         return not self._is_done and _is_on()
+
+    @property
+    def is_owner(self) -> bool:
+        """False under `stormlog run`, or where another record() was first: stop() then ends nothing."""
+        return self._is_owner
 
     def __repr__(self) -> str:
         return f"<stormlog.Recording {self._state()}>"
@@ -211,7 +213,7 @@ class Recording:
 
             _read.export(path, "oom-bundle", os.path.dirname(path) or ".")
         except Exception as failure:
-            logger.warning("out of memory, but no bundle was written: %s", failure)
+            logger.warning("out of memory, but no bundle was written: %s", str(failure) or type(failure).__name__)
 
     def _dump_oom(self) -> None:
         self._write_bundles()
@@ -221,7 +223,7 @@ class Recording:
             self.oom_snapshot_path = snapshot(self._oom_snapshot)
             logger.error("out of memory; the snapshot is %s", self.oom_snapshot_path)
         except Exception as failure:
-            logger.warning("the snapshot at the out-of-memory failed: %s", failure)
+            logger.warning("the snapshot at the out-of-memory failed: %s", str(failure) or type(failure).__name__)
 
     def _on_step(self, number: int) -> None:
         if self._steps is None or self._is_done:
@@ -247,7 +249,7 @@ def _check(name: str, value: int, least: int, most: int) -> None:
 def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Optional[_PathLike] = None,
            steps: Optional[Tuple[int, int]] = None, snapshot: Optional[_PathLike] = None,
            oom_snapshot: Optional[_PathLike] = "oom_snapshot.pickle", cpu: Optional[bool] = None,
-           interval_ms: int = 100) -> Recording:
+           interval_ms: int = 100, modules: bool = False, replay: bool = False) -> Recording:
     """Begins to record this process.
 
     ``max_entries``: raw events that are kept (the newest; totals by line are kept for the whole run). ``stacks``:
@@ -255,7 +257,8 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
     file, else STORMLOG_DIR, else a new one in ``stormlog-runs``, which ``latest`` then points to. ``steps``: begin at
     the first and stop at the second step. ``snapshot``: a file in PyTorch's format to write at the end. ``oom_snapshot``:
     the same when memory runs out; None for none. ``cpu``: record PyTorch's CPU allocator, too; None: where there is no
-    GPU.
+    GPU. ``modules``: put the path of the running module into the stacks. ``replay``: record what ``stormlog whatif`` needs to
+    be exact.
     """
     if stacks not in _STACKS:
         raise ValueError(f"stacks must be one of {', '.join(_STACKS)}, found {stacks!r}")
@@ -266,7 +269,7 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
     if steps is not None and not 0 <= steps[0] < steps[1]:
         raise ValueError(f"steps must be (first, after the last), found {steps}")
     options = {"dir": dir, "cpu": _CPU[cpu], "stacks": _STACKS[stacks], "interval_ms": interval_ms,
-               "ring_bytes": (max_entries or 0) * _EVENT_BYTES}
+               "ring_bytes": (max_entries or 0) * _EVENT_BYTES, "has_modules": int(modules), "has_replay": int(replay)}
     recording = Recording(options=options, steps=steps, snapshot=snapshot, oom_snapshot=oom_snapshot)
     _active["recording"] = recording
     return recording if steps is not None else recording.start()
@@ -282,6 +285,12 @@ def step(number: Optional[int] = None) -> None:
         _observe_oom()
     if _is_on():
         _record.step(number)
+
+
+def own_steps() -> None:
+    """From now on only step() ends steps; else the recorder also counts an optimizer's, until the first call of step()."""
+    if _is_on():
+        _record.step(0)
 
 
 def mark(name: str) -> None:

@@ -314,6 +314,13 @@ class MemoryTracker(TrackerBase):
             "average_deallocation_size": stats["total_deallocation_bytes"] / max(stats["total_deallocations"], 1),
         }
 
+    def export_artifacts(self, folder: Any) -> List[str]:
+        """Writes the whole set for one run into a folder: events, timeline, statistics, alerts, picture, page; returns the
+        paths. See stormlog.artifacts."""
+        from .artifacts import write_artifacts
+
+        return write_artifacts(self, folder)
+
     def _record_metadata(self) -> Dict[str, Any]:
         kept = ("backend", "supports_device_total", "supports_device_free", "sampling_source")
         return {**{name: self.collector_capabilities[name] for name in kept},

@@ -216,8 +216,8 @@ def check_memory_fragmentation(device: Any = None) -> Dict[str, Any]:
 # key, whether the tip applies, the tip.
 _TIPS = (
     ("fragmentation_ratio", lambda share: share > 0.3,
-     "Over 30% of the reserved memory is inactive: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, "
-     "or reuse buffers of one size."),
+     "Over 30% of the reserved memory is inactive: reuse buffers of one size; `stormlog whatif` on a recording says whether "
+     "an allocator setting would help."),
     ("utilization_ratio", lambda share: share > 0.9,
      "Over 90% of the device is in use: reduce the batch size, or trade time for memory with activation checkpointing."),
     ("waste_ratio", lambda share: share > 0.2,

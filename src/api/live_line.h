@@ -13,4 +13,8 @@ bool sl_live_line_find(const sl_log_reader *reader, uint32_t stack, sl_fmt_frame
 /* The name of its function as people write it; borrowed from the reader or in buf (SL_NATIVE_NAME_CAP). */
 sl_str sl_live_line_function(const sl_log_reader *reader, const sl_fmt_frame *line, char *buf);
 
+/* "train.py:41", cleaned; empty when the frame has no file. */
+void sl_live_line_name(const sl_log_reader *reader, const sl_fmt_frame *line, char *buf,
+                       size_t cap);
+
 #endif

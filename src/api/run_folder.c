@@ -15,6 +15,7 @@
 #include "api/recording_names.h"
 #include "base/core/str.h"
 #include "base/files/file_rights.h"
+#include "model/job/launcher.h"
 
 #define LATEST SL_RUNS_FOLDER "/" SL_LATEST_NAME
 
@@ -29,13 +30,17 @@ const char *sl_latest_path(const char *path) {
     return is_meant ? LATEST : path;
 }
 
-static size_t count_recordings(const char *path) {
+static bool is_own(const char *own_start, const char *name) {
+    return strncmp(name, own_start, strlen(own_start)) == 0;
+}
+
+static size_t count_recordings(const char *path, const char *own_start) {
     DIR *dir = opendir(path);
     size_t cnt = 0;
     if (!dir)
         return 0;
     for (struct dirent *entry; (entry = readdir(dir));)
-        cnt += sl_recordings_is_file(dirfd(dir), entry->d_name);
+        cnt += is_own(own_start, entry->d_name) && sl_recordings_is_file(dirfd(dir), entry->d_name);
     closedir(dir);
     return cnt;
 }
@@ -86,6 +91,55 @@ static sl_status make_default(sl_run_folder *folder, const char *name, sl_error 
         SL_TRY(make_folders(folder->path, &folder->is_made, err));
     }
     return SL_OK;
+}
+
+/* One file for each rank and restart, with the process that made it: a rank that finds another's belongs to a
+ * later start that the launcher gave the same key. False with errno when it is not this process's. */
+static bool claim_folder(sl_run_folder *folder, int32_t rank) {
+    char path[SL_RUN_PATH_CAP + sizeof folder->claim], host[64] = "", self[96], found[96] = "";
+    const char *restart = getenv("TORCHELASTIC_RESTART_COUNT");
+    long number = restart ? strtol(restart, NULL, 10) : 0;
+    gethostname(host, sizeof host - 1);
+    snprintf(self, sizeof self, "%s:%d", host, (int)getpid());
+    snprintf(folder->claim, sizeof folder->claim, ".rank-%d-%ld", (int)rank, number);
+    snprintf(path, sizeof path, "%s/%s", folder->path, folder->claim);
+    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        bool is_written = write(fd, self, strlen(self)) == (ssize_t)strlen(self);
+        close(fd);
+        return is_written;
+    }
+    int failed = errno;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t len = fd >= 0 ? read(fd, found, sizeof found - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    errno = failed;
+    return failed == EEXIST && len > 0 && strcmp(found, self) == 0;
+}
+
+static sl_status make_shared(sl_run_folder *folder, const char *key, const char *name, int32_t rank,
+                             sl_error *err) {
+    for (unsigned attempt = 0; attempt < 1000; attempt++) {
+        char suffix[16] = "";
+        if (attempt)
+            snprintf(suffix, sizeof suffix, ".%u", attempt);
+        snprintf(folder->path, sizeof folder->path, SL_RUNS_FOLDER "/%s-%s%s", key, name, suffix);
+        SL_TRY(make_folders(folder->path, &folder->is_made, err));
+        if (claim_folder(folder, rank))
+            return SL_OK;
+        folder->claim[0] = '\0';
+        if (errno != EEXIST)
+            return sl_fail_errno(err, SL_E_WRITE, "cannot write to the folder '%s'", folder->path);
+    }
+    return sl_fail(err, SL_E_WRITE, "'%s' and 999 earlier ones have a rank %d already",
+                   folder->path, (int)rank);
+}
+
+static sl_status make_named(sl_run_folder *folder, const char *name, int32_t rank, sl_error *err) {
+    char key[SL_LAUNCH_KEY_CAP];
+    return rank >= 0 && sl_launcher_key(getenv, key) ? make_shared(folder, key, name, rank, err)
+                                                     : make_default(folder, name, err);
 }
 
 /* Whoever has a file or a folder of this name keeps it. */
@@ -152,12 +206,15 @@ static int lock_folder(const char *path) {
 }
 
 sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
-                             sl_error *err) {
+                             bool is_launcher, sl_error *err) {
     *folder = (sl_run_folder){
         .is_default = !wanted || is_below_runs(wanted), .started = time(NULL), .lock_fd = -1};
+    int32_t rank = is_launcher ? -1 : sl_launcher_find(getenv).rank;
+    if (rank >= 0)
+        snprintf(folder->own_start, sizeof folder->own_start, "rank%d-", (int)rank);
     SL_TRY(sl_place_check(wanted ? wanted : SL_RUNS_FOLDER, err));
     if (!wanted)
-        SL_TRY(make_default(folder, name, err));
+        SL_TRY(make_named(folder, name, rank, err));
     else {
         if (strlen(wanted) >= sizeof folder->path - 64)
             return sl_fail(err, SL_E_USAGE, "the folder's name is too long (%zu bytes)",
@@ -169,21 +226,21 @@ sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const ch
     if (access(folder->path, W_OK | X_OK) != 0)
         return sl_fail_errno(err, SL_E_WRITE, "cannot write to the folder '%s'", folder->path);
     folder->lock_fd = lock_folder(folder->path);
-    folder->recording_cnt_before = count_recordings(folder->path);
+    folder->recording_cnt_before = count_recordings(folder->path, folder->own_start);
     if (folder->is_default)
         set_latest(folder);
     return SL_OK;
 }
 
 size_t sl_run_folder_count_new(const sl_run_folder *folder) {
-    size_t now = count_recordings(folder->full_path);
+    size_t now = count_recordings(folder->full_path, folder->own_start);
     return now > folder->recording_cnt_before ? now - folder->recording_cnt_before : 0;
 }
 
 bool sl_run_folder_is_new(const sl_run_folder *folder, const char *path) {
     struct stat info;
-    return sl_recordings_is_name(path) && stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
-           info.st_mtime >= folder->started;
+    return is_own(folder->own_start, sl_base_name(path)) && sl_recordings_is_name(path) &&
+           stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_mtime >= folder->started;
 }
 
 sl_status sl_run_folder_try(const sl_run_folder *folder, sl_error *err) {
@@ -205,7 +262,11 @@ sl_status sl_run_folder_try(const sl_run_folder *folder, sl_error *err) {
 }
 
 void sl_run_folder_discard(const sl_run_folder *folder) {
-    if (!folder->is_made || rmdir(folder->full_path) != 0)
+    char claim[SL_RUN_PATH_CAP + sizeof folder->claim];
+    snprintf(claim, sizeof claim, "%s/%s", folder->full_path, folder->claim);
+    if (folder->claim[0])
+        unlink(claim);
+    if ((!folder->is_made && !folder->claim[0]) || rmdir(folder->full_path) != 0)
         return;
     if (!folder->is_default)
         return;

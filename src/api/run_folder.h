@@ -21,20 +21,24 @@ typedef struct sl_run_folder {
     bool is_made;                        /* did not exist before */
     size_t recording_cnt_before;
     time_t started;
+    char own_start[24]; /* how names of own recordings begin: "rank3-" under a launcher; "" = any */
+    char claim[48];     /* file that says that this rank is here; "" = none */
     int lock_fd; /* of the folder, locked while the command runs; -1 = the disk has no locks */
 } sl_run_folder;
 
 /* Makes the folder and locks it (shared), so that `stormlog runs` knows it is in use before the first
  * recording is. For its owner only unless STORMLOG_SHARE is set. `wanted` is the user's choice
- * or NULL for stormlog-runs/<UTC time>-<name>. SL_E_PERMISSION for a place that another user
+ * or NULL for stormlog-runs/<UTC time>-<name>. Under a launcher all ranks of one start share
+ * stormlog-runs/<key of the start>-<name>; a second start with the same key gets ".1" after it.
+ * `is_launcher`: the command starts the ranks (sl_launcher_is_command), and all recordings are own. SL_E_PERMISSION for a place that another user
  * prepared in a folder such as /tmp. */
 sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
-                             sl_error *err);
+                             bool is_launcher, sl_error *err);
 
 /* What a user means by `path`: "latest" is stormlog-runs/latest, unless something here is called so. */
 const char *sl_latest_path(const char *path);
 
-/* Recordings that this run added. */
+/* Recordings that this run added: under a launcher, those of this rank. */
 size_t sl_run_folder_count_new(const sl_run_folder *folder);
 
 /* Whether this file is a recording of this run, by its name and time. */

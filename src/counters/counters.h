@@ -28,6 +28,12 @@ typedef struct sl_device_sample {
     const char *process_why; /* static text when process_bytes is unknown, else NULL */
 } sl_device_sample;
 
+/* A process that the driver lists on a card. */
+typedef struct sl_device_process {
+    int pid;            /* in the driver's pid namespace */
+    sl_maybe_u64 bytes; /* its context included */
+} sl_device_process;
+
 void sl_counters_read_host(sl_host_sample *sample);
 
 typedef struct sl_counters_ops {
@@ -44,6 +50,9 @@ typedef struct sl_counters_ops {
     void (*close)(void);
     /* Whose memory is process_bytes: these processes instead of the calling one. */
     void (*set_own)(const int *pids, size_t cnt);
+    /* The processes on a device, at most cap; how many. SL_E_DEVICE with the reason when the driver does not
+     * list them. NULL = the back end has no such list. */
+    sl_status (*list)(int device, sl_device_process *rows, size_t cap, size_t *cnt, sl_error *err);
 } sl_counters_ops;
 
 /* The load of all back ends. */

@@ -187,20 +187,45 @@ static unsigned int add_mps_processes(nvml_device *handle, nvml_process *rows, u
     return cnt;
 }
 
-static void read_processes(nvml_device *handle, sl_device_sample *sample) {
+/* *cnt rows, borrowed until the next call; NULL, or why there are none. */
+static const char *load_processes(nvml_device *handle, const nvml_process **out,
+                                  unsigned int *out_cnt) {
     static nvml_process rows[2 * PROCESS_MAX]; /* one thread at a time, see counters.h */
     unsigned int cnt = PROCESS_MAX;
-    if (!nvml.get_processes) {
-        sample->process_why = "the driver is too old to list processes with their memory";
-        return;
-    }
+    if (!nvml.get_processes)
+        return "the driver is too old to list processes with their memory";
     int code = nvml.get_processes(handle, &cnt, rows);
-    if (code == NVML_SUCCESS)
-        sum_processes(rows, add_mps_processes(handle, rows, cnt), sample);
-    else
-        sample->process_why = code == NVML_INSUFFICIENT_SIZE
-                                  ? "too many processes on the card to list"
-                                  : "the driver refused to list the processes";
+    if (code != NVML_SUCCESS)
+        return code == NVML_INSUFFICIENT_SIZE ? "too many processes on the card to list"
+                                              : "the driver refused to list the processes";
+    *out = rows;
+    *out_cnt = add_mps_processes(handle, rows, cnt);
+    return NULL;
+}
+
+static void read_processes(nvml_device *handle, sl_device_sample *sample) {
+    const nvml_process *rows;
+    unsigned int cnt;
+    sample->process_why = load_processes(handle, &rows, &cnt);
+    if (!sample->process_why)
+        sum_processes(rows, cnt, sample);
+}
+
+static sl_status list_processes(int device, sl_device_process *rows, size_t cap, size_t *cnt,
+                                sl_error *err) {
+    const nvml_process *found;
+    unsigned int found_cnt;
+    *cnt = 0;
+    if (device < 0 || device >= handle_cnt)
+        return sl_fail(err, SL_E_DEVICE, "there is no device %d; NVML lists %d", device,
+                       handle_cnt);
+    const char *why = load_processes(handles[device], &found, &found_cnt);
+    if (why)
+        return sl_fail(err, SL_E_DEVICE, "%s", why);
+    for (unsigned int i = 0; i < found_cnt && *cnt < cap; i++)
+        rows[(*cnt)++] = (sl_device_process){
+            (int)found[i].pid, {found[i].used_bytes, found[i].used_bytes != UINT64_MAX}};
+    return SL_OK;
 }
 
 static void read_memory(nvml_device *handle, sl_device_sample *sample) {
@@ -242,4 +267,5 @@ const sl_counters_ops sl_counters_nvml = {
     .read = read_device,
     .close = close_nvml,
     .set_own = set_own,
+    .list = list_processes,
 };

@@ -250,8 +250,7 @@ static void put_ints(sl_json_out *json, const char *key, const int *values, size
     sl_json_end_array(json);
 }
 
-void sl_compat_ranks_json(sl_json_out *json, const sl_ranks *ranks) {
-    sl_json_begin_object(json);
+void sl_compat_ranks_members(sl_json_out *json, const sl_ranks *ranks) {
     put_text(json, "job_id", ranks->job_id);
     put_int(json, "world_size", ranks->world_size);
     sl_json_key(json, "participating_ranks");
@@ -277,6 +276,11 @@ void sl_compat_ranks_json(sl_json_out *json, const sl_ranks *ranks) {
     for (size_t i = 0; i < ranks->notes.cnt; i++)
         sl_json_cstr(json, ranks->notes.at[i]);
     sl_json_end_array(json);
+}
+
+void sl_compat_ranks_json(sl_json_out *json, const sl_ranks *ranks) {
+    sl_json_begin_object(json);
+    sl_compat_ranks_members(json, ranks);
     sl_json_end_object(json);
 }
 

@@ -31,7 +31,8 @@ void sl_compat_report_fini(sl_compat_report *report);
 void sl_compat_report_text(FILE *to, const sl_compat_report *report);
 void sl_compat_report_json(sl_json_out *json, const sl_compat_report *report);
 
-/* Writes the cross-rank part alone, as an object. */
+/* Writes the cross-rank part alone, as an object, or its members into one that the caller has begun. */
+void sl_compat_ranks_members(sl_json_out *json, const sl_ranks *ranks);
 void sl_compat_ranks_json(sl_json_out *json, const sl_ranks *ranks);
 void sl_compat_ranks_text(FILE *to, const sl_ranks *ranks);
 

@@ -24,7 +24,7 @@ static tips leak_tips = {
     "record the run and let 'stormlog analyze' name the line that holds the memory"};
 static tips fragmentation_tips = {"empty the allocator's cache between phases of different shapes",
                                   "allocate large buffers once and reuse them",
-                                  "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+                                  "record the run and let 'stormlog whatif' try allocator settings",
                                   "keep batch shapes constant, or round them up to a few sizes"};
 static tips inefficient_tips = {"look for allocations that are much larger than what is used",
                                 "allocate in the function's own scope and as late as possible",

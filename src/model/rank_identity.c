@@ -7,15 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A launcher's variables; the group counts when rank and size are both there. */
-static const struct {
-    const char *rank, *local_rank, *world_size;
-} launchers[] = {
-    {"RANK", "LOCAL_RANK", "WORLD_SIZE"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"},
-};
-
 static const char *const job_variables[] = {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID"};
 
 /* The text without blanks around it, in out; false when nothing is left. */
@@ -43,19 +34,20 @@ static sl_status read_integer(sl_env_fn env, const char *name, sl_maybe_i32 *out
     return SL_OK;
 }
 
+/* The group counts when rank and size are both there. */
 static bool is_complete(sl_env_fn env, size_t i) {
     char text[8];
-    return trimmed(env(launchers[i].rank), text, sizeof text) &&
-           trimmed(env(launchers[i].world_size), text, sizeof text);
+    return sl_launchers[i].is_of_tool && trimmed(env(sl_launchers[i].rank), text, sizeof text) &&
+           trimmed(env(sl_launchers[i].world_size), text, sizeof text);
 }
 
 static sl_status read_launcher(sl_env_fn env, sl_identity_claim *claim, sl_error *err) {
-    for (size_t i = 0; i < SL_COUNT_OF(launchers); i++) {
+    for (size_t i = 0; i < sl_launcher_cnt; i++) {
         if (!is_complete(env, i))
             continue;
-        SL_TRY(read_integer(env, launchers[i].rank, &claim->rank, err));
-        SL_TRY(read_integer(env, launchers[i].world_size, &claim->world_size, err));
-        SL_TRY(read_integer(env, launchers[i].local_rank, &claim->local_rank, err));
+        SL_TRY(read_integer(env, sl_launchers[i].rank, &claim->rank, err));
+        SL_TRY(read_integer(env, sl_launchers[i].world_size, &claim->world_size, err));
+        SL_TRY(read_integer(env, sl_launchers[i].local_rank, &claim->local_rank, err));
         if (!claim->local_rank.known)
             claim->local_rank = claim->rank;
         return SL_OK;

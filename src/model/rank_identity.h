@@ -5,6 +5,7 @@
 #define SL_RANK_IDENTITY_H
 
 #include "base/core/status.h"
+#include "model/job/launcher.h"
 
 typedef struct sl_maybe_i32 {
     int32_t value;
@@ -21,9 +22,6 @@ typedef struct sl_identity {
     char job_id[128]; /* "" = none */
     int32_t rank, local_rank, world_size;
 } sl_identity;
-
-/* The value of a variable, NULL when it is not set; getenv has this form. */
-typedef char *(*sl_env_fn)(const char *name);
 
 /* Either claim may be NULL; env may be NULL (no environment). SL_E_USAGE names the rule that is
  * broken: ranks below the world size, no negative numbers, integers in the environment. */

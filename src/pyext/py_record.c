@@ -312,7 +312,8 @@ static PyMethodDef record_methods[] = {
     {"settings", record_settings, METH_NOARGS,
      "settings($module, /)\n--\n\nThe recorder's settings by name, with their limits."},
     {"start", SL_PY_KEYWORDS(record_start), METH_VARARGS | METH_KEYWORDS,
-     "start($module, dir=None, *, cpu=0, stacks=0, interval_ms=0, ring_bytes=0)\n--\n\n"
+     "start($module, dir=None, *, cpu=0, stacks=0, interval_ms=0, ring_bytes=0, has_modules=0, "
+     "has_replay=0)\n--\n\n"
      "Begins a recording. 0, or -1 when one is under way or disabled, or -2 for a bad option."},
     {"step", record_step, METH_O, "step($module, number, /)\n--\n\nA step of the program ended."},
     {"stop", record_stop, METH_NOARGS,

@@ -38,9 +38,9 @@ PyObject *sl_py_run_folder_open(PyObject *module, PyObject *args) {
     sl_run_folder *folder = calloc(1, sizeof *folder);
     const char *argv[] = {"python3", script};
     sl_run_folder_name(name, 2, argv);
-    sl_status status =
-        folder ? sl_run_folder_open(folder, wanted ? PyBytes_AsString(wanted) : NULL, name, &err)
-               : sl_fail_no_memory(&err, "the run folder");
+    sl_status status = folder ? sl_run_folder_open(folder, wanted ? PyBytes_AsString(wanted) : NULL,
+                                                   name, false, &err)
+                              : sl_fail_no_memory(&err, "the run folder");
     Py_XDECREF(wanted);
     if (status == SL_OK)
         return wrap(folder);

@@ -238,6 +238,7 @@ static bool find_by_marks(sl_steps *steps, const sl_replay *replay, uint32_t fro
         steps->is_marked = true;
         uint32_t event = sl_replay_event_at(replay, mark->time_us);
         uint32_t next = event == SL_EVENT_BEFORE ? 0 : event + 1;
+        steps->before_cnt += next <= from;
         if (next > from && next <= to && !end_step(steps, next))
             return false;
         if (next > steps->borders.at[steps->borders.cnt - 1] && next < to &&

@@ -12,6 +12,8 @@ typedef struct sl_steps {
     SL_VEC(uint32_t) ends; /* where marked: the event after each step that ended, ascending */
     size_t
         ended_cnt; /* steps that ended: marks within the window, or the borders that were found */
+    size_t
+        before_cnt; /* where marked: steps that ended before the window, as in a ring that wrapped */
     sl_maybe_f64 median_us;
     uint32_t beat_stack; /* the call that recurs once a step, SL_IDX_NONE when marked or by size */
     double beat_cv;      /* how irregular it is: deviation over mean of its gaps */

@@ -88,7 +88,7 @@ void sl_tm_record_json(sl_json_out *json, const sl_telemetry *set, const sl_tm_r
 
 /* ---- CSV ---- */
 
-static void put_cell(FILE *to, sl_str text) {
+void sl_csv_put_text(FILE *to, sl_str text) {
     bool is_plain = text.len > 0;
     bool is_formula = sl_tm_formula_quotes(text) != SL_TM_NO_FORMULA;
     for (size_t i = 0; i < text.len && is_plain; i++)
@@ -115,13 +115,13 @@ static void put_csv_field(FILE *to, const sl_telemetry *set, const sl_tm_record 
     if (type == SL_TM_VERSION_FIELD) {
         fprintf(to, "%d", SL_TM_VERSION);
     } else if (type == SL_TM_OBJECT) {
-        put_cell(to, sl_tm_metadata(set, record));
+        sl_csv_put_text(to, sl_tm_metadata(set, record));
     } else if (type == SL_TM_INT64 || type == SL_TM_INT32 || type == SL_TM_INT64_OR_NULL) {
         int64_t value = sl_tm_get_int(record, field);
         if (type != SL_TM_INT64_OR_NULL || value != SL_TM_NULL)
             fprintf(to, "%" PRId64, value);
     } else if (sl_tm_get_text(record, field) != SL_TM_NO_TEXT) {
-        put_cell(to, sl_tm_text(set, sl_tm_get_text(record, field)));
+        sl_csv_put_text(to, sl_tm_text(set, sl_tm_get_text(record, field)));
     }
 }
 

@@ -30,6 +30,10 @@ sl_status sl_tm_write(const sl_telemetry *set, sl_tm_form form, FILE *to, sl_err
 /* One record as a value inside a larger JSON text. */
 void sl_tm_record_json(sl_json_out *json, const sl_telemetry *set, const sl_tm_record *record);
 
+/* A text as a cell of CSV: in quotes where it needs them, an empty one too, so that it is not taken for
+ * an unknown value; with an apostrophe before what a spreadsheet would take for a formula. */
+void sl_csv_put_text(FILE *to, sl_str text);
+
 /* A JSON text as a value inside another one, indented like the rest. The text must be valid
  * JSON. */
 void sl_json_embed(sl_json_out *json, sl_str text);

@@ -5,7 +5,6 @@
 
 #if HAVE_NCURSES
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,44 +14,21 @@
 #include "base/core/clock.h"
 #include "base/text/base64.h"
 #include "tui/app/tui_app.h"
-#include "tui/grid/paint.h"
 #include "tui/grid/screen_out.h"
-#include "tui/tui_term.h"
+#include "tui/tui_shown.h"
 
 /* How often the loader and the command are polled while they work. */
 #define BUSY_MS 100
 
 typedef struct show {
     sl_app app;
-    sl_tty tty;
-    sl_grid grid, shown;
-    bool is_shown; /* `shown` is what the terminal shows */
-    sl_bytes bytes;
+    sl_shown out;
 } show;
 
-static sl_status resize(show *s, sl_error *err) {
-    int w, h;
-    sl_tty_size(&w, &h);
-    sl_grid_fini(&s->grid);
-    sl_grid_fini(&s->shown);
-    s->is_shown = false;
-    SL_TRY(sl_grid_init(&s->grid, w, h, err));
-    SL_TRY(sl_grid_init(&s->shown, w, h, err));
-    s->grid.is_ascii = s->tty.is_ascii;
-    s->grid.is_mono = s->tty.depth == SL_COLORS_NONE;
-    return SL_OK;
-}
-
 static bool draw(show *s) {
-    sl_app_prepare(&s->app, s->grid.w);
-    sl_screen_draw(&s->grid, &s->app.screen);
-    s->bytes.cnt = 0;
-    if (!sl_paint(&s->bytes, s->is_shown ? &s->shown : NULL, &s->grid, s->tty.depth))
-        return true; /* out of memory; the next frame tries again */
-    memcpy(s->shown.cells, s->grid.cells,
-           (size_t)s->grid.w * (size_t)s->grid.h * sizeof *s->grid.cells);
-    s->is_shown = true;
-    return s->bytes.cnt == 0 || sl_tty_write(s->bytes.at, s->bytes.cnt);
+    sl_app_prepare(&s->app, s->out.grid.w);
+    sl_screen_draw(&s->out.grid, &s->app.screen);
+    return sl_shown_send(&s->out);
 }
 
 /* The terminal's own clipboard (OSC 52): works over ssh. */
@@ -88,8 +64,8 @@ static void save_screen(show *s) {
         strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &parts);
     snprintf(text, sizeof text, "stormlog-screen-%s.txt", stamp);
     snprintf(svg, sizeof svg, "stormlog-screen-%s.svg", stamp);
-    if (save_as(&s->grid, text, sl_screen_write_text) &&
-        save_as(&s->grid, svg, sl_screen_write_svg))
+    if (save_as(&s->out.grid, text, sl_screen_write_text) &&
+        save_as(&s->out.grid, svg, sl_screen_write_svg))
         sl_app_say(&s->app, false, "saved %s and .svg", text);
     else
         sl_app_say(&s->app, true, "cannot write %s here", text);
@@ -100,8 +76,8 @@ static bool take_keys(show *s) {
     int x = 0, y = 0;
     bool has_any = false;
     for (uint32_t key; !s->app.is_quitting && (key = sl_tty_key(&x, &y)) != SL_KEY_NONE;) {
-        sl_app_key(&s->app, key, x, y, &s->grid);
-        sl_app_prepare(&s->app, s->grid.w); /* the next key may be about its rows */
+        sl_app_key(&s->app, key, x, y, &s->out.grid);
+        sl_app_prepare(&s->app, s->out.grid.w); /* the next key may be about its rows */
         has_any = true;
     }
     if (s->app.copied[0])
@@ -124,7 +100,7 @@ static sl_status loop(show *s, sl_error *err) {
     bool is_dirty = true;
     while (!s->app.is_quitting && !sl_tty_stop_signal() && !sl_tty_is_gone()) {
         if (sl_tty_is_stale()) {
-            SL_TRY(resize(s, err));
+            SL_TRY(sl_shown_resize(&s->out, err));
             is_dirty = true;
         }
         is_dirty |= sl_app_poll(&s->app);
@@ -143,35 +119,25 @@ static sl_status loop(show *s, sl_error *err) {
     return SL_OK;
 }
 
-static void obey_signal(void) {
-    int number = sl_tty_stop_signal();
-    if (number == 0)
-        return;
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
 int sl_tui_run(const sl_tui_options *options, sl_error *err) {
     show *s = calloc(1, sizeof *s);
     if (!s)
         return sl_fail_no_memory(err, "the screen");
-    sl_status status = sl_tty_begin(&s->tty, err);
+    sl_status status = sl_tty_begin(&s->out.tty, err);
     if (status < 0) {
         free(s);
         return status;
     }
-    s->tty.is_ascii |= options->is_ascii;
+    s->out.tty.is_ascii |= options->is_ascii;
     status = sl_app_init(&s->app, options, err);
     if (status >= 0)
         status = loop(s, err);
     sl_tty_end();
-    obey_signal();
+    sl_shown_obey_signal();
     if (s->app.loader && sl_loader_is_busy(s->app.loader))
         _exit(0); /* do not wait for an input that the user no longer wants */
     sl_app_fini(&s->app);
-    sl_grid_fini(&s->grid);
-    sl_grid_fini(&s->shown);
-    sl_vec_free(&s->bytes);
+    sl_shown_fini(&s->out);
     free(s);
     return status < 0 ? status : 0;
 }

@@ -6,8 +6,7 @@
 #define SL_TUI_RUN_H
 
 #include "tui/facts/tui_model.h"
-
-typedef SL_VEC(char *) sl_tui_paths; /* owned texts */
+#include "tui/facts/tui_paths.h"
 
 typedef struct sl_tui_services {
     /* The recordings that a process writes. */

@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(sys.argv[1]).resolve()
 del sys.argv[1]
 STORMLOG = BUILD / "stormlog"
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").glob("*.md"), *(ROOT / "tests").glob("*/README.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md"), *(ROOT / "tests").glob("*.md"),
+                *(ROOT / "tests").glob("*/README.md")])
 
 
 @dataclass

@@ -7,6 +7,7 @@ Argument: the build folder. A block's kind says what happens to it:
     console   "$ COMMAND" and what it prints; "[...]" is anything. Times, numbers of processes and names of runs may differ
     python    is run with a torch on the CPU
     toml      is a settings file that the program accepts
+    sql       is asked of a table by tests/engines/test_tables.py
     text      nothing; a picture, or output that no machine repeats
 
 With --update the transcripts in README.md are written anew: as many lines as there are now, the rest is "[...]".
@@ -27,7 +28,7 @@ from pages import BUILD, PAGES, ROOT, STORMLOG, blocks
 
 DATA = ROOT / "tests" / "data"
 HOME = "/home/newcomer/demo"  # as long as the name of the folder that stands for it, so that lines break at the same words
-KINDS = ("sh", "console", "python", "toml", "text")
+KINDS = ("sh", "console", "python", "toml", "sql", "text")
 # Commands that are not executed here: part of the line, and why.
 NOT_RUN = {
     "make test": "this is a part of it",
@@ -36,6 +37,9 @@ NOT_RUN = {
     "-m build": "tests/py/test_packaging.py does",
     "tests/corpus/record_all.py": "needs a GPU",
     "python3 …": "no command",
+    "run_all.sh": "make demo does",
+    "jax_cupy/": "needs a card, JAX and CuPy",
+    "examples/serving/": "tests/examples does",
     "torchrun": "needs several GPUs",
     "--open": "opens a browser",
     "stormlog tui": "needs a terminal; tests/tui has one",
@@ -44,7 +48,7 @@ NOT_RUN = {
     "memprof track": "tests/telemetry watches processes and commands",
 }
 # Text that is replaced by something else on this machine.
-STANDS_FOR = [("make demo", f"{ROOT}/tools/demo.sh {BUILD}"), ("python-4711.slog", "python*.slog"), ('device="cuda"', 'device="cpu"'),
+STANDS_FOR = [("make demo", f"TUTORIAL_STEPS=80 {ROOT}/tools/demo.sh {BUILD}"), ("python-4711.slog", "python*.slog"), ('device="cuda"', 'device="cpu"'),
               ("--duration 10s --pid 4711", "--duration 0s --pid $$"), ("--since 30s --filter 'model\\.py'", "--since 1s --filter 'mlp\\.py'"),
               ("pickle@10s", "pickle@1s"), ("--at-a 10s", "--at-a 1s"), ("'train.py:12 '", "'mlp.py:9 '"), ("jq .size", "head -n 1")]
 # Pages whose train.py must do something other than leak.
@@ -73,7 +77,9 @@ def fill(folder, page):
     Path(folder, "runs", "telemetry").mkdir(parents=True)
     for name in ("rank0.json", "rank1.json", "events.json", "runs/telemetry/rank0.json"):
         Path(folder, name).write_text(telemetry)
-    Path(folder, "tests").symlink_to(ROOT / "tests")
+    for name in ("tests", "examples", "include"):
+        Path(folder, name).symlink_to(ROOT / name)
+    Path(folder, "build").symlink_to(BUILD)
     shutil.copy(PROGRAMS.get(page.name, ROOT / "tools" / "demo_train.py"), Path(folder, "train.py"))
 
 

@@ -18,7 +18,7 @@ PERFETTO = {
 PPROF = {
     "Profile": {1: ("sample_type", "ValueType"), 2: ("sample", "Sample"), 3: ("mapping", "Mapping"), 4: ("location", "Location"),
                 5: ("function", "Function"), 6: ("string_table", "text"), 9: ("time_nanos", "int"), 10: ("duration_nanos", "int"),
-                14: ("default_sample_type", "int")},
+                11: ("period_type", "ValueType"), 12: ("period", "int"), 14: ("default_sample_type", "int")},
     "ValueType": {1: ("type", "int"), 2: ("unit", "int")},
     "Sample": {1: ("location_id", "packed"), 2: ("value", "packed"), 3: ("label", "Label")},
     "Label": {1: ("key", "int"), 2: ("str", "int"), 3: ("num", "int"), 4: ("num_unit", "int")},

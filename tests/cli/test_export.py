@@ -139,6 +139,25 @@ def _():
     tap.equal(times, sorted(times), "order of time")
 
 
+@tap.test("steps as CSV: what `diff` says at the ends of steps, and the report's peak; samples are refused")
+def _():
+    for path in H200[:4]:
+        rows = [{key: int(value) for key, value in row.items()} for row in csv.DictReader(io.StringIO(good("export", path, "--to", "steps-csv")))]
+        device = json.loads(good("analyze", path, "-f", "json"))["devices"][0]
+        tap.equal([row["step"] for row in rows], list(range(len(rows))), f"steps of {path.name}")
+        tap.equal(len(rows), device["steps"], f"number of steps of {path.name}")
+        for first, second in ((0, 1), (2, len(rows) - 2)):
+            found = json.loads(good("diff", path, "--at-a", f"step:{first}", "--at-b", f"step:{second}", "-f", "json"))["diffs"][0]
+            tap.equal([rows[step]["live_requested_bytes"] for step in (first, second)],
+                      [found[side]["live_requested_bytes"] for side in ("before", "after")], f"live bytes of {path.name}")
+            tap.equal([rows[step]["reserved_bytes"] for step in (first, second)],
+                      [found[side]["reserved_bytes"] for side in ("before", "after")], f"reserved bytes of {path.name}")
+        for key in ("peak_requested_bytes", "peak_allocated_bytes", "peak_reserved_bytes"):
+            tap.equal(max(row[key] for row in rows), device[key], f"{key} of {path.name}")
+    refused = stormlog("export", next((DATA / "peer").rglob("*.json")), "--to", "steps-csv")
+    tap.equal(refused.returncode, 3, f"exit code for samples: {refused.stderr}")
+
+
 @tap.test("telemetry as CSV has the same values")
 def _():
     path = DATA / "h200/s6_expandable.pickle.gz"

@@ -160,7 +160,9 @@ def _():
 @tap.test("calls: fragmentation, spikes and repeated allocations are found")
 def _():
     broken = [call(after=10 * MIB, reserved=40 * MIB) for _ in range(2)]
-    tap.equal(MemoryAnalyzer().analyze_memory_patterns(broken)[0].pattern_type, "fragmentation", "0.75 unused")
+    fragmented = MemoryAnalyzer().analyze_memory_patterns(broken)[0]
+    tap.equal((fragmented.pattern_type, len(fragmented.suggestions)), ("fragmentation", 4), "0.75 unused")
+    tap.contains("\n".join(fragmented.suggestions), "'stormlog whatif'", "no setting is recommended without proof")
     spiky = [call(after=MIB) for _ in range(10)] + [call(after=100 * MIB)]
     found = {p.pattern_type: p for p in MemoryAnalyzer().analyze_memory_patterns(spiky)}
     tap.equal((found["memory_spikes"].metrics["spike_count"], found["memory_spikes"].severity), (1, "warning"), "spike")

@@ -125,6 +125,9 @@ SIGNATURES = {
     "stormlog.metrics.get_memory_utilization": "device=None",
     "stormlog.metrics.format_memory_stats": "device=None",
     "stormlog.metrics.reset_peak_memory": "device=None",
+    "stormlog.metrics.MetricsTracker": "device=None, log_interval=10",
+    "stormlog.metrics.MetricsTracker.end_step": "self, step, loss=None, grad_norm=None, lr=None, tokens_in_step=None",
+    "stormlog.MemoryTracker.export_artifacts": "self, folder",
 }
 
 # Names that can be imported but have no signature to compare.

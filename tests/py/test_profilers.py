@@ -2,6 +2,7 @@
 """Profilers: on this process's memory, and on a simulated device."""
 
 import json
+import logging
 import os
 import sys
 import threading
@@ -266,6 +267,8 @@ def _():
               (0.75, torch.state.total - 8 * MIB, "8.00 MB"), "fragmentation")
     tips = utils.suggest_memory_optimization(found)
     tap.equal(len(tips), 6, "two that apply and four general ones")
+    tap.contains(tips[0], "`stormlog whatif`")
+    tap.true(not any("expandable_segments" in tip for tip in tips), "no setting is recommended without proof")
     page = utils.memory_summary()
     tap.contains(page, "Fragmentation: 75.0%")
     tap.equal(page.splitlines()[0], "=" * 60, "banner")
@@ -282,6 +285,36 @@ def _():
     tap.equal((info["detected_backend"], info["torch_available"], info["cuda_device_count"]), ("cuda", True, 2), "info")
     tap.true(info["memory_total"] > info["memory_available"] > 0, "memory")
     json.dumps(info)
+
+
+@tap.test("figures of a step: the run's peak until it is reset, None for what is not known, a log line per interval")
+def _():
+    torch.state.__init__()
+    tracker = metrics.MetricsTracker(device=0, log_interval=2)
+    lines = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())
+    metrics.logger.addHandler(handler)
+    metrics.logger.setLevel(logging.INFO)
+    torch.state.allocate(2 * 1024 ** 3)
+    torch.state.release(1024 ** 3)
+    first = tracker.end_step(0)
+    tap.equal((first.step, first.step_time_sec, first.loss, first.tokens_per_sec), (0, None, None, None), "nothing was given")
+    tap.equal((first.allocated_gb, first.peak_gb, first.mem_utilization), (1.0, 2.0, 0.125), "memory")
+    tracker.start_step()
+    second = tracker.end_step(1, loss=0.5, grad_norm=1.5, lr=1e-3, tokens_in_step=100)
+    tap.true(second.step_time_sec >= 0 and second.tokens_per_sec > 0 and second.peak_gb == 2.0, "timed, and the same peak")
+    metrics.reset_peak_memory(0)
+    tap.equal(tracker.end_step(2, loss=0.5).peak_gb, 1.0, "after a reset")
+    metrics.logger.removeHandler(handler)
+    tap.equal(lines, ["[step 0] mem 2.0/16GB", "[step 2] loss 0.5, mem 1.0/16GB"], "lines")
+    tap.equal(second.to_dict()["grad_norm"], 1.5, "as a dict")
+    try:
+        metrics.MetricsTracker(log_interval=0)
+    except ValueError as error:
+        tap.contains(str(error), "log_interval must be >= 1, found 0")
+    else:
+        raise AssertionError("log_interval=0 was accepted")
 
 
 @tap.test("metrics have four figures and a line of text, and a monitor reports the peak per interval")

@@ -456,4 +456,26 @@ def _():
         tap.true(event.device_used_bytes <= event.device_total_bytes, "used within total")
 
 
+@tap.test("export_artifacts writes the whole set of a run; every file can be read")
+def _(folder):
+    tracker = fresh(job_id="set")
+    tracker.set_threshold("memory_warning_percent", 10.0)
+    refused(ValueError, lambda: tracker.export_artifacts(folder), "no events")
+    tracker.start_tracking()
+    torch.state.allocate(4 * 1024 ** 3)
+    tracker._tick()
+    tracker.stop_tracking()
+    paths = tracker.export_artifacts(Path(folder) / "new" / "place")
+    names = [os.path.basename(path) for path in paths]
+    tap.equal(names[:5], ["events.json", "events.csv", "timeline.json", "stats.json", "alerts.json"], "data")
+    tap.true(names[5] in ("timeline.png", "timeline.svg") and names[6] == "timeline.html", f"pictures: {names[5:]}")
+    events, timeline, stats, alerts = (json.load(open(paths[i])) for i in (0, 2, 3, 4))
+    tap.equal(len(load_telemetry_events(paths[1])), len(events), "events")
+    tap.equal(max(timeline["allocated"]), 4 * 1024 ** 3, "timeline")
+    tap.equal((stats["peak_memory"], stats["alert_count"]), (4 * 1024 ** 3, len(alerts)), "statistics")
+    validate_telemetry_record(alerts[0])
+    tap.equal(alerts[0]["event_type"], "warning", "alert")
+    tap.contains(Path(paths[6]).read_text(), "<svg")
+
+
 tap.main()

@@ -186,4 +186,38 @@ library.sl_record_stop()
     tap.equal(sorted(sorted(sizes(row)) for row in totals), [[400, 1200], [800]])
 
 
+@tap.test("an allocator of the program's own is recorded, from many threads; nonsense is ignored, errno stays")
+def _(folder):
+    result, totals = run(folder, """
+import threading
+library = ctypes.CDLL(os.environ["LIBRARY"], use_errno=True)
+for name, kinds in (("alloc", [ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p]),
+                    ("free", [ctypes.c_int, ctypes.c_void_p]), ("oom", [ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p])):
+    getattr(library, "sl_record_" + name).argtypes = kinds
+library.sl_record_alloc(-1, 0x1000, 64, None)  # nothing is recorded yet
+start()
+def work(first):
+    for at in range(first, first + 500 * 64, 64):
+        library.sl_record_alloc(-1, at, 64, 0xdead)
+        if at % 128:
+            library.sl_record_free(-1, at)
+threads = [threading.Thread(target=work, args=(0x100000 * n,)) for n in range(1, 5)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+ctypes.set_errno(77)
+library.sl_record_alloc(3, 0x1000, 1 << 20, None)
+library.sl_record_alloc(-1, None, 64, None)
+for device in (-2, 128, 1 << 30):
+    library.sl_record_alloc(device, 0x2000, 64, None)
+    library.sl_record_free(device, 0x2000)
+library.sl_record_free(-1, None)
+library.sl_record_oom(-1, 4096, None)
+print(ctypes.get_errno(), library.sl_record_oom_count())
+library.sl_record_stop()
+""")
+    tap.equal(result.stdout, "77 1\n", "errno, failed requests")
+    found = {site.alloc_cnt: site.free_cnt for site in totals[0].sites if site.alloc_bytes == 2000 * 64}
+    tap.equal((found, sum(site.alloc_bytes for site in totals[0].sites)), ({2000: 1000}, 2000 * 64 + (1 << 20)), "blocks")
+
+
 tap.main()

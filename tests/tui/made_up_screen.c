@@ -190,10 +190,15 @@ static sl_tui_source *make_source(void) {
     fill_curves(&device);
     fill_sites(&device.sites);
     fill_ledger(&device.ledger);
+    device.forecast = "out of memory in 12 min ± 2 at this rate, because of train.py:42 "
+                      "(+51.2 MiB per step)";
+    device.failure = "attention.py:1207: the card is full; it asks for 2.00 GiB, 1.50 GiB fits";
+    device.is_failing = true;
     source->name = "/home/user/projects/language-models/stormlog-runs/latest";
     must(sl_vec_push(&source->processes, process));
     must(sl_vec_push(&source->devices, device));
     device.number = SL_DEVICE_HOST, device.label = "host memory";
+    device.forecast = NULL, device.failure = NULL;
     must(sl_vec_push(&source->devices, device));
     sl_tui_alert alert = {INT64_C(3600) * 1000000, "95 % or more of the card is used: 137 GiB", 0};
     must(sl_vec_push(&source->alerts, alert));
@@ -207,7 +212,7 @@ static sl_tui_timeline *make_timeline(const sl_tui_source *source) {
     static const char *const names[] = {"train.py:42 in train_step", "attention.py:1207 in forward",
                                         "everything else"};
     sl_tui_timeline *t = take(sizeof *t);
-    t->cnt = SL_TUI_POINTS;
+    t->cnt = SL_TUI_POINTS / 2;
     t->band_cnt = SL_COUNT_OF(names);
     for (size_t b = 0; b < t->band_cnt; b++) {
         t->names[b] = names[b];
@@ -216,6 +221,9 @@ static sl_tui_timeline *make_timeline(const sl_tui_source *source) {
     t->reserved = source->devices.at[0].curves[1];
     t->to_us = t->end_us = INT64_C(3725) * 1000000;
     t->has_time = true;
+    t->silences[t->silence_cnt++] =
+        (sl_tui_silence){INT64_C(1200) * 1000000, INT64_C(2400) * 1000000};
+    sl_tui_timeline_set_axis(t);
     must(sl_vec_push(&t->steps, 5));
     return t;
 }
@@ -224,6 +232,7 @@ static sl_tui_whatif *make_whatif(void) {
     static const char *const settings[] = {"as recorded (defaults)", "expandable_segments:True",
                                            "max_split_size_mb:128,roundup_power2_divisions:4"};
     sl_tui_whatif *w = take(sizeof *w);
+    w->asked = "settings: expandable_segments:True max_split_size_mb:128   card: as recorded";
     w->lines[w->line_cnt++] =
         "1,234,567 of 1,234,567 addresses came out the same: the replay is exact.";
     w->lines[w->line_cnt++] = "expandable_segments:True would have reserved 12.1 GiB less (11 %).";
@@ -241,6 +250,69 @@ static sl_tui_whatif *make_whatif(void) {
     return w;
 }
 
+static void fill_source(sl_source_excerpt *to) {
+    static const char *const rows[] = {"def train_step(model, batch):",
+                                       "    loss = model(batch).mean()",
+                                       "    loss.backward()",
+                                       "    losses.append(loss)",
+                                       "    optimizer.step()",
+                                       "    return loss",
+                                       ""};
+    to->first = 39, to->marked = 42, to->cnt = SL_COUNT_OF(rows);
+    for (size_t i = 0; i < to->cnt; i++)
+        snprintf(to->rows[i], sizeof to->rows[i], "%s", rows[i]);
+}
+
+static sl_tui_users *make_users(void) {
+    static const char *const jobs[] = {"slurm 4711234", "docker 0123456789ab @trainer-0", "", ""};
+    sl_tui_users *users = take(sizeof *users);
+    for (size_t i = 0; i < SL_COUNT_OF(jobs); i++) {
+        sl_tui_user *user = &users->rows[users->cnt++];
+        *user = (sl_tui_user){.pid = (int)(4711 + i * 100003),
+                              .card = i == 3 ? -1 : (int)i,
+                              .bytes = {(79 - i * 20) * GIB, i != 2},
+                              .first_bytes = (60 - i * 15) * GIB,
+                              .is_recorded = i == 0,
+                              .is_gone = i == 3};
+        snprintf(user->owner, sizeof user->owner, "user%zu", i);
+        snprintf(user->job, sizeof user->job, "%s", jobs[i]);
+        snprintf(user->command, sizeof user->command, "python train.py --batch-size 64 --lr 3e-4");
+        user->history_cnt = i == 2 ? 0 : 100;
+        for (size_t h = 0; h < user->history_cnt; h++)
+            user->history[h] = (double)user->first_bytes + (double)(h * h % 97) * (double)GIB / 10;
+    }
+    return users;
+}
+
+static sl_tui_comparison *make_comparison(void) {
+    static const sl_tui_change rows[] = {
+        {"peak", "allocated, device 0", false, 51 * GIB, 92 * GIB},
+        {"peak", "reserved, device 0", false, 94 * GIB, 94 * GIB},
+        {"grown", "/home/user/projects/language-models/train.py:42 in train_step", true, 19 * GIB,
+         60 * GIB},
+        {"gone", "/home/user/projects/language-models/data.py:7 in collate", true, 123 * MIB, 0},
+    };
+    sl_tui_comparison *c = take(sizeof *c);
+    c->before = "/home/user/projects/language-models/stormlog-runs/20261115-235959-eval";
+    c->after = "/home/user/projects/language-models/stormlog-runs/latest";
+    c->lines[c->line_cnt++] = "before: Healthy: no leak, no failed request";
+    c->lines[c->line_cnt++] =
+        "after:  Leak: train.py:42 in train_step leaks 51.2 MiB per step (41.0 GiB so far)";
+    for (size_t i = 0; i < SL_COUNT_OF(rows); i++)
+        must(sl_vec_push(&c->rows, rows[i]));
+    return c;
+}
+
+static sl_tui_follow *make_follow(const sl_tui_source *source) {
+    sl_tui_follow *f = take(sizeof *f);
+    f->cnt = SL_TUI_POINTS;
+    memcpy(f->values, source->devices.at[0].curves[0], sizeof f->values);
+    f->to_us = INT64_C(3725) * 1000000;
+    f->has_time = true;
+    f->now = 60 * GIB, f->peak = 64 * GIB;
+    return f;
+}
+
 sl_screen *made_up_screen(void) {
     sl_screen *screen = take(sizeof *screen);
     sl_output *output = take(sizeof *output);
@@ -255,7 +327,10 @@ sl_screen *made_up_screen(void) {
     screen->output = output;
     screen->ui = take(sizeof *screen->ui);
     screen->ui->warn_pct = 95;
-    screen->ui->cursor = 700;
-    snprintf(screen->ui->source_line, sizeof screen->ui->source_line, "    losses.append(loss)");
+    screen->ui->cursor = 350;
+    fill_source(&screen->ui->source);
+    screen->users = make_users();
+    screen->compared = make_comparison();
+    screen->follow = make_follow(screen->whole);
     return screen;
 }

@@ -2,7 +2,7 @@
 /* The views without a terminal.
  *
  *   tui_probe draw W H [ascii|mono]    every view of the made-up screen, as text
- *   tui_probe svg W H TAB              one of them as a picture
+ *   tui_probe svg W H TAB              one of them (0 to 14) as a picture
  *   tui_probe sweep                    every view at every size from 20 x 6 to 400 x 120: prints what breaks the rules
  *   tui_probe sweep-file PATH          the same for an input that is read
  *   tui_probe bytes                    what an idle and a busy screen send */
@@ -33,25 +33,57 @@ static void make_grid(sl_grid *grid, int w, int h, bool is_ascii, bool is_mono) 
     grid->is_mono = is_mono;
 }
 
-static void draw_tab(sl_grid *grid, const sl_screen *screen, size_t tab) {
-    screen->ui->tab = (sl_tab)tab;
+/* Every tab, then what some of them show instead. */
+static const struct {
+    const char *name;
+    sl_tab tab;
+} others[] = {
+    {"Overview, processes", SL_TAB_OVERVIEW},
+    {"Sites, a line followed", SL_TAB_SITES},
+    {"Diagnostics, compared", SL_TAB_DIAGNOSTICS},
+    {"Diagnostics, filtered", SL_TAB_DIAGNOSTICS},
+    {"a question", SL_TAB_WHATIF},
+    {"help", SL_TAB_SITES},
+    {"stormlog top", SL_TAB_LIVE},
+};
+
+enum { PROCESSES, FOLLOWED, COMPARED, FILTERED, QUESTION, HELP, TOP };
+
+#define VIEW_CNT (SL_TAB_CNT + SL_COUNT_OF(others))
+
+static const char *view_name(size_t view) {
+    return view < SL_TAB_CNT ? sl_tab_name((sl_tab)view) : others[view - SL_TAB_CNT].name;
+}
+
+static void draw_view(sl_grid *grid, const sl_screen *screen, size_t view) {
+    sl_ui *ui = screen->ui;
+    size_t other = view - SL_TAB_CNT; /* beyond all of them for a plain tab */
+    ui->tab = view < SL_TAB_CNT ? (sl_tab)view : others[other].tab;
+    ui->shows_processes = other == PROCESSES;
+    ui->shows_comparison = other == COMPARED;
+    ui->prompt = other == QUESTION ? SL_PROMPT_SETTINGS : SL_PROMPT_NONE;
+    ui->has_help = other == HELP;
+    snprintf(ui->prompt_text, sizeof ui->prompt_text, "max_split_size_mb=128 no_caching");
+    snprintf(ui->followed, sizeof ui->followed, "%s",
+             other == FOLLOWED ? "train.py:42 in step" : "");
+    snprintf(ui->rank_filter, sizeof ui->rank_filter, "%s", other == FILTERED ? "0,2-5" : "");
+    snprintf(ui->time_filter, sizeof ui->time_filter, "%s", other == FILTERED ? "10s-2m" : "");
     sl_screen_prepare(screen);
-    sl_screen_draw(grid, screen);
+    if (other == TOP)
+        sl_view_top(grid, screen);
+    else
+        sl_screen_draw(grid, screen);
 }
 
 static int draw_all(int w, int h, const char *how) {
     sl_screen *screen = made_up_screen();
     sl_grid grid;
     make_grid(&grid, w, h, strcmp(how, "ascii") == 0, strcmp(how, "mono") == 0);
-    for (size_t tab = 0; tab < SL_TAB_CNT; tab++) {
-        draw_tab(&grid, screen, tab);
-        printf("---- %s\n", sl_tab_name((sl_tab)tab));
+    for (size_t view = 0; view < VIEW_CNT; view++) {
+        draw_view(&grid, screen, view);
+        printf("---- %s\n", view_name(view));
         sl_screen_write_text(&grid, stdout);
     }
-    screen->ui->has_help = true;
-    draw_tab(&grid, screen, SL_TAB_SITES);
-    printf("---- help\n");
-    sl_screen_write_text(&grid, stdout);
     return 0;
 }
 
@@ -76,8 +108,8 @@ static void judge(sweep_state *s, const sl_grid *grid, size_t tab) {
     if (!grid->overlap_cnt && !grid->cut_cnt && !has_cut_number(grid))
         return;
     if (++s->broken <= 3) {
-        printf("%s at %d x %d: %u overlaps, %u digits outside, %s\n", sl_tab_name((sl_tab)tab),
-               grid->w, grid->h, grid->overlap_cnt, grid->cut_cnt,
+        printf("%s at %d x %d: %u overlaps, %u digits outside, %s\n", view_name(tab), grid->w,
+               grid->h, grid->overlap_cnt, grid->cut_cnt,
                has_cut_number(grid) ? "a number is cut" : "no number is cut");
         sl_screen_write_text(grid, stdout);
     }
@@ -93,8 +125,8 @@ static void sweep(sweep_state *s, bool is_ascii) {
         for (int h = 6; h <= 120; h = next_size(h, 34, 17)) {
             sl_grid grid;
             make_grid(&grid, w, h, is_ascii, false);
-            for (size_t tab = 0; tab < SL_TAB_CNT; tab++) {
-                draw_tab(&grid, s->screen, tab);
+            for (size_t tab = 0; tab < VIEW_CNT; tab++) {
+                draw_view(&grid, s->screen, tab);
                 judge(s, &grid, tab);
             }
             sl_grid_fini(&grid);
@@ -109,7 +141,7 @@ static int finish(const sweep_state *s) {
 static int sweep_made_up(void) {
     sweep_state s = {.screen = made_up_screen()};
     sweep(&s, false);
-    s.screen->ui->order.by_file = true;
+    s.screen->ui->group = SL_SITES_BY_FILE;
     snprintf(s.screen->ui->status, SL_STATUS_CAP, "wrote train-20261116-081500.html (1.25 MiB)");
     sweep(&s, true);
     sl_tui_source *whole = s.screen->whole;
@@ -118,12 +150,11 @@ static int sweep_made_up(void) {
     ((sl_screen *)s.screen)->whatif = NULL;
     for (int w = 1; w < 30; w++) /* terminals that nobody has do no harm */
         for (int h = 1; h < 8; h++)
-            for (size_t tab = 0; tab < SL_TAB_CNT * 2; tab++) {
+            for (size_t tab = 0; tab < VIEW_CNT * 2; tab++) {
                 sl_grid grid;
-                ((sl_screen *)s.screen)->whole = tab < SL_TAB_CNT ? NULL : whole;
+                ((sl_screen *)s.screen)->whole = tab < VIEW_CNT ? NULL : whole;
                 make_grid(&grid, w, h, false, true);
-                s.screen->ui->has_help = (w + h) % 5 == 0;
-                draw_tab(&grid, s.screen, tab % SL_TAB_CNT);
+                draw_view(&grid, s.screen, tab % VIEW_CNT);
                 sl_grid_fini(&grid);
             }
     return finish(&s);
@@ -139,7 +170,9 @@ static int sweep_file(const char *path) {
     sweep_state s = {.screen = screen};
     sl_status status = sl_run_facts_read(&path, 1, &options, &inputs, &source, &err);
     if (status >= 0)
-        status = sl_timeline_facts(&inputs, source, 0, SL_TUI_BY_TAG, 0, 0, 100, &timeline, &err);
+        status = sl_timeline_facts(&inputs, source, 0,
+                                   &(sl_timeline_question){.split = SL_TUI_BY_TAG, .columns = 100},
+                                   &timeline, &err);
     if (status < 0) {
         fprintf(stderr, "%s\n", err.text);
         return 3;
@@ -152,8 +185,8 @@ static int sweep_file(const char *path) {
             for (int h = 6; h <= 120; h = next_size(h, 12, 19)) {
                 sl_grid grid;
                 make_grid(&grid, w, h, false, false);
-                for (size_t tab = 0; tab < SL_TAB_CNT; tab++) {
-                    draw_tab(&grid, screen, tab);
+                for (size_t tab = 0; tab < VIEW_CNT; tab++) {
+                    draw_view(&grid, screen, tab);
                     judge(&s, &grid, tab);
                 }
                 sl_grid_fini(&grid);
@@ -175,11 +208,11 @@ static int measure_bytes(void) {
     sl_bytes bytes = {0};
     make_grid(&shown, 120, 40, false, false);
     make_grid(&wanted, 120, 40, false, false);
-    draw_tab(&shown, screen, SL_TAB_LIVE);
+    draw_view(&shown, screen, SL_TAB_LIVE);
     sl_paint(&bytes, NULL, &shown, SL_COLORS_TRUE);
     report_bytes("first screen", &bytes);
     bytes.cnt = 0;
-    draw_tab(&wanted, screen, SL_TAB_LIVE);
+    draw_view(&wanted, screen, SL_TAB_LIVE);
     sl_paint(&bytes, &shown, &wanted, SL_COLORS_TRUE);
     report_bytes("idle", &bytes);
     bytes.cnt = 0;
@@ -189,7 +222,7 @@ static int measure_bytes(void) {
     }
     screen->whole->processes.at[0].events += 2345;
     screen->whole->processes.at[0].length_us += 1000000;
-    draw_tab(&wanted, screen, SL_TAB_LIVE);
+    draw_view(&wanted, screen, SL_TAB_LIVE);
     sl_paint(&bytes, &shown, &wanted, SL_COLORS_TRUE);
     report_bytes("busy", &bytes);
     sl_vec_free(&bytes);
@@ -202,7 +235,7 @@ static int write_svg(int w, int h, int tab) {
     sl_screen *screen = made_up_screen();
     sl_grid grid;
     make_grid(&grid, w, h, false, false);
-    draw_tab(&grid, screen, (size_t)tab % SL_TAB_CNT);
+    draw_view(&grid, screen, (size_t)tab % VIEW_CNT);
     sl_screen_write_svg(&grid, stdout);
     return 0;
 }

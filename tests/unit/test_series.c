@@ -129,8 +129,34 @@ static void test_false_alarms_of_mann_kendall(void **state) {
     assert_in_range(alarms, 20, 85);
 }
 
+/* Unequal distances, and an interval that contains the slope of a line with noise about as often as it says. */
+static void test_slope_range(void **state) {
+    (void)state;
+    double x[40], y[40];
+    uint64_t seed = 11;
+    size_t held = 0, rounds = 300;
+    for (size_t i = 0; i < 40; i++)
+        x[i] = (double)(i * i), y[i] = 3 * x[i] - 7;
+    sl_slope_range exact = sl_theil_sen_range(x, y, 40, 1.645);
+    close_to(exact.slope, 3, 1e-9);
+    close_to(exact.low, 3, 1e-9);
+    close_to(exact.high, 3, 1e-9);
+    for (size_t round = 0; round < rounds; round++) {
+        for (size_t i = 0; i < 40; i++)
+            x[i] = (double)i, y[i] = 0.5 * x[i] + (double)fake_random(&seed, 1000) / 100;
+        sl_slope_range range = sl_theil_sen_range(x, y, 40, 1.645);
+        assert_true(range.low <= range.slope && range.slope <= range.high);
+        held += range.low <= 0.5 && 0.5 <= range.high ? 1 : 0;
+    }
+    if (held < rounds * 8 / 10 || held == rounds)
+        fail_msg("the interval of 90 %% held %zu of %zu times", held, rounds);
+    x[0] = x[1] = 1;
+    assert_true(sl_theil_sen_range(x, y, 2, 1.645).slope == 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slope_range),
         cmocka_unit_test(test_median_against_sorting),
         cmocka_unit_test(test_theil_sen_against_brute_force),
         cmocka_unit_test(test_slope_ignores_outliers),

@@ -27,6 +27,7 @@
     X(-40, E_SYSTEM, 4, "a system call failed")                                     \
     X(-41, E_NOMEM, 5, "out of host memory")                                        \
     X(-42, E_PERMISSION, 4, "not permitted")                                        \
+    X(-43, E_NETWORK, 4, "a server cannot be reached or does not answer")           \
     X(-50, E_DEVICE, 4, "no such device")                                           \
     X(-51, E_UNSUPPORTED, 4, "this build lacks a library that is needed")           \
     X(-60, E_LIMIT, 3, "a built-in limit was reached")                              \

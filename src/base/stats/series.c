@@ -19,6 +19,24 @@ double sl_theil_sen(const double *y, size_t cnt) {
     return sl_stat_median(slopes, n);
 }
 
+sl_slope_range sl_theil_sen_range(const double *x, const double *y, size_t cnt, double z) {
+    static _Thread_local double slopes[PAIRS_MAX];
+    size_t n = 0;
+    assert(cnt <= SL_SERIES_MAX);
+    for (size_t i = 0; i < cnt; i++)
+        for (size_t j = i + 1; j < cnt; j++)
+            if (x[j] > x[i])
+                slopes[n++] = (y[j] - y[i]) / (x[j] - x[i]);
+    if (n == 0)
+        return (sl_slope_range){0};
+    sl_stat_sort(slopes, n);
+    double d = (double)cnt, spread = z * sqrt(d * (d - 1) * (2 * d + 5) / 18);
+    double half = fmin(1, spread / (double)n) / 2;
+    return (sl_slope_range){sl_stat_quantile(slopes, n, 0.5),
+                            sl_stat_quantile(slopes, n, 0.5 - half),
+                            sl_stat_quantile(slopes, n, 0.5 + half)};
+}
+
 static double sign_of(double d) {
     return (d > 0) - (d < 0);
 }

@@ -13,6 +13,15 @@
  * SL_SERIES_MAX; 0 below two values. */
 double sl_theil_sen(const double *y, size_t cnt);
 
+typedef struct sl_slope_range {
+    double slope;     /* Theil-Sen */
+    double low, high; /* Sen's interval: order statistics of the slopes */
+} sl_slope_range;
+
+/* The same for values at ascending places, and how sure it is: the true slope is between low and high with the
+ * probability that belongs to `z` (1.64: 90 %), if the deviations from the line are independent. */
+sl_slope_range sl_theil_sen_range(const double *x, const double *y, size_t cnt, double z);
+
 typedef struct sl_kendall {
     double tau; /* Kendall's tau-b against the index, -1..1; 0 when the series does not vary */
     double z;   /* Mann-Kendall's, with ties in the variance, corrected for continuity; 0 when the

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "analyze/analysis.h"
+#include "api/input_pairs.h"
 #include "base/core/str.h"
 #include "base/files/file_atomic.h"
 #include "base/text/term.h"
@@ -74,39 +75,9 @@ static sl_status load_sides(sl_inputs *inputs, side sides[2], sl_error *err) {
 
 /* ---- pairs ---- */
 
-#define KEY_CAP 100
-
-/* By what an input of one run is found in another: its rank, its script, the name of its file. */
-static void make_key(char key[KEY_CAP], const sl_run_input *input) {
-    const sl_process *process = &input->trace->process;
-    sl_str name = process->is_known ? sl_process_name(process) : (sl_str){"", 0};
-    if (process->is_known && process->rank.known)
-        snprintf(key, KEY_CAP, "rank %d", (int)process->rank.value);
-    else if (name.len)
-        snprintf(key, KEY_CAP, "%.*s", (int)name.len, name.ptr);
-    else
-        snprintf(key, KEY_CAP, "%s", sl_base_name(input->trace->path));
-}
-
-/* NULL when there is none. SL_E_USAGE when several match. */
 static sl_status find_by_key(const side *from, const char *key, const sl_run_input **found,
                              sl_error *err) {
-    char own[KEY_CAP];
-    *found = NULL;
-    for (size_t i = 0; i < from->input_cnt; i++) {
-        const sl_run_input *input = &from->inputs[i];
-        make_key(own, input);
-        if (strcmp(own, key) != 0)
-            continue;
-        if (*found && !input->trace->process.rank.known)
-            return sl_fail(err, SL_E_USAGE,
-                           "'%s' contains several recordings of '%s': '%s', '%s'; give one of them",
-                           from->path, key, (*found)->trace->path, input->trace->path);
-        /* A rank that was started again has several recordings: the newest counts. */
-        if (!*found || (*found)->trace->process.start_us < input->trace->process.start_us)
-            *found = input;
-    }
-    return SL_OK;
+    return sl_input_find(from->inputs, from->input_cnt, from->path, key, found, err);
 }
 
 typedef struct diff_job {
@@ -161,10 +132,10 @@ static sl_status compare_pair(diff_job *job, const char *label, sl_error *err) {
  * exchanged, only reports what is missing. */
 static sl_status compare_keys(diff_job *job, size_t from, sl_error *err) {
     side *sides = job->sides;
-    char key[KEY_CAP];
+    char key[SL_INPUT_KEY_CAP];
     for (size_t i = 0; i < sides[from].input_cnt; i++) {
         const sl_run_input *own, *other, *input = &sides[from].inputs[i];
-        make_key(key, input);
+        sl_input_key(key, input);
         SL_TRY(find_by_key(&sides[from], key, &own, err));
         SL_TRY(find_by_key(&sides[1 - from], key, &other, err));
         if (own != input && from == 0)

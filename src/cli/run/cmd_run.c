@@ -20,6 +20,7 @@
 #include "cli/run/run_target.h"
 #include "cli/run/run_verdict.h"
 #include "cli/run/run_watch.h"
+#include "model/job/launcher.h"
 
 /* The exit codes of a shell. */
 #define EXIT_NOT_FOUND    127
@@ -60,10 +61,10 @@ static void say_nothing_recorded(const sl_run_folder *folder) {
 }
 
 /* Quoted for the shell, because the line is meant to be pasted. */
-static void say_next(const char *path) {
+static void say_next(const char *command, const char *path) {
     char word[SL_ERROR_TEXT_CAP];
     if (sl_shell_word(word, sizeof word, path))
-        sl_cli_complain("next: stormlog analyze %s", word);
+        sl_cli_complain("next: stormlog %s %s", command, word);
     else
         sl_cli_complain("next: stormlog analyze, with a recording in that folder");
 }
@@ -91,7 +92,16 @@ static void say_result(const sl_run_folder *folder) {
     if (!verdict.path[0])
         return;
     sl_cli_complain("%s", verdict.sentence);
-    say_next(verdict.path);
+    if (folder->own_start[0])
+        say_next("ranks", folder->path);
+    else
+        say_next("analyze", verdict.path);
+}
+
+/* A thousand ranks must not print three lines each: the first one does. A rank that recorded nothing says so. */
+static bool is_spokesman(const sl_run_folder *folder) {
+    return !folder->own_start[0] || strcmp(folder->own_start, "rank0-") == 0 ||
+           sl_run_folder_count_new(folder) == 0;
 }
 
 /* The operands as argv of the command, with the NULL exec wants; NULL when memory ran out. */
@@ -117,7 +127,9 @@ static void look(void *self) {
 
 static sl_status run_watched(const sl_opts *opts, const sl_target *target, char **argv,
                              const sl_run_folder *folder, sl_run_end *end, sl_error *err) {
-    sl_run_watch *watch = sl_run_watch_new(folder, sl_opts_flag(opts, "quiet"));
+    const sl_run_watch_options options = {.is_quiet = sl_opts_flag(opts, "quiet"),
+                                          .no_forecast = sl_opts_flag(opts, "no-forecast")};
+    sl_run_watch *watch = sl_run_watch_new(folder, &options);
     sl_run_idle idle = {look, watch, WATCH_MS};
     /* Without memory for watching the command still runs and is recorded. */
     sl_status status = sl_run_process(target->path, argv, watch ? &idle : NULL, end, err);
@@ -139,7 +151,9 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
     char name[64];
     sl_run_end end = {0};
     sl_run_folder_name(name, (int)opts->operands.cnt, opts->operands.at);
-    sl_status status = sl_run_folder_open(&folder, sl_opts_text(opts, "output"), name, err);
+    bool is_launcher = sl_launcher_is_command(opts->operands.cnt, opts->operands.at);
+    sl_status status =
+        sl_run_folder_open(&folder, sl_opts_text(opts, "output"), name, is_launcher, err);
     if (status == SL_E_USAGE)
         return status;
     if (status == SL_OK && (status = prepare(opts, &folder, err)) < 0)
@@ -155,7 +169,8 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
         sl_run_compact(&folder, sl_opts_flag(opts, "quiet"));
     if (!sl_opts_flag(opts, "quiet")) {
         say_signal(end);
-        say_result(&folder);
+        if (is_spokesman(&folder))
+            say_result(&folder);
     } else if (sl_run_folder_count_new(&folder) == 0)
         sl_run_folder_discard(&folder);
     return end.exit_code;
@@ -200,7 +215,10 @@ const sl_cmd sl_cmd_run = {
         "live and where, the newest events, the counters and the report. There are at most 8 per "
         "process. An alert is raised when a card or the host's memory is fuller than the "
         "threshold; the first of each kind is printed on standard error, 'stormlog top' shows the "
-        "newest.\n\n"
+        "newest. When memory keeps growing, a line shows when it will be out and which line of "
+        "code "
+        "grows the most, once and again when it gets clearly worse; alerts.jsonl in the run folder "
+        "has the same as JSON.\n\n"
         "The exit code is that of CMD (128 + n if signal n ended it, 127 if there is no such "
         "command, 126 if it cannot be run). SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 "
         "are passed on to it. CMD always runs: if it cannot be recorded, one line explains why. "

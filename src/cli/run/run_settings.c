@@ -20,6 +20,9 @@ const sl_opt sl_run_options[SL_RUN_OPTION_CNT] = {
     {.name = "no-compact",
      .type = SL_OPT_FLAG,
      .help = "do not compact the recordings when the command ends (see 'stormlog compact')"},
+    {.name = "no-forecast",
+     .type = SL_OPT_FLAG,
+     .help = "do not raise an alert when memory will be out at the present rate of growth"},
 #undef OPTION
 #undef OPTIONS_OF
 };

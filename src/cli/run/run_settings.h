@@ -12,8 +12,8 @@ enum {
                          meaning, ...)                                                           \
     __VA_ARGS__
 #define SL_COUNT_OPTION(...) +1
-    /* and one of the launcher alone, --no-compact */
-    SL_RUN_OPTION_CNT = 1 SL_SETTING_MAP(SL_COUNT_OPTIONS, SL_COUNT_OPTION)
+    /* and two of the launcher alone, --no-compact and --no-forecast */
+    SL_RUN_OPTION_CNT = 2 SL_SETTING_MAP(SL_COUNT_OPTIONS, SL_COUNT_OPTION)
 #undef SL_COUNT_OPTION
 #undef SL_COUNT_OPTIONS
 };

@@ -17,6 +17,7 @@
 #include "base/text/human.h"
 #include "cli/core/cli.h"
 #include "cli/core/recordings.h"
+#include "cli/run/run_forecast.h"
 #include "log/read/log_reader.h"
 
 #define READER_MAX 256 /* recordings watched at a time; each has a file open */
@@ -48,6 +49,7 @@ struct sl_run_watch {
     told_alert told[ALERT_MAX];
     size_t told_cnt;
     bool is_quiet;
+    sl_run_forecast *forecast; /* owned; NULL = none */
 };
 
 /* ---- the list ---- */
@@ -67,6 +69,7 @@ static void add_log(sl_run_watch *watch, const char *name, bool is_old) {
 
 static void read_folder(sl_run_watch *watch, bool is_old) {
     struct stat info;
+    const char *own = watch->folder->own_start;
     if (stat(watch->folder->full_path, &info) != 0 ||
         memcmp(&info.st_mtim, &watch->folder_changed, sizeof info.st_mtim) == 0)
         return;
@@ -74,18 +77,21 @@ static void read_folder(sl_run_watch *watch, bool is_old) {
     if (!dir)
         return;
     for (struct dirent *entry; (entry = readdir(dir));)
-        if (!is_known(watch, entry->d_name) && sl_recordings_is_file(dirfd(dir), entry->d_name))
+        if (strncmp(entry->d_name, own, strlen(own)) == 0 && !is_known(watch, entry->d_name) &&
+            sl_recordings_is_file(dirfd(dir), entry->d_name))
             add_log(watch, entry->d_name, is_old);
     closedir(dir);
     watch->folder_changed = info.st_mtim;
 }
 
-sl_run_watch *sl_run_watch_new(const sl_run_folder *folder, bool is_quiet) {
+sl_run_watch *sl_run_watch_new(const sl_run_folder *folder, const sl_run_watch_options *options) {
     sl_run_watch *watch = calloc(1, sizeof *watch);
     if (!watch)
         return NULL;
     watch->folder = folder;
-    watch->is_quiet = is_quiet;
+    watch->is_quiet = options->is_quiet;
+    if (!options->no_forecast)
+        watch->forecast = sl_run_forecast_new(folder, options->is_quiet);
     read_folder(watch, true);
     return watch;
 }
@@ -105,6 +111,7 @@ void sl_run_watch_free(sl_run_watch *watch) {
         free(watch->logs.at[i].name);
     }
     sl_vec_free(&watch->logs);
+    sl_run_forecast_free(watch->forecast);
     free(watch);
 }
 
@@ -260,6 +267,8 @@ static void look_at(sl_run_watch *watch, size_t index) {
     bool is_over = sl_log_get_ending(log->reader) != SL_LOG_LIVE;
     uint64_t oom_cnt = sl_log_list_used(log->reader, SL_SECTION_OOMS);
     look_at_alerts(watch, log);
+    if (watch->forecast && !is_over && !oom_cnt)
+        sl_run_forecast_look(watch->forecast, log->name, log->reader);
     if (oom_cnt > log->oom_cnt && log->oom_cnt < SL_OOM_BUNDLES_MAX && !log->has_failed) {
         if (!watch->writer)
             start_writer(watch, index, oom_cnt);

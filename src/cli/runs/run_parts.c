@@ -53,10 +53,18 @@ static bool is_bundle_name(const char *name) {
            (!end[digits] || strncmp(end + digits, ".tmp-", 5) == 0);
 }
 
+/* ".rank-3-0": how a rank says that it is here (api/run_folder.c). */
+static bool is_claim_name(const char *name) {
+    return strncmp(name, ".rank-", 6) == 0 && name[6] &&
+           strspn(name + 6, "0123456789-") == strlen(name + 6);
+}
+
 /* "python3-4711.slog.tmp-AbCdEf" of compact, ".stormlog-AbCdEf" of run. */
 static bool is_leftover_name(const char *name) {
     char recording[256];
     const char *end = strstr(name, ".tmp-");
+    if (is_claim_name(name))
+        return true;
     if (strncmp(name, ".stormlog-", 10) == 0)
         return strlen(name) == 16;
     if (!end || end == name || (size_t)(end - name) >= sizeof recording || strlen(end) != 11)

@@ -20,6 +20,9 @@
 #include "cli/top/top_find.h"
 #include "cli/top/top_frame.h"
 #include "cli/top/top_json.h"
+#include "tui/tui_top.h"
+
+#define LEAST_INTERVAL_US 100000
 
 static sl_status add_path(sl_top_paths *list, const char *folder, const char *name, sl_error *err) {
     char *path = NULL;
@@ -125,12 +128,41 @@ static sl_status follow(const sl_top_paths *list, const sl_top_options *options,
     return SL_OK;
 }
 
+static bool is_any_live(const sl_top_paths *list) {
+    bool is_live = false;
+    for (size_t i = 0; i < list->cnt && !is_live; i++) {
+        sl_log_reader *reader;
+        if (sl_log_open(list->at[i], &reader, NULL) < 0)
+            continue;
+        is_live = sl_log_get_ending(reader) == SL_LOG_LIVE;
+        sl_log_reader_close(reader);
+    }
+    return is_live;
+}
+
+/* The screen while the processes run, and after their end the plain text below what is on the terminal. */
+static sl_status show(const sl_top_paths *list, const sl_top_options *options, int64_t interval_us,
+                      sl_error *err) {
+    bool has_ended = false, is_live;
+    sl_tui_top_options screen = {list->at, list->cnt, interval_us, &has_ended};
+    if (!is_any_live(list))
+        return print_all(list, options, &is_live, err);
+    sl_status status = sl_tui_top(&screen, err);
+    if (status == SL_E_UNSUPPORTED) /* such as TERM=dumb */
+        return follow(list, options, interval_us, err);
+    if (status == SL_OK && has_ended)
+        status = print_all(list, options, &is_live, err);
+    return status;
+}
+
 static int run(const sl_opts *opts, sl_error *err) {
     sl_path_span paths;
     sl_top_options options = {.line_cnt = (size_t)sl_opts_number(opts, "top"),
                               .has_color = sl_term_has_color(stdout)};
     sl_top_paths list = {0};
     bool is_live;
+    if (sl_opts_number(opts, "interval") < LEAST_INTERVAL_US)
+        return sl_fail(err, SL_E_USAGE, "--interval: expected at least 100ms");
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
     sl_status status = list_recordings(&list, sl_latest_path(paths.at[0]), err);
     if (status == SL_OK && strcmp(sl_opts_text(opts, "format"), "json") == 0)
@@ -138,7 +170,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     else if (status == SL_OK && (sl_opts_flag(opts, "once") || !isatty(STDOUT_FILENO)))
         status = print_all(&list, &options, &is_live, err);
     else if (status == SL_OK)
-        status = follow(&list, &options, sl_opts_number(opts, "interval"), err);
+        status = show(&list, &options, sl_opts_number(opts, "interval"), err);
     sl_top_paths_free(&list);
     return status;
 }
@@ -152,7 +184,7 @@ static const sl_opt options[] = {
     {.name = "interval",
      .type = SL_OPT_DURATION,
      .initial = "1s",
-     .help = "time between two updates"},
+     .help = "time between two updates, at least 100ms"},
     {.name = "top",
      .type = SL_OPT_INT,
      .initial = "10",

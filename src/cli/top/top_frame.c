@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/live/live_failure.h"
 #include "api/live_line.h"
 #include "base/text/human.h"
 #include "base/text/term.h"
@@ -162,6 +163,24 @@ static void print_host(const picture *p) {
             print_row(p, rows[i].name, rows[i].bytes);
 }
 
+/* When memory will be out, and what would fail if it were now; of a process that runs. */
+static void print_outlook(const picture *p, int device) {
+    char text[SL_FORECAST_TEXT_CAP], what[SL_FAILURE_TEXT_CAP];
+    const char *red = sl_term_sgr(p->options->has_color, SL_STYLE_BAD);
+    const char *plain = sl_term_sgr(p->options->has_color, SL_STYLE_PLAIN);
+    sl_live_forecast live;
+    sl_live_failure failure;
+    if (sl_log_get_ending(p->reader) != SL_LOG_LIVE)
+        return;
+    if (sl_live_forecast_read(p->reader, &p->counters, &p->tables, device, &live, NULL) >= 0 &&
+        live.forecast.is_expected)
+        fprintf(p->to, "  %s%s%s\n", red,
+                sl_forecast_text(text, &live.forecast, sl_str_of(live.line)), plain);
+    if (sl_live_failure_find(p->reader, &p->counters, &p->tables, device, &failure, NULL) >= 0 &&
+        failure.is_known)
+        fprintf(p->to, "  if it failed now: %s\n", sl_live_failure_text(what, &failure));
+}
+
 static void print_device(const picture *p, int device) {
     const char *bold = sl_term_sgr(p->options->has_color, SL_STYLE_BOLD);
     const char *plain = sl_term_sgr(p->options->has_color, SL_STYLE_PLAIN);
@@ -173,6 +192,7 @@ static void print_device(const picture *p, int device) {
         print_host(p);
     else
         print_ledger(p, device);
+    print_outlook(p, device);
     fprintf(p->to, "\n  %10s %10s  %s\n", "live", "blocks", "line");
     print_holders(p, device);
 }

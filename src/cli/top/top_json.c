@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/top/top_json.h"
 
+#include "api/live/live_json.h"
 #include "cli/top/top_host.h"
 #include "run/lines/live_split.h"
 
@@ -70,13 +71,33 @@ static void write_figures(sl_json_out *json, int device, const sl_live_ledger *l
     sl_json_key_maybe_u64(json, "host_available_bytes", host[SL_TOP_HOST_AVAILABLE].bytes);
 }
 
-static void write_card(sl_json_out *json, int device, const sl_live_ledger *ledger) {
+/* What will be; null for a finished recording. False when it could not be read. */
+static bool write_outlook(sl_json_out *json, int device, const contents *c, sl_log_reader *reader) {
+    sl_live_forecast forecast = {0};
+    sl_live_failure failure = {0};
+    bool is_live = sl_log_get_ending(reader) == SL_LOG_LIVE;
+    bool is_read =
+        !is_live ||
+        (sl_live_forecast_read(reader, &c->counters, &c->tables, device, &forecast, NULL) >= 0 &&
+         sl_live_failure_find(reader, &c->counters, &c->tables, device, &failure, NULL) >= 0);
+    sl_json_key_maybe_u64(json, "process_limit_bytes", forecast.process_limit);
+    sl_json_key(json, "forecast");
+    sl_live_forecast_write(json, &forecast);
+    sl_json_key(json, "failure");
+    sl_live_failure_write(json, &failure);
+    return is_read;
+}
+
+static bool write_card(sl_json_out *json, int device, const contents *c, sl_log_reader *reader,
+                       const sl_live_ledger *ledger) {
     const sl_top_host_row none[SL_TOP_HOST_LIMIT] = {{0}};
     sl_json_begin_object(json);
     write_figures(json, device, ledger, none);
+    bool is_read = write_outlook(json, device, c, reader);
     write_named(json, "tags", &ledger->rows, SL_LEDGER_TENSORS);
     write_named(json, "libraries", &ledger->rows, SL_LEDGER_LIBRARY);
     sl_json_end_object(json);
+    return is_read;
 }
 
 /* The ledger of a device, which the caller frees; false when memory ran out. */
@@ -111,7 +132,7 @@ static bool write_end_tags(sl_json_out *json, const sl_run_device *host) {
 }
 
 /* Memory of the host is device -1, as in the report; it has no card to account for. */
-static bool write_host(sl_json_out *json, const contents *c, const sl_log_reader *reader) {
+static bool write_host(sl_json_out *json, const contents *c, sl_log_reader *reader) {
     const sl_run_device *finished = sl_top_end_device(&c->end, SL_DEVICE_HOST);
     sl_top_host_row host[SL_TOP_HOST_LIMIT];
     sl_live_ledger ledger = {0};
@@ -119,8 +140,9 @@ static bool write_host(sl_json_out *json, const contents *c, const sl_log_reader
     sl_top_host_fill(host, &c->counters, &c->end);
     sl_json_begin_object(json);
     write_figures(json, SL_DEVICE_HOST, &(sl_live_ledger){0}, host);
+    has_room &= write_outlook(json, SL_DEVICE_HOST, c, reader);
     if (finished)
-        has_room = write_end_tags(json, finished);
+        has_room &= write_end_tags(json, finished);
     else
         write_named(json, "tags", &ledger.rows, SL_LEDGER_TENSORS);
     write_named(json, "libraries", &(sl_ledger_rows){0}, SL_LEDGER_LIBRARY);
@@ -130,7 +152,7 @@ static bool write_host(sl_json_out *json, const contents *c, const sl_log_reader
 }
 
 /* The cards, then the host; false when memory ran out. */
-static bool write_devices(sl_json_out *json, const contents *c, const sl_log_reader *reader) {
+static bool write_devices(sl_json_out *json, const contents *c, sl_log_reader *reader) {
     bool is_seen[128] = {false}, has_host = false, has_room = true;
     sl_json_key(json, "devices");
     sl_json_begin_array(json);
@@ -144,13 +166,41 @@ static bool write_devices(sl_json_out *json, const contents *c, const sl_log_rea
         if (is_seen[device]) {
             sl_live_ledger ledger;
             has_room &= fill_ledger(&ledger, device, c, reader);
-            write_card(json, device, &ledger);
+            has_room &= write_card(json, device, c, reader, &ledger);
             sl_live_ledger_fini(&ledger);
         }
     if (has_host)
         has_room &= write_host(json, c, reader);
     sl_json_end_array(json);
     return has_room;
+}
+
+/* The host's memory, also of a process without host tensors. */
+static void write_machine(sl_json_out *json, const contents *c) {
+    static const struct {
+        const char *key;
+        uint32_t counter;
+    } rows[] = {
+        {"total_bytes", SL_COUNTER_DEVICE_TOTAL},
+        {"available_bytes", SL_COUNTER_HOST_AVAILABLE},
+        {"resident_bytes", SL_COUNTER_HOST_RSS},
+        {"control_group_bytes", SL_COUNTER_HOST_CGROUP},
+    };
+    sl_top_host_row host[SL_TOP_HOST_LIMIT];
+    sl_top_host_fill(host, &c->counters, &c->end);
+    sl_json_key(json, "host");
+    sl_json_begin_object(json);
+    for (size_t r = 0; r < SL_COUNT_OF(rows); r++) {
+        sl_maybe_u64 value = {0};
+        for (size_t i = 0; i < c->counters.cnt; i++) {
+            const sl_log_counter_info *info = &c->counters.at[i];
+            if (info->device == SL_DEVICE_HOST && info->kind == rows[r].counter && !info->name)
+                value = (sl_maybe_u64){info->last, info->is_available};
+        }
+        sl_json_key_maybe_u64(json, rows[r].key, value);
+    }
+    sl_json_key_maybe_u64(json, "tensors_bytes", host[SL_TOP_HOST_TENSORS].bytes);
+    sl_json_end_object(json);
 }
 
 static void write_process(sl_json_out *json, const sl_log_reader *reader,
@@ -194,6 +244,7 @@ sl_status sl_top_write_json(sl_json_out *json, sl_log_reader *reader, const sl_t
         write_process(json, reader, process);
         sl_json_key(json, "out_of_memory_count");
         sl_json_u64(json, c.ooms.cnt);
+        write_machine(json, &c);
         if (!write_devices(json, &c, reader))
             status = sl_fail_no_memory(err, "the ledger");
         sl_json_end_object(json);

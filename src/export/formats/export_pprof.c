@@ -22,6 +22,8 @@ enum {
     PROFILE_STRING_TABLE = 6,
     PROFILE_TIME_NANOS = 9,
     PROFILE_DURATION_NANOS = 10,
+    PROFILE_PERIOD_TYPE = 11,
+    PROFILE_PERIOD = 12,
     PROFILE_DEFAULT_SAMPLE_TYPE = 14,
     VALUE_TYPE_TYPE = 1,
     VALUE_TYPE_UNIT = 2,
@@ -54,6 +56,7 @@ enum {
     X(INUSE_OBJECTS, "inuse_objects") \
     X(ALLOC_SPACE, "alloc_space")     \
     X(ALLOC_OBJECTS, "alloc_objects") \
+    X(SPACE, "space")                 \
     X(BYTES, "bytes")                 \
     X(COUNT, "count")                 \
     X(DEVICE, "device")               \
@@ -100,6 +103,11 @@ static void put_types(profile_out *profile) {
         sl_pb_message(&profile->out, PROFILE_SAMPLE_TYPE, &profile->part);
     }
     sl_pb_varint(&profile->out, PROFILE_DEFAULT_SAMPLE_TYPE, STRING_INUSE_SPACE);
+    /* Every byte is counted. Stores name profiles by this, too: it is that of Go's heap profiles. */
+    sl_pb_varint(&profile->part, VALUE_TYPE_TYPE, STRING_SPACE);
+    sl_pb_varint(&profile->part, VALUE_TYPE_UNIT, STRING_BYTES);
+    sl_pb_message(&profile->out, PROFILE_PERIOD_TYPE, &profile->part);
+    sl_pb_varint(&profile->out, PROFILE_PERIOD, 1);
 }
 
 static void put_mapping(profile_out *profile) {
@@ -177,12 +185,17 @@ static bool put_sample(profile_out *profile, int device, uint32_t stack_id,
     return true;
 }
 
-static bool put_samples(profile_out *profile, const sl_replay *replay, uint32_t event) {
+/* Live after the event, and allocated in the events [from, to). */
+typedef struct sample_span {
+    uint32_t event, from, to;
+} sample_span;
+
+static bool put_samples(profile_out *profile, const sl_replay *replay, sample_span span) {
     sl_stack_sum *live = sl_stack_sums_new(profile->trace);
     sl_stack_sum *allocated = sl_stack_sums_new(profile->trace);
-    bool is_done = live && allocated && sl_stack_sums_live(replay, event, live);
+    bool is_done = live && allocated && sl_stack_sums_live(replay, span.event, live);
     if (is_done)
-        sl_stack_sums_allocated(replay, allocated);
+        sl_stack_sums_allocated(replay, span.from, span.to, allocated);
     for (size_t id = 0; is_done && id < sl_stack_sums_cnt(profile->trace); id++)
         if (live[id].blocks || allocated[id].blocks)
             is_done = put_sample(profile, replay->device->device, (uint32_t)id, &live[id],
@@ -194,19 +207,24 @@ static bool put_samples(profile_out *profile, const sl_replay *replay, uint32_t 
 
 static sl_status put_device(profile_out *profile, const sl_run_device *device,
                             const sl_export_options *options, sl_error *err) {
+    const sl_interval *part = options->interval;
     sl_state state;
-    SL_TRY(sl_run_state_at(device, options->at, &state, err));
-    return put_samples(profile, state.replay, state.event)
-               ? SL_OK
-               : sl_fail_no_memory(err, "the live blocks");
+    SL_TRY(sl_run_state_at(device, part ? (sl_moment){SL_AT_END, 0} : options->at, &state, err));
+    sample_span span = part ? (sample_span){part->peak, part->from, part->to}
+                            : (sample_span){state.event, 0, SL_EVENT_NEVER};
+    return put_samples(profile, state.replay, span) ? SL_OK
+                                                    : sl_fail_no_memory(err, "the live blocks");
 }
 
 /* When it was recorded, where the input has a clock that fits into nanoseconds. */
-static void put_times(profile_out *profile, const sl_run_input *input) {
+static void put_times(profile_out *profile, const sl_run_input *input,
+                      const sl_interval *interval) {
     sl_span span;
     if (!input->trace->has_time || !sl_run_span(input, NULL, &span) || span.first_us < 0 ||
         span.last_us > INT64_MAX / 1000)
         return;
+    if (interval)
+        span = (sl_span){.first_us = interval->from_us, .last_us = interval->until_us};
     sl_pb_varint(&profile->out, PROFILE_TIME_NANOS, (uint64_t)span.first_us * 1000);
     sl_pb_varint(&profile->out, PROFILE_DURATION_NANOS,
                  (uint64_t)(span.last_us - span.first_us) * 1000);
@@ -261,7 +279,7 @@ static sl_status put_all(profile_out *profile, const sl_run_input *input,
             SL_TRY(put_device(profile, &input->devices[i], options, err));
     put_frames(profile);
     put_strings(profile);
-    put_times(profile, input);
+    put_times(profile, input, options->interval);
     if (profile->out.has_failed)
         return sl_fail_no_memory(err, "the profile");
     return SL_OK;

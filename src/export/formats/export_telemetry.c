@@ -39,7 +39,25 @@ static uint32_t intern_metadata(sl_telemetry *set, const sl_telemetry_record *re
     return intern(set, text, status, err);
 }
 
-/* The schema's own words for "not known": process -1, host "unknown", rank 0 of 1. */
+/* Who it is of. The schema's own words for "not known": process -1, host "unknown", rank 0 of 1. Readers refuse a
+ * rank beyond the world's size, so a size that was not recorded is the least there can be. */
+static sl_status set_process(sl_telemetry *set, const sl_process *p, sl_tm_record *out,
+                             sl_error *err) {
+    bool is_known = p && p->is_known;
+    sl_status status = SL_OK;
+    out->pid = is_known && p->pid <= INT32_MAX ? (int32_t)p->pid : SL_TM_UNKNOWN_PID;
+    out->host = intern(set, is_known && p->host[0] ? p->host : SL_TM_UNKNOWN_HOST, &status, err);
+    out->job_id = is_known && p->job[0] ? intern(set, p->job, &status, err) : SL_TM_NO_TEXT;
+    out->rank = is_known && p->rank.known && p->rank.value >= 0 ? p->rank.value : 0;
+    out->world_size = is_known && p->world_size.known ? p->world_size.value : 1;
+    if (out->world_size <= out->rank)
+        out->world_size = out->rank < INT32_MAX ? out->rank + 1 : out->rank;
+    out->local_rank = is_known && p->local_rank.known ? p->local_rank.value : out->rank;
+    if (out->local_rank < 0 || out->local_rank >= out->world_size)
+        out->local_rank = out->rank;
+    return status;
+}
+
 sl_status sl_telemetry_convert(sl_telemetry *set, const sl_telemetry_record *record,
                                sl_tm_record *out, sl_error *err) {
     sl_status status = SL_OK;
@@ -48,10 +66,6 @@ sl_status sl_telemetry_convert(sl_telemetry *set, const sl_telemetry_record *rec
         .event_type = intern(set, record->event_type, &status, err),
         .collector = intern(set, COLLECTOR, &status, err),
         .sampling_interval_ms = (int64_t)record->interval_ms,
-        .pid = SL_TM_UNKNOWN_PID,
-        .host = intern(set, SL_TM_UNKNOWN_HOST, &status, err),
-        .job_id = SL_TM_NO_TEXT,
-        .world_size = 1,
         .device_id = record->device,
         .allocated_bytes = (int64_t)record->allocated_bytes,
         .reserved_bytes = (int64_t)record->reserved_bytes,
@@ -64,7 +78,7 @@ sl_status sl_telemetry_convert(sl_telemetry *set, const sl_telemetry_record *rec
         .context = intern(set, record->context, &status, err),
         .metadata = intern_metadata(set, record, &status, err),
     };
-    return status;
+    return status == SL_OK ? set_process(set, record->process, out, err) : status;
 }
 
 static void put_record(void *self, const sl_telemetry_record *record) {

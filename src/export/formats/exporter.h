@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "run/intervals.h"
 #include "run/moment.h"
 
 /* name, extension, help, what it takes (sl_export_wants), function. */
@@ -23,12 +24,18 @@
       SL_EXPORT_WINDOW | SL_EXPORT_BINARY, sl_export_perfetto)                                   \
     X("prometheus", "prom", "totals and the largest lines of code as metrics", SL_EXPORT_TEXT,   \
       sl_export_prometheus)                                                                      \
+    X("steps-csv", "csv", "live and peak bytes of every step, as a table", SL_EXPORT_TEXT,       \
+      sl_export_steps_csv)                                                                       \
     X("telemetry-json", "json", "telemetry v2 records of 22 fields", SL_EXPORT_WINDOW,           \
       sl_export_telemetry_json)                                                                  \
     X("telemetry-csv", "csv", "the same records as CSV", SL_EXPORT_WINDOW,                       \
       sl_export_telemetry_csv)                                                                   \
     X("telemetry-jsonl", "jsonl", "the same records, one per line", SL_EXPORT_WINDOW,            \
       sl_export_telemetry_lines)                                                                 \
+    X("jsonl", "jsonl", "a table of steps, ranks and lines of code, one object per line",        \
+      SL_EXPORT_WINDOW | SL_EXPORT_TABLE, sl_export_table_lines)                                 \
+    X("csv", "csv", "the same table as CSV", SL_EXPORT_WINDOW | SL_EXPORT_TABLE,                 \
+      sl_export_table_csv)                                                                       \
     X("oom-bundle", "", "a folder with the evidence of each failed request", SL_EXPORT_FOLDER, NULL)
 
 /* Which options mean something to a format, and what it is; bits. */
@@ -38,6 +45,7 @@ typedef enum sl_export_wants {
     SL_EXPORT_INSTANT = 2, /* at */
     SL_EXPORT_BINARY = 4,  /* not for a terminal */
     SL_EXPORT_FOLDER = 8,  /* not one file: api/oom_bundles.h writes it, write is NULL */
+    SL_EXPORT_TABLE = 16,  /* one output holds the rows of many inputs */
 } sl_export_wants;
 
 /* Zero-initialised is the default of everything. Times are those of the trace's own clock. */
@@ -47,7 +55,14 @@ typedef struct sl_export_options {
     bool has_since, has_until;
     int64_t since_us, until_us; /* events outside are skipped */
     sl_moment at;               /* for formats that show one moment */
-    int64_t every_us;           /* spacing of samples, 0 = as many as make a useful curve */
+    /* pprof: instead of `at`, the highest moment of this part, and what was allocated in it; may be NULL. Its
+     * events are those of has_device. */
+    const sl_interval *interval;
+    int64_t every_us; /* spacing of samples, 0 = as many as make a useful curve */
+    /* Of a table: */
+    const char *run;   /* the name of the run; NULL = not known */
+    const char *role;  /* of the process among those of its run; NULL = as the input alone shows */
+    bool is_continued; /* there are rows of another input before */
 } sl_export_options;
 
 typedef struct sl_exporter {
@@ -79,6 +94,12 @@ sl_status sl_export_snapshot(const sl_run_input *input, const sl_export_options 
                              sl_error *err);
 sl_status sl_export_speedscope(const sl_run_input *input, const sl_export_options *options,
                                FILE *to, sl_error *err);
+sl_status sl_export_steps_csv(const sl_run_input *input, const sl_export_options *options, FILE *to,
+                              sl_error *err);
+sl_status sl_export_table_csv(const sl_run_input *input, const sl_export_options *options, FILE *to,
+                              sl_error *err);
+sl_status sl_export_table_lines(const sl_run_input *input, const sl_export_options *options,
+                                FILE *to, sl_error *err);
 sl_status sl_export_telemetry_json(const sl_run_input *input, const sl_export_options *options,
                                    FILE *to, sl_error *err);
 sl_status sl_export_telemetry_csv(const sl_run_input *input, const sl_export_options *options,

@@ -5,7 +5,7 @@
 
 #include "base/text/utf8.h"
 
-typedef enum wire_type { WIRE_VARINT = 0, WIRE_LENGTH = 2 } wire_type;
+typedef enum wire_type { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_LENGTH = 2 } wire_type;
 
 #define VARINT_MAX 10 /* bytes of a 64-bit number, seven bits each */
 
@@ -40,6 +40,12 @@ static void put_key(sl_pb_out *pb, uint32_t field, wire_type type) {
 void sl_pb_varint(sl_pb_out *pb, uint32_t field, uint64_t value) {
     put_key(pb, field, WIRE_VARINT);
     put_number(pb, value);
+}
+
+/* Little endian, as every machine that this is built for. */
+void sl_pb_double(sl_pb_out *pb, uint32_t field, double value) {
+    put_key(pb, field, WIRE_64);
+    put(pb, &value, sizeof value);
 }
 
 static const char replacement[] = "\xEF\xBF\xBD";

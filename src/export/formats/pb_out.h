@@ -15,6 +15,8 @@ typedef struct sl_pb_out {
 /* int32, int64, uint32, uint64, bool and enum. A signed value is passed as its two's complement. */
 void sl_pb_varint(sl_pb_out *pb, uint32_t field, uint64_t value);
 
+void sl_pb_double(sl_pb_out *pb, uint32_t field, double value);
+
 /* string: what is not valid UTF-8 becomes U+FFFD, because readers refuse the whole message. */
 void sl_pb_text(sl_pb_out *pb, uint32_t field, sl_str text);
 

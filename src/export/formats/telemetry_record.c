@@ -10,6 +10,7 @@
 #define DEFAULT_SAMPLES 2000
 
 typedef struct telemetry_walk {
+    const sl_process *process;
     const sl_replay *replay;
     const sl_counter_series *used; /* on the card; NULL = was not read */
     const sl_export_options *options;
@@ -39,6 +40,7 @@ static void put_record(telemetry_walk *walk, int64_t time_us, const sl_replay_to
     if (!sl_export_wants_time(walk->options, time_us))
         return;
     sl_telemetry_record record = {
+        .process = walk->process,
         .time_us = time_us,
         .event_type = event_type,
         .interval_ms = (uint64_t)((walk->every_us + 500) / 1000),
@@ -91,6 +93,7 @@ static sl_status walk_device(const sl_run_device *device, const sl_export_option
     const sl_replay *replay;
     SL_TRY(sl_run_replay(device, &replay, err));
     telemetry_walk walk = {
+        .process = &replay->trace->process,
         .replay = replay,
         .used = sl_series_find(replay->trace, replay->device->device, SL_SERIES_DEVICE_USED),
         .options = options,

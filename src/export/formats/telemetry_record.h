@@ -7,8 +7,9 @@
 #include "export/formats/exporter.h"
 #include "telemetry/telemetry.h"
 
-/* One record; what a trace cannot know (process, host, rank) is written as the schema's unknown. */
+/* One record; what a trace does not know of its process is written as the schema's unknown. */
 typedef struct sl_telemetry_record {
+    const sl_process *process; /* of the trace */
     int64_t time_us;
     const char *event_type;
     uint64_t interval_ms;

@@ -70,14 +70,16 @@ static sl_status fail_bounds(const sl_log_image *image, const sl_byte_stream *in
                    image->bytes, (unsigned long long)in->taken);
 }
 
-sl_status sl__image_take(sl_log_image *image, sl_byte_stream *in, sl_error *err) {
+sl_status sl__image_take(sl_log_image *image, sl_byte_stream *in, uint64_t most, sl_error *err) {
     uint64_t written = 0;
-    while (sl_bytes_need(in, 1)) {
+    while (image->bytes < most && sl_bytes_need(in, 1)) {
         size_t len = (size_t)(in->end - in->at);
+        if (len > most - image->bytes)
+            len = (size_t)(most - image->bytes);
         if (!grow(image, image->bytes + len))
             return no_memory(err);
         written += put(image, in->at, len);
-        in->at = in->end;
+        in->at += len;
         if (in->unpack && goes_too_far(image, in, written))
             return fail_bounds(image, in, err);
     }

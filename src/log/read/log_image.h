@@ -18,8 +18,9 @@ typedef struct sl_log_image {
 /* Zeros, ready to be written: SL_E_NOMEM. */
 sl_status sl__image_make(sl_log_image *image, uint64_t bytes, sl_error *err);
 
-/* Takes all that the stream holds. SL_E_LIMIT beyond the bounds. Free it also after a failure. */
-sl_status sl__image_take(sl_log_image *image, sl_byte_stream *in, sl_error *err);
+/* Takes what the stream holds, until the image has `most` bytes. SL_E_LIMIT beyond the bounds. Free it also
+ * after a failure. */
+sl_status sl__image_take(sl_log_image *image, sl_byte_stream *in, uint64_t most, sl_error *err);
 
 void sl__image_free(sl_log_image *image); /* an empty one is fine */
 

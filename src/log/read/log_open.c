@@ -82,6 +82,12 @@ sl_status sl__log_load(const sl_log_reader *r, const sl_fmt_section *s, uint64_t
     return status;
 }
 
+/* Where the ring begins; the whole file when there is none. */
+static uint64_t head_bytes(const sl_log_reader *r) {
+    int ring = sl__log_section(r, SL_SECTION_RING);
+    return ring < 0 ? UINT64_MAX : r->header.sections[ring].offset;
+}
+
 /* ---- state ---- */
 
 /* The live writer's marks may be a step apart in our copy; a dead one's may not. */
@@ -96,7 +102,8 @@ static sl_status check_watermark(sl_log_reader *r, uint32_t i, sl_error *err) {
                           (unsigned long long)at, sl_section_name(s->kind),
                           (unsigned long long)s->cap, (unsigned long long)wm->reserved);
     uint64_t end = s->offset + wm->reserved * s->record_bytes;
-    if (end > r->size)
+    bool is_skipped = r->is_head && wm->reserved == 0;
+    if (end > r->size && !is_skipped)
         return sl_fail_at(err, SL_E_TRUNCATED, r->size,
                           "byte %llu: expected section %s to go on to byte %llu, found the end of "
                           "the file; the file was cut",
@@ -105,14 +112,28 @@ static sl_status check_watermark(sl_log_reader *r, uint32_t i, sl_error *err) {
     return SL_OK;
 }
 
+/* For a reader of the head: the ring, and what a future version may put after it, has no records. */
+static void skip_ring(sl_log_reader *r, uint32_t i) {
+    const sl_fmt_section *s = &r->header.sections[i];
+    sl_fmt_watermark *wm = &r->state.marks[i];
+    if (s->offset < head_bytes(r))
+        return;
+    r->is_cut = r->is_cut || (!r->image.at && wm->reserved <= s->cap &&
+                              s->offset + wm->reserved * s->record_bytes > r->size);
+    wm->reserved = 0;
+}
+
 static sl_status check_state(sl_log_reader *r, sl_error *err) {
     uint64_t at = r->header.state_offset;
     if (r->state.closing != SL_CLOSING_RUNNING && r->state.closing != SL_CLOSING_CLOSED)
         return sl_fail_at(err, SL_E_FORMAT, at,
                           "byte %llu: expected closing state 1 or 2, found %llu",
                           (unsigned long long)at, (unsigned long long)r->state.closing);
-    for (uint32_t i = 0; i < r->header.section_cnt; i++)
+    for (uint32_t i = 0; i < r->header.section_cnt; i++) {
+        if (r->is_head)
+            skip_ring(r, i);
         SL_TRY(check_watermark(r, i, err));
+    }
     return SL_OK;
 }
 
@@ -177,6 +198,8 @@ static sl_status unfold_ring(sl_log_reader *r, uint32_t section, sl_error *err) 
 }
 
 static sl_status unfold(sl_log_reader *r, sl_error *err) {
+    if (r->is_head)
+        return SL_OK;
     for (uint32_t i = 0; i < r->header.section_cnt; i++)
         if (r->header.sections[i].form == SL_FORM_COLUMNS)
             SL_TRY(unfold_ring(r, i, err));
@@ -205,11 +228,23 @@ static sl_log_reader *new_reader(sl_error *err) {
     return r;
 }
 
-sl_status sl_log_open_stream(sl_byte_stream *in, sl_log_reader **out, sl_error *err) {
+/* The header says where the ring begins; whether it can be believed is checked before it is used. */
+static sl_status take_head(sl_log_reader *r, sl_byte_stream *in, sl_error *err) {
+    SL_TRY(sl__image_take(&r->image, in, SL_FORMAT_HEADER_BYTES + SL_FORMAT_STATE_BYTES, err));
+    uint64_t len = r->image.bytes < sizeof r->header ? r->image.bytes : sizeof r->header;
+    if (len)
+        memcpy(&r->header, r->image.at, len);
+    SL_TRY(sl_header_check(&r->header, r->image.bytes, err));
+    return sl__image_take(&r->image, in, head_bytes(r), err);
+}
+
+static sl_status open_image(sl_byte_stream *in, bool is_head, sl_log_reader **out, sl_error *err) {
     sl_log_reader *r = new_reader(err);
     if (!r)
         return SL_E_NOMEM;
-    sl_status status = sl__image_take(&r->image, in, err);
+    r->is_head = is_head;
+    sl_status status =
+        is_head ? take_head(r, in, err) : sl__image_take(&r->image, in, UINT64_MAX, err);
     if (status < 0) {
         sl_log_reader_close(r);
         return status;
@@ -220,27 +255,32 @@ sl_status sl_log_open_stream(sl_byte_stream *in, sl_log_reader **out, sl_error *
     return open_with(r, out, err);
 }
 
+sl_status sl_log_open_stream(sl_byte_stream *in, sl_log_reader **out, sl_error *err) {
+    return open_image(in, false, out, err);
+}
+
 static bool is_packed(int fd) {
     unsigned char magic[SL_UNPACK_MAGIC_LEN];
     ssize_t got = sl_sys_pread(fd, magic, sizeof magic, 0); /* fails on a pipe */
     return got > 0 && sl_unpack_is_packed(magic, (size_t)got);
 }
 
-static sl_status open_packed(const char *path, sl_log_reader **out, sl_error *err) {
+static sl_status open_packed(const char *path, bool is_head, sl_log_reader **out, sl_error *err) {
     sl_byte_stream in;
     /* The image has its own bounds: a sparse file expands a thousandfold and is still harmless. */
     sl_byte_options options = {.max_expansion = UINT32_MAX};
     sl_status status = sl_bytes_open(&in, path, &options, err);
     if (status >= 0)
-        status = sl_log_open_stream(&in, out, err);
+        status = open_image(&in, is_head, out, err);
     sl_bytes_close(&in);
     return status;
 }
 
-sl_status sl_log_open(const char *path, sl_log_reader **out, sl_error *err) {
+static sl_status open_path(const char *path, bool is_head, sl_log_reader **out, sl_error *err) {
     sl_log_reader *r = new_reader(err);
     if (!r)
         return SL_E_NOMEM;
+    r->is_head = is_head;
     /* Without waiting: a pipe has no writer perhaps, and is refused below. */
     r->fd = sl_sys_open(path, O_RDONLY | O_NONBLOCK, 0);
     if (r->fd < 0) {
@@ -251,9 +291,21 @@ sl_status sl_log_open(const char *path, sl_log_reader **out, sl_error *err) {
     }
     if (is_packed(r->fd)) {
         sl_log_reader_close(r);
-        return open_packed(path, out, err);
+        return open_packed(path, is_head, out, err);
     }
     return open_with(r, out, err);
+}
+
+sl_status sl_log_open(const char *path, sl_log_reader **out, sl_error *err) {
+    return open_path(path, false, out, err);
+}
+
+sl_status sl_log_open_head(const char *path, sl_log_reader **out, sl_error *err) {
+    return open_path(path, true, out, err);
+}
+
+bool sl_log_is_cut(const sl_log_reader *r) {
+    return r->is_cut;
 }
 
 sl_status sl_log_open_bytes(const void *bytes, size_t len, sl_log_reader **out, sl_error *err) {

@@ -27,6 +27,12 @@ typedef enum sl_log_ending {
 /* A compressed file (gzip, zstd, xz) is unpacked into memory, see log_image.h. */
 sl_status sl_log_open(const char *path, sl_log_reader **out, sl_error *err);
 
+/* Everything but the events: tables, curves, lists. They come before the ring, which is most of a file, so of a
+ * compressed file only its beginning is unpacked. A cursor finds no event. A file that was cut within the
+ * ring opens, too: sl_log_is_cut. */
+sl_status sl_log_open_head(const char *path, sl_log_reader **out, sl_error *err);
+bool sl_log_is_cut(const sl_log_reader *reader); /* of a plain file opened by _open_head */
+
 /* The same for what a stream still holds: a pipe, a file that is being unpacked. */
 sl_status sl_log_open_stream(sl_byte_stream *in, sl_log_reader **out, sl_error *err);
 

@@ -11,6 +11,8 @@ struct sl_log_reader {
     const uint8_t *bytes; /* borrowed, or those of `image`; NULL for a plain file */
     sl_log_image image;   /* of a compressed file or a pipe */
     uint64_t size;        /* of the file at the last refresh */
+    bool is_head;         /* the ring is not read */
+    bool is_cut;          /* and the file ends before it should */
     bool is_locked;       /* the writer holds the lock */
     bool lock_is_known;
     sl_fmt_header header;

@@ -44,6 +44,8 @@ extern const sl_source_ops *const sl_sources[];
 
 /* Whether a reader knows the beginning of this file. A folder, and a file that cannot be opened: false. */
 bool sl_trace_is_known(const char *path);
+/* The same with what it is; of several readers the one that is surest. */
+bool sl_trace_probe(const char *path, sl_source_kind *kind);
 
 /* Loads a file. options may be NULL. *out is the caller's, released with sl_trace_free. err says
  * "cannot read 'PATH': ...". */

@@ -106,17 +106,25 @@ static sl_status load_stream(const sl_source_input *input, sl_trace **out, sl_er
     return source ? load_source(source, input, out, err) : fail_foreign(in->at, len, err);
 }
 
-bool sl_trace_is_known(const char *path) {
+bool sl_trace_probe(const char *path, sl_source_kind *kind) {
     sl_byte_stream in;
-    bool is_known = false;
+    int best = 0;
     if (sl_bytes_open(&in, path, NULL, NULL) >= 0 && sl_bytes_need(&in, 1)) {
         (void)sl_bytes_need(&in, SL_PROBE_BYTES);
         size_t len = (size_t)(in.end - in.at), seen = len < SL_PROBE_BYTES ? len : SL_PROBE_BYTES;
-        for (size_t i = 0; sl_sources[i] && !is_known; i++)
-            is_known = sl_sources[i]->probe(in.at, seen, path) >= KNOWN_SCORE;
+        for (size_t i = 0; sl_sources[i]; i++) {
+            int score = sl_sources[i]->probe(in.at, seen, path);
+            if (score >= KNOWN_SCORE && score > best)
+                best = score, *kind = sl_sources[i]->kind;
+        }
     }
     sl_bytes_close(&in);
-    return is_known;
+    return best > 0;
+}
+
+bool sl_trace_is_known(const char *path) {
+    sl_source_kind ignored;
+    return sl_trace_probe(path, &ignored);
 }
 
 static sl_status load_path(const char *path, const sl_load_options *options, sl_trace **out,

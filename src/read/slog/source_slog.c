@@ -15,8 +15,8 @@
 #include "read/slog/slog_facts.h"
 #include "read/slog/slog_process.h"
 #include "read/slog/slog_reserved.h"
+#include "read/slog/slog_stack.h"
 #include "read/slog/slog_tags.h"
-#include "read/torch/native_name.h"
 
 typedef struct slog_load {
     sl_log_reader *log;
@@ -38,34 +38,6 @@ static uint32_t take_string(const slog_load *l, uint32_t id) {
     return sl_strtab_intern(&l->trace->strings, text.ptr, text.len);
 }
 
-static uint32_t take_function(const slog_load *l, const sl_fmt_frame *from) {
-    char buf[SL_NATIVE_NAME_CAP];
-    if (from->kind != SL_FRAME_NATIVE)
-        return take_string(l, from->function);
-    sl_str name = sl_native_name(sl_log_get_string(l->log, from->function), buf);
-    return sl_strtab_intern(&l->trace->strings, name.ptr, name.len);
-}
-
-static uint32_t take_frame(const slog_load *l, const sl_fmt_frame *from) {
-    sl_frame frame = {take_function(l, from), take_string(l, from->file), from->line};
-    if (frame.function == SL_STR_NONE || frame.file == SL_STR_NONE)
-        return SL_STACK_NONE;
-    return sl_stacks_intern_frame(&l->trace->stacks, frame);
-}
-
-static uint32_t make_stack(const slog_load *l, uint32_t stack) {
-    uint32_t
-        ids[SL_FORMAT_STACK_DEPTH_MAX / 8]; /* 512 frames; deeper stacks lose their outer end */
-    size_t depth = 0;
-    sl_fmt_frame frame;
-    while (depth < SL_COUNT_OF(ids) && sl_log_get_frame(l->log, stack, &frame, &stack)) {
-        ids[depth] = take_frame(l, &frame);
-        if (ids[depth++] == SL_STACK_NONE)
-            return SL_STACK_NONE;
-    }
-    return sl_stacks_intern(&l->trace->stacks, ids, depth);
-}
-
 /* A live log may have grown since; its newer stacks are mapped when they are met. */
 static uint32_t take_stack(slog_load *l, uint32_t stack) {
     if (stack == 0)
@@ -82,7 +54,7 @@ static uint32_t take_stack(slog_load *l, uint32_t stack) {
         l->stack_cnt = cnt;
     }
     if (l->stack_ids[stack] == SL_STACK_NONE)
-        l->stack_ids[stack] = make_stack(l, stack);
+        l->stack_ids[stack] = sl_slog_take_stack(l->log, l->trace, stack);
     return l->stack_ids[stack];
 }
 

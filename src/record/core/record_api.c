@@ -6,7 +6,10 @@
 #include "record/core/control_lock.h"
 #include "record/core/py_exit.h"
 #include "record/core/recorder.h"
+#include "record/core/sampler.h"
 #include "record/hooks/got_patch.h"
+#include "record/stacks/native_stack.h"
+#include "record/stacks/stack_cache.h"
 #include "record/training/phase_watch.h"
 #include "stormlog/record.h"
 
@@ -89,4 +92,62 @@ void sl_record_mark_end(const char *name) {
 
 void sl_record_mark(const char *name) {
     mark(SL_EV_ANNOTATE, name);
+}
+
+/* --- An allocator of the program's own ------------------------------------------------------------ */
+
+static uint32_t stack_of(const sl_capture *capture, const void *caller) {
+    uint32_t python = sl_stack_cache_get(capture->log).id;
+    return sl_native_add_from(capture->log, python, (uintptr_t)caller);
+}
+
+static bool begin_block(sl_capture *capture, int device) {
+    if (device < -1 || device > INT8_MAX || !sl_capture_begin(capture))
+        return false;
+    if (device >= 0)
+        sl_sampler_note_device(device);
+    return true;
+}
+
+void sl_record_alloc(int device, const void *address, uint64_t bytes, const void *caller) {
+    sl_capture capture;
+    if (!address || !begin_block(&capture, device))
+        return;
+    sl_log_event event = {.kind = SL_EV_ALLOC,
+                          .device = (int8_t)device,
+                          .addr = (uint64_t)(uintptr_t)address,
+                          .size = bytes,
+                          .stack = stack_of(&capture, caller),
+                          .total_allocated = SL_LOG_UNKNOWN,
+                          .total_reserved = SL_LOG_UNKNOWN};
+    sl_log_write(capture.log, &event);
+    sl_capture_end(&capture);
+}
+
+void sl_record_free(int device, const void *address) {
+    sl_capture capture;
+    if (!address || !begin_block(&capture, device))
+        return;
+    sl_log_event event = {.kind = SL_EV_FREE,
+                          .device = (int8_t)device,
+                          .addr = (uint64_t)(uintptr_t)address,
+                          .total_allocated = SL_LOG_UNKNOWN,
+                          .total_reserved = SL_LOG_UNKNOWN};
+    sl_log_write(capture.log, &event);
+    sl_capture_end(&capture);
+}
+
+void sl_record_oom(int device, uint64_t requested_bytes, const void *caller) {
+    sl_capture capture;
+    if (!begin_block(&capture, device))
+        return;
+    sl_log_oom oom = {.device = (int8_t)device,
+                      .stack = stack_of(&capture, caller),
+                      .requested = requested_bytes,
+                      .allocated = SL_LOG_UNKNOWN,
+                      .reserved = SL_LOG_UNKNOWN,
+                      .device_free = SL_LOG_UNKNOWN,
+                      .device_total = SL_LOG_UNKNOWN};
+    sl_log_oom_add(capture.log, &oom);
+    sl_capture_end(&capture);
 }

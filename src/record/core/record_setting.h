@@ -81,12 +81,12 @@ typedef struct sl_setting {
       OPT(.name = "no-tags", .type = SL_OPT_FLAG,                                                  \
           .help = "do not read the program's optimizers; what a block is for is then derived "     \
                   "from phases and stacks alone"))                                                 \
-    X(MODULES, has_modules, SWITCH, "STORMLOG_MODULES", 0, 0, 1, NULL, NO_API, NULL, RESET,        \
+    X(MODULES, has_modules, SWITCH, "STORMLOG_MODULES", 0, 0, 1, NULL, API, "modules", RESET,      \
       "1: put the path of the running module into stacks",                                         \
       OPT(.name = "modules", .type = SL_OPT_FLAG,                                                  \
           .help = "put the path of the running module (encoder.layers.3.attn) into the stacks of " \
                   "PyTorch programs"))                                                             \
-    X(REPLAY, has_replay, SWITCH, "STORMLOG_REPLAY", 0, 0, 1, NULL, NO_API, NULL, RESET,           \
+    X(REPLAY, has_replay, SWITCH, "STORMLOG_REPLAY", 0, 0, 1, NULL, API, "replay", RESET,          \
       "1: take over PyTorch's own trace of its allocator",                                         \
       OPT(.name = "replay", .type = SL_OPT_FLAG,                                                   \
           .help = "also record the size, stream and pool that each CUDA block was asked for, and " \

@@ -12,13 +12,13 @@
 #include "base/core/clock.h"
 #include "base/core/diag.h"
 #include "base/files/file_rights.h"
+#include "model/job/launcher.h"
 #include "record/core/alert_rules.h"
 #include "record/core/bus_guard.h"
 #include "record/core/control_lock.h"
 #include "record/core/py_exit.h"
 #include "record/core/record_claim.h"
 #include "record/core/record_helper.h"
-#include "record/core/record_identity.h"
 #include "record/core/sampler.h"
 #include "record/hooks/got_patch.h"
 #include "record/hooks/hook_torch.h"
@@ -80,7 +80,7 @@ static sl_diag_once open_failed, thread_failed, stacks_refused, native_refused, 
 /* --- The file ---------------------------------------------------------------------------------- */
 
 /* "rank3-python3-4711.slog"; after an exec the process has the same number, so a count follows. */
-static void make_path(char *path, const sl_record_identity *who, unsigned attempt) {
+static void make_path(char *path, const sl_launched *who, unsigned attempt) {
     char rank[32] = "", suffix[16] = "";
     if (who->rank >= 0)
         snprintf(rank, sizeof rank, "rank%d-", who->rank);
@@ -91,7 +91,7 @@ static void make_path(char *path, const sl_record_identity *who, unsigned attemp
 }
 
 static sl_status create_log(sl_error *err) {
-    sl_record_identity who = sl_record_identity_find();
+    sl_launched who = sl_launcher_find(getenv);
     sl_log_identity identity = {
         .job = who.job,
         .rank = who.rank,

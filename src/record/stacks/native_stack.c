@@ -358,17 +358,35 @@ static __attribute__((noinline)) uint32_t intern_stack(sl_log *log, const sl_nat
     return is_lost ? base : id;
 }
 
-uint32_t sl_native_walk_and_add(sl_log *log, uint32_t base) {
-    sl_native_stack stack;
-    sl_native_walk(&stack);
+static uint32_t add_walked(sl_log *log, uint32_t base, const sl_native_stack *stack) {
     uint64_t key =
-        sl_key_mix(stack.key ^ base ^ (uint64_t)stack.end << 32 ^ SL_KEY_A, SL_KEY_B) | 1;
+        sl_key_mix(stack->key ^ base ^ (uint64_t)stack->end << 32 ^ SL_KEY_A, SL_KEY_B) | 1;
     uint64_t known = sl_key_cache_find(&stacks, key).value;
     if (SL_LIKELY(known))
         return (uint32_t)known;
     bool is_pending = false;
-    uint32_t id = intern_stack(log, &stack, base, &is_pending);
+    uint32_t id = intern_stack(log, stack, base, &is_pending);
     if (id && !is_pending) /* with a frame that has no name yet it is made again the next time */
         sl_key_cache_add(&stacks, key, id);
     return id;
+}
+
+uint32_t sl_native_walk_and_add(sl_log *log, uint32_t base) {
+    sl_native_stack stack;
+    sl_native_walk(&stack);
+    return add_walked(log, base, &stack);
+}
+
+uint32_t sl_native_walk_and_add_from(sl_log *log, uint32_t base, uintptr_t caller) {
+    sl_native_stack stack;
+    sl_native_walk(&stack);
+    uint32_t first = 0;
+    while (first < stack.depth && stack.at[first] != caller)
+        first++;
+    if (first > 0 && first < stack.depth) {
+        stack.depth -= first;
+        memmove(stack.at, stack.at + first, stack.depth * sizeof stack.at[0]);
+        stack.key = sl_key_mix(stack.key ^ first, SL_KEY_A);
+    }
+    return add_walked(log, base, &stack);
 }

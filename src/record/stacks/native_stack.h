@@ -75,12 +75,21 @@ void sl_native_walk(sl_native_stack *stack);
  * native stacks are off. Slow path of sl_native_add. */
 uint32_t sl_native_walk_and_add(sl_log *log, uint32_t base);
 
+/* The same from the frame on that `caller` returns to; from the innermost one if it is 0 or not among them. */
+uint32_t sl_native_walk_and_add_from(sl_log *log, uint32_t base, uintptr_t caller);
+
 extern _Atomic(int) sl_native_current; /* sl_native_state */
 
 static inline uint32_t sl_native_add(sl_log *log, uint32_t base) {
     if (SL_LIKELY(atomic_load_explicit(&sl_native_current, memory_order_acquire) != SL_NATIVE_ON))
         return base;
     return sl_native_walk_and_add(log, base);
+}
+
+static inline uint32_t sl_native_add_from(sl_log *log, uint32_t base, uintptr_t caller) {
+    if (atomic_load_explicit(&sl_native_current, memory_order_acquire) != SL_NATIVE_ON)
+        return base;
+    return sl_native_walk_and_add_from(log, base, caller);
 }
 
 #endif

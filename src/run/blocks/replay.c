@@ -495,7 +495,9 @@ static sl_status replay_new(const sl_trace *trace, const sl_device_trace *device
         return sl_fail_no_memory(err, "the replay");
     replay->trace = trace;
     replay->device = device;
-    replay->has_history = device->events.cnt > 1 || !device->has_end_state;
+    /* Of a snapshot one event is a leftover; of a recording it is all that happened. */
+    size_t leftover_cnt = trace->source == SL_SOURCE_SLOG ? 0 : 1;
+    replay->has_history = device->events.cnt > leftover_cnt || !device->has_end_state;
     replay->event_cnt = (uint32_t)device->events.cnt;
     replay_run run = {.replay = replay, .work_cnt = (uint32_t)work_cnt};
     bool ok = run_passes(&run);

@@ -186,4 +186,38 @@ void sl_replay_walk_init(sl_replay_walk *walk, const sl_replay *replay);
 /* Applies one event; false at the end. */
 bool sl_replay_walk_next(sl_replay_walk *walk);
 
+/* The lives that begin or end with one event, in the order in which the totals count them: at most one
+ * that has the event as its own, after those that lost their free. */
+typedef struct sl_life_changes {
+    const sl_replay *replay;
+    uint32_t event;
+    size_t next_lost; /* into sl_replay.lost; carried from event to event */
+    bool is_own_done;
+} sl_life_changes;
+
+/* Call with each event in turn. */
+static inline void sl_life_changes_at(sl_life_changes *changes, uint32_t event) {
+    changes->event = event;
+    changes->is_own_done = false;
+}
+
+/* The next one, and whether it begins; NULL when there is no more. */
+static inline const sl_life *sl_life_changes_next(sl_life_changes *changes, bool *begins) {
+    const sl_replay *replay = changes->replay;
+    *begins = false;
+    if (changes->next_lost < replay->lost.cnt) {
+        const sl_life *lost = &replay->lives.at[replay->lost.at[changes->next_lost]];
+        changes->next_lost += lost->end_event == changes->event;
+        if (lost->end_event == changes->event)
+            return lost;
+    }
+    uint32_t own = changes->is_own_done ? SL_IDX_NONE : replay->life_of_event[changes->event];
+    changes->is_own_done = true;
+    if (own == SL_IDX_NONE)
+        return NULL;
+    const sl_life *life = &replay->lives.at[own];
+    *begins = life->begin_event == changes->event;
+    return *begins || life->end_event == changes->event ? life : NULL;
+}
+
 #endif

@@ -136,35 +136,21 @@ static uint64_t *band_of(sl_band_walk *walk, const sl_life *life) {
 }
 
 void sl_band_walk_init(sl_band_walk *walk, const sl_site_bands *bands) {
-    *walk = (sl_band_walk){.bands = bands};
+    *walk = (sl_band_walk){.bands = bands, .changes = {.replay = bands->replay}};
     sl_replay_walk_init(&walk->totals, bands->replay);
     for (size_t i = 0; i < bands->replay->base_cnt; i++)
         *band_of(walk, &bands->replay->lives.at[i]) += bands->replay->lives.at[i].requested_bytes;
 }
 
-/* Lives that ended without a free of their own, as the totals count them. */
-static void end_lost(sl_band_walk *walk, uint32_t event) {
-    const sl_replay *replay = walk->bands->replay;
-    for (; walk->next_lost < replay->lost.cnt; walk->next_lost++) {
-        const sl_life *life = &replay->lives.at[replay->lost.at[walk->next_lost]];
-        if (life->end_event != event)
-            return;
-        *band_of(walk, life) -= life->requested_bytes;
-    }
-}
-
 bool sl_band_walk_next(sl_band_walk *walk) {
-    const sl_replay *replay = walk->bands->replay;
-    uint32_t event = walk->totals.next;
+    bool begins;
+    sl_life_changes_at(&walk->changes, walk->totals.next);
     if (!sl_replay_walk_next(&walk->totals))
         return false;
-    end_lost(walk, event);
-    if (replay->life_of_event[event] == SL_IDX_NONE)
-        return true;
-    const sl_life *life = &replay->lives.at[replay->life_of_event[event]];
-    if (life->begin_event == event)
-        *band_of(walk, life) += life->requested_bytes;
-    else if (life->end_event == event)
-        *band_of(walk, life) -= life->requested_bytes;
+    for (const sl_life *life; (life = sl_life_changes_next(&walk->changes, &begins)) != NULL;)
+        if (begins)
+            *band_of(walk, life) += life->requested_bytes;
+        else
+            *band_of(walk, life) -= life->requested_bytes;
     return true;
 }

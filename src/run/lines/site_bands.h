@@ -37,7 +37,7 @@ void sl_site_bands_fini(sl_site_bands *bands);
 typedef struct sl_band_walk {
     const sl_site_bands *bands;
     sl_replay_walk totals;
-    size_t next_lost; /* into sl_replay.lost */
+    sl_life_changes changes;
     uint64_t live[SL_BANDS_MAX + 1];
 } sl_band_walk;
 

@@ -23,8 +23,10 @@ bool sl_stack_sums_live(const sl_replay *replay, uint32_t event, sl_stack_sum *s
     return is_done;
 }
 
-void sl_stack_sums_allocated(const sl_replay *replay, sl_stack_sum *sums) {
-    for (size_t i = replay->base_cnt; i < replay->lives.cnt; i++)
+void sl_stack_sums_allocated(const sl_replay *replay, uint32_t from, uint32_t to,
+                             sl_stack_sum *sums) {
+    size_t end = sl_replay_first_life(replay, to);
+    for (size_t i = sl_replay_first_life(replay, from); i < end; i++)
         add(sums, &replay->lives.at[i]);
 }
 

@@ -18,8 +18,9 @@ size_t sl_stack_sums_cnt(const sl_trace *trace);
 /* Adds what is live after the event; false when memory ran out. */
 bool sl_stack_sums_live(const sl_replay *replay, uint32_t event, sl_stack_sum *sums);
 
-/* Adds every allocation of the trace. */
-void sl_stack_sums_allocated(const sl_replay *replay, sl_stack_sum *sums);
+/* Adds every allocation of the events [from, to). */
+void sl_stack_sums_allocated(const sl_replay *replay, uint32_t from, uint32_t to,
+                             sl_stack_sum *sums);
 
 /* Adds the allocations of the trace that are still live at its end. */
 void sl_stack_sums_grown(const sl_replay *replay, sl_stack_sum *sums);

@@ -4,14 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/core/str.h"
+#include "base/text/human.h"
 #include "tui/app/tui_app.h"
 
 #define SELF     "/proc/self/exe"
-#define ARGS_MAX 12
+#define ARGS_MAX 64
 #define SELF_CAP 1024
 
 /* "train-20261116-120000.html": named after the open input, in the current folder. */
@@ -21,7 +22,7 @@ static void output_name(const sl_app *app, const char *extension, char name[256]
     struct tm parts;
     if (gmtime_r(&now, &parts))
         strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &parts);
-    const char *path = app->path ? app->path : "stormlog";
+    const char *path = app->paths.cnt ? app->paths.at[0] : "stormlog";
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/')
         len--;
@@ -48,7 +49,17 @@ static void start(sl_app *app, const char *const *argv, const char *shown) {
         return;
     }
     snprintf(app->ui.task, sizeof app->ui.task, "%s", shown);
+    app->task_output[0] = '\0';
     sl_output_add(&app->output, shown);
+}
+
+/* For commands that take a single input: that of the selected device where there are several. */
+static const char *selected_path(const sl_app *app) {
+    const sl_tui_source *source = sl_screen_source(&app->screen);
+    const sl_tui_device *device = sl_screen_device(&app->screen);
+    if (source && device && source->processes.cnt > 1)
+        return source->processes.at[device->process].path;
+    return app->paths.at[0];
 }
 
 void sl__app_do_file_action(sl_app *app) {
@@ -58,20 +69,36 @@ void sl__app_do_file_action(sl_app *app) {
     if (row >= sl_file_action_cnt)
         return;
     const sl_file_action *action = &sl_file_actions[row];
-    if (!app->path && strstr(action->command, "PATH")) {
+    if (app->paths.cnt == 0 && strstr(action->command, "PATH")) {
         sl_app_say(app, true, "nothing is open; choose a run in Overview, or press o");
         return;
     }
     output_name(app, action->extension, name);
     snprintf(words, sizeof words, "%s", action->command);
     argv[0] = self_path(self);
-    for (char *word; (word = strsep(&rest, " ")) != NULL && cnt + 1 < ARGS_MAX;)
-        argv[cnt++] = strcmp(word, "PATH") == 0  ? app->path
-                      : strcmp(word, "OUT") == 0 ? name
-                                                 : word;
+    for (char *word; (word = strsep(&rest, " ")) != NULL && cnt + 1 < ARGS_MAX;) {
+        bool is_all = strcmp(word, "PATHS") == 0;
+        if (!is_all)
+            argv[cnt++] = strcmp(word, "OUT") == 0    ? name
+                          : strcmp(word, "PATH") == 0 ? selected_path(app)
+                                                      : word;
+        for (size_t i = 0; is_all && i < app->paths.cnt && cnt + 1 < ARGS_MAX; i++)
+            argv[cnt++] = app->paths.at[i];
+    }
     start(app, argv, action->label);
     if (app->task.pid && *action->extension)
-        snprintf(app->ui.task, sizeof app->ui.task, "%s: %s", action->label, name);
+        snprintf(app->task_output, sizeof app->task_output, "%s", name);
+}
+
+/* The tools are beside this program, or in PATH. */
+void sl__app_run_tool(sl_app *app, const char *name) {
+    char self[SELF_CAP], path[SELF_CAP + 32], shown[64];
+    const char *end = strrchr(self_path(self), '/');
+    snprintf(path, sizeof path, "%.*s/%s", (int)(end ? end - self : 0), self, name);
+    snprintf(shown, sizeof shown, "%s info", name);
+    const char *here[] = {path, "info", NULL};
+    const char *in_path[] = {"/usr/bin/env", name, "info", NULL};
+    start(app, access(path, X_OK) == 0 ? here : in_path, shown);
 }
 
 void sl__app_run_command(sl_app *app, const char *command) {
@@ -82,12 +109,28 @@ void sl__app_run_command(sl_app *app, const char *command) {
     app->tick_cnt = 0;
 }
 
-void sl__app_task_ended(sl_app *app, int exit_code) {
-    if (exit_code == 0)
-        sl_app_say(app, false, "done: %s", app->ui.task);
+/* A file with its size; a folder with the number of its files. */
+static bool say_written(sl_app *app) {
+    char size[SL_HUMAN_CAP];
+    struct stat info;
+    if (!*app->task_output || stat(app->task_output, &info) != 0)
+        return false;
+    if (S_ISDIR(info.st_mode))
+        snprintf(size, sizeof size, "a folder");
     else
-        sl_app_say(app, true, "exit code %d: %.300s", exit_code,
-                   app->task.last[0] ? app->task.last : app->ui.task);
+        sl_human_bytes(size, (uint64_t)info.st_size);
+    sl_app_say(app, false, "done: %s: wrote %s (%s)", app->ui.task, app->task_output, size);
+    sl_output_add(&app->output, app->ui.status);
+    return true;
+}
+
+void sl__app_task_ended(sl_app *app, int exit_code) {
+    if (exit_code != 0)
+        sl_app_say(app, true, "%.100s: exit code %d: %.300s", app->ui.task, exit_code,
+                   app->task.last[0] ? app->task.last : "it printed nothing");
+    else if (!say_written(app))
+        sl_app_say(app, false, "done: %s", app->ui.task);
     app->ui.task[0] = '\0';
     app->wants_newest = false;
+    app->tick_cnt = 0; /* the runs of this folder may have changed */
 }

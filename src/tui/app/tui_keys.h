@@ -81,6 +81,19 @@ typedef enum sl_action {
     SL_DO_LOAD,
     SL_DO_RUN,
     SL_DO_STOP,
+    SL_DO_TIME,
+    SL_DO_COMPARE,
+    SL_DO_SWITCH,
+    SL_DO_SETTINGS,
+    SL_DO_CARD,
+    SL_DO_FOLLOW,
+    SL_DO_SILENCES,
+    SL_DO_PAN_LEFT,
+    SL_DO_PAN_RIGHT,
+    SL_DO_FIND_PEAK,
+    SL_DO_LOG,
+    SL_DO_INFO,
+    SL_DO_TF_INFO,
 } sl_action;
 
 typedef struct sl_key_row {
@@ -90,6 +103,7 @@ typedef struct sl_key_row {
     const char *shown; /* in the footer and the help: "s", "PgUp" */
     const char *label; /* in the footer; NULL = only in the help */
     const char *help;
+    bool is_always; /* in the footer, however narrow */
 } sl_key_row;
 
 #define SL_TABS_ALL     ((1u << SL_TAB_CNT) - 1)

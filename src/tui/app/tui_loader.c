@@ -62,13 +62,26 @@ static void note_progress(void *ctx, uint64_t done, uint64_t total) {
 static void *work(void *ctx) {
     sl_loader *loader = ctx;
     sl_load_job *job = loader->job;
-    const char *path = job->path;
     sl_tui_read_options options = {job->code, note_progress, loader};
-    if (job->kind == SL_LOAD_READ)
-        job->status = sl_run_facts_read(&path, 1, &options, &job->inputs, &job->whole, &job->err);
-    else
+    const char *const *paths = (const char *const *)job->paths.at;
+    switch (job->kind) {
+    case SL_LOAD_READ:
+        job->status = sl_run_facts_read(paths, job->paths.cnt, &options, &job->inputs, &job->whole,
+                                        &job->err);
+        break;
+    case SL_LOAD_WHATIF:
+        job->status = sl_whatif_facts(job->asked, job->source, job->device, &job->question,
+                                      &job->answer, &job->err);
+        break;
+    case SL_LOAD_JUDGE:
         job->status =
-            sl_whatif_facts(job->asked, job->source, job->device, &job->answer, &job->err);
+            sl_judge_facts(job->asked, job->since_us, job->until_us, &job->whole, &job->err);
+        break;
+    case SL_LOAD_COMPARE:
+        job->status = sl_compare_facts(job->asked, job->source, paths, job->paths.cnt, &options,
+                                       &job->compared, &job->err);
+        break;
+    }
     atomic_store(&loader->is_done, true);
     ssize_t ignored = write(loader->wake[1], "", 1);
     SL_UNUSED(ignored);
@@ -88,7 +101,8 @@ static bool make_thread(sl_loader *loader) {
 bool sl_loader_start(sl_loader *loader, const sl_load_job *job) {
     sl_load_job *own = loader->is_running ? NULL : malloc(sizeof *own);
     if (!own) {
-        free(job->path);
+        sl_tui_paths paths = job->paths;
+        sl_tui_paths_free(&paths);
         return false;
     }
     *own = *job;
@@ -114,7 +128,8 @@ void sl_load_job_free(sl_load_job *job) {
     sl_tui_source_free(job->whole);
     sl_tui_inputs_fini(&job->inputs);
     sl_tui_whatif_free(job->answer);
-    free(job->path);
+    sl_tui_comparison_free(job->compared);
+    sl_tui_paths_free(&job->paths);
     free(job);
 }
 

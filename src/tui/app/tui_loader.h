@@ -4,23 +4,35 @@
 #ifndef SL_TUI_LOADER_H
 #define SL_TUI_LOADER_H
 
+#include "tui/facts/compare_facts.h"
 #include "tui/facts/run_facts.h"
+#include "tui/facts/tui_paths.h"
+#include "tui/facts/whatif_facts.h"
 
-typedef enum sl_load_kind { SL_LOAD_READ, SL_LOAD_WHATIF } sl_load_kind;
+typedef enum sl_load_kind {
+    SL_LOAD_READ,    /* paths */
+    SL_LOAD_WHATIF,  /* the other questions are about what was read */
+    SL_LOAD_JUDGE,   /* findings of a part of the run */
+    SL_LOAD_COMPARE, /* with what paths name */
+} sl_load_kind;
 
 typedef struct sl_load_job {
     sl_load_kind kind;
-    char *path;                  /* owned; of READ */
+    sl_tui_paths paths;          /* owned; of READ and COMPARE */
     const sl_code_folders *code; /* borrowed */
-    const sl_tui_inputs *asked;  /* borrowed, of WHATIF: no other thread may use them meanwhile */
-    const sl_tui_source *source; /* borrowed, of WHATIF */
-    size_t device;
+    const sl_tui_inputs
+        *asked; /* borrowed, of all but READ: no other thread may use them meanwhile */
+    const sl_tui_source *source; /* borrowed, as `asked` */
+    size_t device;               /* of WHATIF */
+    sl_whatif_question question; /* of WHATIF */
+    int64_t since_us, until_us;  /* of JUDGE, after the start; INT64_MAX = to the end */
     /* The result. */
     sl_status status;
     sl_error err;
-    sl_tui_inputs inputs;  /* of READ */
-    sl_tui_source *whole;  /* of READ */
-    sl_tui_whatif *answer; /* of WHATIF */
+    sl_tui_inputs inputs;        /* of READ */
+    sl_tui_source *whole;        /* of READ; of JUDGE with the findings alone */
+    sl_tui_whatif *answer;       /* of WHATIF */
+    sl_tui_comparison *compared; /* of COMPARE */
 } sl_load_job;
 
 typedef struct sl_loader sl_loader;
@@ -30,7 +42,7 @@ sl_status sl_loader_new(sl_loader **out, sl_error *err);
 void sl_loader_free(sl_loader *loader);
 
 bool sl_loader_is_busy(const sl_loader *loader);
-/* False when it is busy or no thread can be made; takes job->path in either case. */
+/* False when it is busy or no thread can be made; takes job->paths in either case. */
 bool sl_loader_start(sl_loader *loader, const sl_load_job *job);
 /* The job if it has ended: the caller then owns it and frees it with sl_load_job_free. */
 sl_load_job *sl_loader_take(sl_loader *loader);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/live/live_failure.h"
 #include "api/live_ledger.h"
 #include "base/core/str.h"
 #include "base/text/human.h"
@@ -254,6 +255,25 @@ static void keep_ledger(reading *r, sl_tui_device *to) {
     sl_live_ledger_fini(&ledger);
 }
 
+/* What will be, as long as the process runs. */
+static sl_status add_outlook(reading *r, sl_tui_device *to, sl_error *err) {
+    char text[SL_FORECAST_TEXT_CAP], what[SL_FAILURE_TEXT_CAP];
+    sl_log_reader *reader = r->log->reader;
+    sl_live_forecast live;
+    sl_live_failure failure;
+    if (sl_log_get_ending(reader) != SL_LOG_LIVE)
+        return SL_OK;
+    SL_TRY(sl_live_forecast_read(reader, &r->counters, &r->tables, to->number, &live, err));
+    SL_TRY(sl_live_failure_find(reader, &r->counters, &r->tables, to->number, &failure, err));
+    if (live.forecast.is_expected)
+        to->forecast =
+            keep(r->source, sl_forecast_text(text, &live.forecast, sl_str_of(live.line)));
+    if (failure.is_known)
+        to->failure = keep(r->source, sl_live_failure_text(what, &failure));
+    to->is_failing = sl_live_failure_is_near(&failure);
+    return SL_OK;
+}
+
 static sl_status add_device(reading *r, int number, sl_error *err) {
     bool is_host = number == SL_DEVICE_HOST;
     sl_tui_device to = {.process = r->process,
@@ -273,13 +293,15 @@ static sl_status add_device(reading *r, int number, sl_error *err) {
     SL_TRY(add_curve(r, &to, SL_TUI_RESERVED, SL_COUNTER_RESERVED, err));
     SL_TRY(add_curve(r, &to, SL_TUI_USED, is_host ? SL_COUNTER_HOST_RSS : SL_COUNTER_DEVICE_USED,
                      err));
+    SL_TRY(add_outlook(r, &to, err));
     if (!is_host)
         keep_ledger(r, &to);
-    if (r->wants_sites && !sl_live_sites_fill(&to.sites, &r->source->arena, r->log->reader,
-                                              &r->tables, number, &r->log->base))
+    if (r->wants_sites && !sl_live_sites_fill(&to.sites, &to.modules, &r->source->arena,
+                                              r->log->reader, &r->tables, number, &r->log->base))
         r->source->has_failed = true;
     if (!sl_vec_push(&r->source->devices, to)) {
         sl_tree_free(&to.sites);
+        sl_tree_free(&to.modules);
         return sl_fail_no_memory(err, "the devices");
     }
     return SL_OK;

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "api/live_line.h"
+#include "base/core/str.h"
 #include "base/text/term.h"
+#include "model/stack.h"
 #include "read/torch/native_name.h"
 
 #define TEXT_CAP  512
@@ -14,6 +16,7 @@
 
 /* A site and the line it belongs to; after sorting, the sites of a line are adjacent. */
 typedef struct line_site {
+    uint32_t group;                /* what it is listed under: its file or its module */
     uint32_t file, line, function; /* string ids of the log */
     const sl_log_site *site;
 } line_site;
@@ -25,6 +28,7 @@ typedef struct site_work {
     sl_arena *arena;
     const sl_log_reader *reader;
     const sl_live_base *base;
+    bool by_module;
 } site_work;
 
 void sl_live_base_free(sl_live_base *base) {
@@ -50,6 +54,8 @@ static int64_t growth_of(const sl_live_base *base, const sl_log_site *site) {
 
 static int compare_lines(const void *a, const void *b) {
     const line_site *x = a, *y = b;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
     if (x->file != y->file)
         return x->file < y->file ? -1 : 1;
     if (x->line != y->line)
@@ -61,7 +67,8 @@ static int compare_lines(const void *a, const void *b) {
 }
 
 static bool is_same_line(const line_site *a, const line_site *b) {
-    return a->file == b->file && a->line == b->line && a->function == b->function;
+    return a->group == b->group && a->file == b->file && a->line == b->line &&
+           a->function == b->function;
 }
 
 static const char *frame_text(const site_work *work, const sl_fmt_frame *frame) {
@@ -120,13 +127,16 @@ static bool add_line(site_work *work, const line_site *from, size_t cnt, uint32_
     add_figures(&node, work, from, cnt);
     add_figures(&work->tree->nodes.at[file_node], work, from, cnt);
     uint32_t at = node.text && node.file ? sl_tree_add(work->tree, &node) : SL_TREE_ROOT;
+    if (work->by_module) /* the stacks are in the other tree */
+        return at != SL_TREE_ROOT;
     return at != SL_TREE_ROOT && add_frames(work, from->site->stack, at);
 }
 
-static uint32_t add_file(site_work *work, uint32_t file) {
-    sl_str name = sl_log_get_string(work->reader, file);
-    sl_tree_node node = {.text = name.len ? sl_arena_copy(work->arena, name.ptr, name.len)
-                                          : "(no file)",
+static uint32_t add_group(site_work *work, uint32_t group) {
+    sl_str name = sl_log_get_string(work->reader, group);
+    sl_tree_node node = {.text = name.len          ? sl_arena_copy(work->arena, name.ptr, name.len)
+                                 : work->by_module ? "(outside any module)"
+                                                   : "(no file)",
                          .file = "",
                          .parent = SL_TREE_ROOT,
                          .level = SL_TREE_FILE};
@@ -138,32 +148,62 @@ static bool add_lines(site_work *work, const line_sites *list) {
     for (size_t i = 0, cnt; i < list->cnt && i < LINES_MAX; i += cnt) {
         for (cnt = 1; i + cnt < list->cnt && is_same_line(&list->at[i], &list->at[i + cnt]);)
             cnt++;
-        if (i == 0 || list->at[i].file != list->at[i - 1].file)
-            file_node = add_file(work, list->at[i].file);
+        if (i == 0 || list->at[i].group != list->at[i - 1].group)
+            file_node = add_group(work, list->at[i].group);
         if (file_node == SL_TREE_ROOT || !add_line(work, &list->at[i], cnt, file_node))
             return false;
     }
     return true;
 }
 
-bool sl_live_sites_fill(sl_tree *tree, sl_arena *arena, const sl_log_reader *reader,
-                        const sl_log_tables *tables, int device, sl_live_base *base) {
-    line_sites list = {0};
-    site_work work = {tree, arena, reader, base};
-    bool has_room = take_base(base, tables);
-    for (size_t i = 0; has_room && i < tables->sites.cnt; i++) {
+/* The path of the innermost module in a stack; 0 = there is none. */
+static uint32_t module_of(const sl_log_reader *reader, uint32_t stack) {
+    sl_fmt_frame frame;
+    for (uint32_t caller; sl_log_get_frame(reader, stack, &frame, &caller); stack = caller)
+        if (sl_str_is(sl_log_get_string(reader, frame.file), SL_MODULE_FRAME_FILE))
+            return frame.function;
+    return 0;
+}
+
+/* The sites of a device that hold something, or did when the screen was opened. */
+static bool list_sites(const sl_log_reader *reader, const sl_log_tables *tables, int device,
+                       const sl_live_base *base, line_sites *list) {
+    for (size_t i = 0; i < tables->sites.cnt; i++) {
         const sl_log_site *site = &tables->sites.at[i];
         sl_fmt_frame frame = {0};
         if (site->domain != SL_DOMAIN_BLOCK || site->device != device ||
             (!site->live_bytes && growth_of(base, site) == 0))
             continue;
         sl_live_line_find(reader, site->stack, &frame);
-        line_site row = {frame.file, frame.line, frame.function, site};
-        has_room = sl_vec_push(&list, row);
+        if (!sl_vec_push(list,
+                         ((line_site){frame.file, frame.file, frame.line, frame.function, site})))
+            return false;
     }
+    return true;
+}
+
+static bool add_modules(site_work *work, line_sites *list) {
+    bool has_any = false;
+    for (size_t i = 0; i < list->cnt; i++) {
+        list->at[i].group = module_of(work->reader, list->at[i].site->stack);
+        has_any |= list->at[i].group != 0;
+    }
+    if (!has_any)
+        return true;
+    qsort(list->at, list->cnt, sizeof *list->at, compare_lines);
+    return add_lines(work, list);
+}
+
+bool sl_live_sites_fill(sl_tree *tree, sl_tree *modules, sl_arena *arena,
+                        const sl_log_reader *reader, const sl_log_tables *tables, int device,
+                        sl_live_base *base) {
+    line_sites list = {0};
+    site_work work = {tree, arena, reader, base, false};
+    site_work by_module = {modules, arena, reader, base, true};
+    bool has_room = take_base(base, tables) && list_sites(reader, tables, device, base, &list);
     if (list.cnt)
         qsort(list.at, list.cnt, sizeof *list.at, compare_lines);
-    has_room = has_room && add_lines(&work, &list);
+    has_room = has_room && add_lines(&work, &list) && add_modules(&by_module, &list);
     sl_vec_free(&list);
     return has_room;
 }

@@ -16,8 +16,9 @@ typedef struct sl_live_base {
 
 void sl_live_base_free(sl_live_base *base);
 
-/* Texts go into the arena. False when memory ran out. */
-bool sl_live_sites_fill(sl_tree *tree, sl_arena *arena, const sl_log_reader *reader,
-                        const sl_log_tables *tables, int device, sl_live_base *base);
+/* Texts go into the arena; `modules` stays empty where no stack has a module. False when memory ran out. */
+bool sl_live_sites_fill(sl_tree *tree, sl_tree *modules, sl_arena *arena,
+                        const sl_log_reader *reader, const sl_log_tables *tables, int device,
+                        sl_live_base *base);
 
 #endif

@@ -5,22 +5,23 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "counters/counters.h"
-
 /* Opened once: the driver's library stays loaded. */
-static const sl_counters_ops *open_cards(sl_tui_machine *machine) {
+const sl_counters_ops *sl_machine_cards(const char **why) {
     static const sl_counters_ops *cards;
     static bool is_tried;
-    static sl_error why;
+    static sl_error err;
     if (!is_tried)
-        cards = sl_counters_open(&why);
+        cards = sl_counters_open(&err);
     is_tried = true;
-    snprintf(machine->no_cards, sizeof machine->no_cards, "%s", cards ? "" : why.text);
+    if (why)
+        *why = cards ? "" : err.text;
     return cards;
 }
 
 static void read_cards(sl_tui_machine *machine) {
-    const sl_counters_ops *ops = open_cards(machine);
+    const char *why;
+    const sl_counters_ops *ops = sl_machine_cards(&why);
+    snprintf(machine->no_cards, sizeof machine->no_cards, "%s", why);
     int cnt = ops ? ops->count() : 0;
     machine->card_cnt = 0;
     for (int i = 0; i < cnt && machine->card_cnt < SL_TUI_CARDS_MAX; i++) {

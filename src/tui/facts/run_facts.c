@@ -258,50 +258,8 @@ static void add_device(sl_tui_source *source, const sl_run_device *device,
     source->has_failed |= !sl_vec_push(&source->devices, to);
 }
 
-/* ---- findings ---- */
-
-static const char *const *keep_evidence(sl_tui_source *source, const sl_finding *finding) {
-    char text[SL_WORDS_CAP];
-    const char **rows = sl_arena_alloc(&source->arena, (finding->evidence_cnt + 1) * sizeof *rows);
-    for (size_t i = 0; rows && i < finding->evidence_cnt; i++) {
-        text[0] = '\0';
-        sl_words_evidence(text, &finding->evidence[i]);
-        rows[i] = keep(source, text);
-    }
-    source->has_failed |= !rows;
-    return rows;
-}
-
-static void add_finding(sl_tui_source *source, const sl_finding *finding) {
-    char place[SL_WORDS_CAP] = "", amount[SL_WORDS_CAP] = "", growth[SL_WORDS_CAP] = "",
-         device[SL_WORDS_CAP] = "";
-    if (finding->site.trace)
-        sl_words_site(place, finding->site, 0);
-    sl_words_amount(amount, finding);
-    sl_words_growth(growth, finding);
-    if (*growth)
-        sl_words_append(amount, "%s%s", *amount ? "; " : "", growth);
-    sl_words_ranked_device(device, finding->device, finding->rank);
-    sl_tui_finding row = {.title = keep(source, finding->title),
-                          .text = keep(source, finding->explanation ? finding->explanation : ""),
-                          .advice = keep(source, finding->advice ? finding->advice : ""),
-                          .place = keep(source, place),
-                          .amount = keep(source, amount),
-                          .device = keep(source, device),
-                          .severity = finding->severity,
-                          .rank = finding->rank,
-                          .evidence = keep_evidence(source, finding),
-                          .evidence_cnt = finding->evidence_cnt};
-    sl_words_certainty(device, finding);
-    row.certainty = keep(source, device);
-    if (!row.evidence)
-        row.evidence_cnt = 0;
-    source->has_failed |= !sl_vec_push(&source->findings, row);
-}
-
 static void fill_source(sl_tui_source *source, const sl_tui_inputs *inputs,
                         const sl_report *report) {
-    char text[SL_WORDS_CAP];
     for (size_t i = 0; i < inputs->run->input_cnt; i++)
         add_process(source, &inputs->run->inputs[i], report);
     for (size_t i = 0; i < inputs->run->input_cnt; i++) {
@@ -313,11 +271,7 @@ static void fill_source(sl_tui_source *source, const sl_tui_inputs *inputs,
             source->has_failed |=
                 !sl_vec_push(&source->notes, keep(source, input->trace->notes.at[n].text));
     }
-    for (size_t i = 0; i < report->findings.cnt; i++)
-        add_finding(source, &report->findings.at[i]);
-    sl_words_verdict(text, report);
-    source->verdict = keep(source, text);
-    source->verdict_rank = (int)report->verdict;
+    sl__finding_facts(report, source);
     sl__rank_facts(inputs, source);
     source->is_whole = true;
 }
@@ -334,7 +288,10 @@ sl_status sl_run_facts_read(const char *const *paths, size_t cnt,
     err = err ? err : &local;
     if (!source)
         return sl_fail_no_memory(err, "the facts");
-    source->name = cnt ? keep(source, paths[0]) : "";
+    source->name = cnt > 1 ? sl_arena_printf(&source->arena, "%s and %zu more", paths[0], cnt - 1)
+                   : cnt   ? keep(source, paths[0])
+                           : "";
+    source->name = source->name ? source->name : "";
     for (size_t i = 0; status >= 0 && i < cnt; i++)
         status = load_path(inputs, source, paths[i], options, err);
     if (status >= 0)

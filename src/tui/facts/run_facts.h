@@ -6,6 +6,8 @@
 #define SL_RUN_FACTS_H
 
 #include "base/core/progress_fn.h"
+#include "report/report.h"
+#include "run/lines/sites.h"
 #include "run/run.h"
 #include "tui/facts/tui_model.h"
 
@@ -32,17 +34,35 @@ void sl_tui_inputs_fini(sl_tui_inputs *inputs);
 const sl_run_device *sl_run_facts_device(const sl_tui_inputs *inputs, const sl_tui_source *source,
                                          size_t device);
 
-/* A part of the history of a device in so many columns; to_us <= from_us is all of it. */
-sl_status sl_timeline_facts(const sl_tui_inputs *inputs, const sl_tui_source *source, size_t device,
-                            sl_tui_split split, int64_t from_us, int64_t to_us, size_t columns,
-                            sl_tui_timeline **out, sl_error *err);
+/* A part of the history of a device; to_us <= from_us is all of it. */
+typedef struct sl_timeline_question {
+    sl_tui_split split;
+    int64_t from_us, to_us; /* after the start */
+    size_t columns;
+    bool keeps_silences; /* else long times without an event are shortened */
+} sl_timeline_question;
 
-/* Computes What-if for a device. A refusal is a valid answer. SL_E_NOMEM. */
-sl_status sl_whatif_facts(const sl_tui_inputs *inputs, const sl_tui_source *source, size_t device,
-                          sl_tui_whatif **out, sl_error *err);
+sl_status sl_timeline_facts(const sl_tui_inputs *inputs, const sl_tui_source *source, size_t device,
+                            const sl_timeline_question *question, sl_tui_timeline **out,
+                            sl_error *err);
+
+/* The live bytes of a line (sl_tree_node.key); false when the device has no such line. */
+bool sl_follow_facts(const sl_tui_inputs *inputs, const sl_tui_source *source, size_t device,
+                     uint32_t site, sl_tui_follow *out);
+/* One more value, of a line that is followed while it is recorded. */
+void sl_follow_add(sl_tui_follow *follow, int64_t us, uint64_t bytes);
+
+/* What is found if only the part between two times after the start is judged; until_us INT64_MAX = to the
+ * end. The source has findings and a verdict, nothing else; the caller frees it. */
+sl_status sl_judge_facts(const sl_tui_inputs *inputs, int64_t since_us, int64_t until_us,
+                         sl_tui_source **out, sl_error *err);
 
 /* Internal to src/tui/facts: the rows of the ranks, from samples or from the processes. */
 void sl__rank_facts(const sl_tui_inputs *inputs, sl_tui_source *source);
+void sl__finding_facts(const sl_report *report, sl_tui_source *source);
+/* Its modules as a tree; nothing where the input has none. */
+void sl__module_facts(const sl_replay *replay, const sl_sites *sites, uint32_t early_event,
+                      sl_tui_source *source, sl_tree *tree);
 /* The lines of a device as a tree. */
 void sl__site_facts(const sl_run_device *device, sl_tui_source *source, sl_tui_device *to);
 

@@ -136,6 +136,7 @@ static void add_line(site_work *work, const line_row *row) {
                          .file = file,
                          .line_number = frame.line,
                          .parent = parent,
+                         .key = row->site,
                          .level = SL_TREE_LINE};
     set_figures(&node, row, work->replay->has_history);
     if (parent == SL_TREE_ROOT || !node.text) {
@@ -163,6 +164,8 @@ void sl__site_facts(const sl_run_device *device, sl_tui_source *source, sl_tui_d
         for (size_t i = 0; i < cnt && i < LINES_MAX && (work.rows[i].live || work.rows[i].peak);
              i++)
             add_line(&work, &work.rows[i]);
+        sl__module_facts(work.replay, work.sites, work.replay->event_cnt / GROWTH_FROM, source,
+                         &to->modules);
     } else {
         source->has_failed = true;
     }

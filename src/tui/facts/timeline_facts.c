@@ -21,8 +21,7 @@ typedef struct walk_state {
     size_t next_lost;
     sl_replay_walk totals;
     sl_tui_timeline *to;
-    int64_t start_us, zero_us;
-    double step_us;
+    int64_t zero_us;
 } walk_state;
 
 static size_t band_of(const walk_state *w, const sl_life *life) {
@@ -82,7 +81,7 @@ static void walk_all(walk_state *w) {
         w->live[band_of(w, &w->replay->lives.at[i])] += w->replay->lives.at[i].requested_bytes;
     for (sl_replay_walk_init(&w->totals, w->replay); w->totals.next < w->replay->event_cnt;) {
         uint32_t event = w->totals.next;
-        double at = (double)(sl_replay_time(w->replay, event) - w->start_us) / w->step_us;
+        double at = sl_tui_timeline_column(w->to, sl_replay_time(w->replay, event) - w->zero_us);
         if (at >= (double)w->to->cnt)
             break;
         if (at >= 0)
@@ -172,6 +171,32 @@ static sl_status fill(walk_state *w, const sl_run_device *device, size_t columns
     return has_room ? SL_OK : sl_fail_no_memory(err, "the timeline");
 }
 
+/* The longest times without an event: each is longer than this part of what is shown, else nothing is gained. */
+#define SILENCE_PART 10
+
+static void note_silence(sl_tui_timeline *to, int64_t from_us, int64_t to_us) {
+    if (from_us < to->from_us)
+        from_us = to->from_us;
+    if (to_us > to->to_us)
+        to_us = to->to_us;
+    if (to_us - from_us > (to->to_us - to->from_us) / SILENCE_PART &&
+        to->silence_cnt < SL_TUI_SILENCES_MAX)
+        to->silences[to->silence_cnt++] = (sl_tui_silence){from_us, to_us};
+}
+
+static void find_silences(walk_state *w) {
+    int64_t last = 0;
+    if (!w->to->has_time)
+        return;
+    for (uint32_t i = 0; i < w->replay->event_cnt; i++) {
+        int64_t now = sl_replay_time(w->replay, i) - w->zero_us;
+        if (now - last > 1)
+            note_silence(w->to, last, now);
+        last = now;
+    }
+    note_silence(w->to, last, w->to->end_us);
+}
+
 static sl_status start(walk_state *w, const sl_run_device *device, int64_t from_us, int64_t to_us,
                        size_t columns, sl_error *err) {
     sl_span span;
@@ -190,22 +215,25 @@ static sl_status start(walk_state *w, const sl_run_device *device, int64_t from_
     w->to->from_us = is_all ? 0 : from_us;
     w->to->to_us = is_all ? w->to->end_us : to_us;
     w->zero_us = span.first_us;
-    w->start_us = span.first_us + w->to->from_us;
-    w->step_us = (double)(w->to->to_us - w->to->from_us + 1) / (double)columns;
+    if (!w->to->keeps_silences)
+        find_silences(w);
+    sl_tui_timeline_set_axis(w->to);
     return fill(w, device, columns, err);
 }
 
 sl_status sl_timeline_facts(const sl_tui_inputs *inputs, const sl_tui_source *source, size_t device,
-                            sl_tui_split split, int64_t from_us, int64_t to_us, size_t columns,
-                            sl_tui_timeline **out, sl_error *err) {
+                            const sl_timeline_question *question, sl_tui_timeline **out,
+                            sl_error *err) {
     sl_tui_timeline *to = calloc(1, sizeof *to);
     walk_state w = {.to = to};
     if (!to)
         return sl_fail_no_memory(err, "the timeline");
     to->device = device;
-    to->split = split;
-    sl_status status = start(&w, sl_run_facts_device(inputs, source, device), from_us, to_us,
-                             columns ? columns : 1, err);
+    to->split = question->split;
+    to->keeps_silences = question->keeps_silences;
+    to->cnt = question->columns ? question->columns : 1;
+    sl_status status = start(&w, sl_run_facts_device(inputs, source, device), question->from_us,
+                             question->to_us, to->cnt, err);
     if (status < 0)
         sl_tui_timeline_free(to);
     else

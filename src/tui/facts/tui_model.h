@@ -31,6 +31,28 @@ typedef struct sl_tui_machine {
     char no_cards[SL_ERROR_TEXT_CAP]; /* why there are none */
 } sl_tui_machine;
 
+/* Readings of one process that are kept, one per refresh. */
+#define SL_TUI_HISTORY   240
+#define SL_TUI_USERS_MAX 64
+
+/* A process that uses a card, or that is being recorded. */
+typedef struct sl_tui_user {
+    int pid;
+    int card;           /* -1 = none that is known: then bytes are those of the host */
+    sl_maybe_u64 bytes; /* on the card, or resident */
+    uint64_t first_bytes;
+    char owner[32], job[64], command[160];
+    bool is_recorded, is_gone;
+    double history[SL_TUI_HISTORY]; /* oldest first */
+    size_t history_cnt;
+} sl_tui_user;
+
+typedef struct sl_tui_users {
+    sl_tui_user rows[SL_TUI_USERS_MAX];
+    size_t cnt;
+    const char *problem; /* why processes of cards are not listed; NULL = they are */
+} sl_tui_users;
+
 /* A run that was found in a folder of runs. */
 typedef struct sl_tui_job {
     char path[512], name[96], command[256], state[16];
@@ -70,8 +92,12 @@ typedef struct sl_tui_device {
     sl_maybe_u64 capacity;
     sl_ledger_state ledger;         /* now, or at the end of the work */
     sl_ledger_state ledger_fullest; /* where the run was read whole */
-    sl_tree sites;
-    const char *growth_span; /* what "growth" means here */
+    sl_tree sites;                  /* by file and line */
+    sl_tree modules;                /* by module and line; empty where the input has none */
+    const char *growth_span;        /* what "growth" means here */
+    const char *forecast;           /* "out of memory in 12 min ..."; NULL = nothing to say */
+    const char *failure;            /* what would fail first, and why; NULL = not known */
+    bool is_failing;                /* it would fail now */
     uint64_t stackless_bytes;
 } sl_tui_device;
 
@@ -98,6 +124,7 @@ typedef struct sl_tui_finding {
     const char *title, *text, *advice, *place, *amount, *certainty, *device;
     sl_severity severity;
     sl_maybe_u64 rank;
+    int64_t first_us, last_us; /* of the input's clock */
     const char *const *evidence;
     size_t evidence_cnt;
 } sl_tui_finding;
@@ -120,10 +147,30 @@ typedef struct sl_tui_setting {
     bool is_best, has_failed;
 } sl_tui_setting;
 
+/* One figure or line of two inputs that are compared. */
+typedef struct sl_tui_change {
+    const char *what;  /* "grown", "appeared", …; "peak" of a whole device */
+    const char *where; /* a line, or a figure of a device */
+    bool is_line;
+    uint64_t before, after;
+} sl_tui_change;
+
+/* What changed from another input to the open one. */
+typedef struct sl_tui_comparison {
+    sl_arena arena;
+    const char *before, *after; /* what the user calls them */
+    const char *lines[4];       /* the verdicts, and what could not be compared */
+    size_t line_cnt;
+    SL_VEC(sl_tui_change) rows; /* figures first, then lines by the size of the change */
+} sl_tui_comparison;
+
+void sl_tui_comparison_free(sl_tui_comparison *comparison); /* NULL is fine */
+
 /* The answer of What-if for one device. */
 typedef struct sl_tui_whatif {
     sl_arena arena;
     size_t device;
+    const char *asked;   /* the settings and the card that were asked for; "" = the usual ones */
     const char *problem; /* why there is none; NULL = there is */
     const char *lines[8];
     size_t line_cnt;
@@ -152,11 +199,28 @@ typedef struct sl_tui_source {
 
 void sl_tui_source_free(sl_tui_source *source); /* NULL is fine */
 
+/* ---- one line ---- */
+
+/* The live bytes of a line over time. */
+typedef struct sl_tui_follow {
+    int64_t from_us, to_us; /* after the start */
+    bool has_time;
+    double values[SL_TUI_POINTS];
+    size_t cnt; /* values that are there */
+    uint64_t now, peak;
+} sl_tui_follow;
+
 /* ---- the timeline ---- */
 
 #define SL_TUI_BANDS_MAX 8
 
 typedef enum sl_tui_split { SL_TUI_BY_LINE, SL_TUI_BY_TAG, SL_TUI_SPLIT_CNT } sl_tui_split;
+
+/* Long times without an event are drawn shorter than they were. */
+#define SL_TUI_SILENCES_MAX 16
+typedef struct sl_tui_silence {
+    int64_t from_us, to_us; /* after the start */
+} sl_tui_silence;
 
 /* A part of a device's history, split. */
 typedef struct sl_tui_timeline {
@@ -166,7 +230,11 @@ typedef struct sl_tui_timeline {
     int64_t from_us, to_us;   /* after the start */
     int64_t first_us, end_us; /* of the whole */
     bool has_time;
-    size_t cnt; /* columns */
+    sl_tui_silence silences[SL_TUI_SILENCES_MAX]; /* in order */
+    size_t silence_cnt;
+    double columns_per_us, silence_columns; /* by sl_tui_timeline_set_axis */
+    bool keeps_silences;                    /* asked for in full length */
+    size_t cnt;                             /* columns */
     const char *names[SL_TUI_BANDS_MAX];
     double *bands[SL_TUI_BANDS_MAX]; /* at the highest moment of each column, so they add up */
     size_t band_cnt;
@@ -176,5 +244,13 @@ typedef struct sl_tui_timeline {
 } sl_tui_timeline;
 
 void sl_tui_timeline_free(sl_tui_timeline *timeline);
+
+/* Once cnt, the part and its silences are known. */
+void sl_tui_timeline_set_axis(sl_tui_timeline *timeline);
+/* The time at the left of a column, after the start, and the column of a time. */
+int64_t sl_tui_timeline_time(const sl_tui_timeline *timeline, double column);
+double sl_tui_timeline_column(const sl_tui_timeline *timeline, int64_t us);
+/* The silence that a column shows; NULL = none. */
+const sl_tui_silence *sl_tui_timeline_silence(const sl_tui_timeline *timeline, size_t column);
 
 #endif

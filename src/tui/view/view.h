@@ -20,7 +20,28 @@ typedef enum sl_prompt {
     SL_PROMPT_OPEN,
     SL_PROMPT_RUN,
     SL_PROMPT_FILTER,
+    SL_PROMPT_TIME,
+    SL_PROMPT_COMPARE,
+    SL_PROMPT_SETTINGS,
+    SL_PROMPT_CARD,
 } sl_prompt;
+
+/* What the lines of the tab Sites are put together by. */
+typedef enum sl_sites_group {
+    SL_SITES_PLAIN,
+    SL_SITES_BY_FILE,
+    SL_SITES_BY_MODULE,
+    SL_SITES_GROUP_CNT
+} sl_sites_group;
+
+/* Lines of a file; none = not readable here. */
+#define SL_EXCERPT_ROWS 7
+typedef struct sl_source_excerpt {
+    char path[512];         /* of the file */
+    uint32_t first, marked; /* numbers of the first line, and of the place */
+    size_t cnt;
+    char rows[SL_EXCERPT_ROWS][240];
+} sl_source_excerpt;
 
 /* Where the user is, and the last question asked. */
 typedef struct sl_ui {
@@ -28,7 +49,14 @@ typedef struct sl_ui {
     sl_list_state lists[SL_TAB_CNT];
     size_t device; /* of the source that is shown */
     sl_tree_order order;
-    char search[SL_PROMPT_CAP], rank_filter[SL_PROMPT_CAP];
+    sl_sites_group group;
+    char search[SL_PROMPT_CAP], rank_filter[SL_PROMPT_CAP], time_filter[64];
+    char compared_with[SL_PROMPT_CAP]; /* as typed */
+    bool shows_comparison;             /* Diagnostics shows it instead of the findings */
+    bool shows_processes;              /* Overview lists processes instead of runs */
+    bool sorts_by_growth;              /* of those processes; else by bytes */
+    char followed[SL_PROMPT_CAP];      /* text of the line that is followed; "" = none */
+    bool keeps_silences;               /* the timeline shows them in full length */
     sl_tree_rows rows; /* owned; the lines that are shown, made by sl_screen_prepare */
     unsigned warn_pct;
     int64_t window_us; /* of the tab Live; 0 = the whole run */
@@ -41,7 +69,7 @@ typedef struct sl_ui {
     char status[SL_STATUS_CAP];
     bool is_error;            /* the status is one */
     char progress[120];       /* "" = nothing is being read */
-    char source_line[400];    /* of the selected place; "" = not readable here */
+    sl_source_excerpt source; /* around the selected place */
     char task[SL_PROMPT_CAP]; /* the command that was started here; "" = none */
 } sl_ui;
 
@@ -67,6 +95,10 @@ typedef struct sl_screen {
     sl_tui_source *whole; /* of what was read whole */
     const sl_tui_timeline *timeline;
     const sl_tui_whatif *whatif;
+    const sl_tui_source *judged; /* findings of a part of the run; NULL = of the whole */
+    const sl_tui_comparison *compared;
+    const sl_tui_users *users; /* of the cards */
+    const sl_tui_follow *follow;
     const sl_output *output;
     sl_ui *ui;
 } sl_screen;
@@ -83,12 +115,18 @@ sl_tui_source *sl_screen_source(const sl_screen *screen);
 /* The selected device; NULL = there is none. */
 sl_tui_device *sl_screen_device(const sl_screen *screen);
 
+/* The places of a device as they are shown: its lines, or its modules. */
+sl_tree *sl_screen_tree(const sl_screen *screen, sl_tui_device *device);
+
 /* Keeps the selection within the existing rows, and makes the rows of the tree. False when memory
  * ran out. */
 bool sl_screen_prepare(const sl_screen *screen);
 
 /* The whole screen: tabs, view, status, keys, and what lies on top. */
 void sl_screen_draw(sl_grid *grid, const sl_screen *screen);
+
+/* The whole screen of `stormlog top`, after sl_screen_prepare. */
+void sl_view_top(sl_grid *grid, const sl_screen *screen);
 
 /* Which tab a click in row 0 at column x means; SL_TAB_CNT = none. */
 sl_tab sl_screen_tab_at(const sl_grid *grid, const sl_screen *screen, int x);
@@ -104,6 +142,8 @@ void sl_view_device_row(sl_grid *grid, sl_rect area, const sl_screen *screen);
 /* A ledger as one bar. */
 void sl_view_ledger_bar(sl_grid *grid, sl_rect area, const sl_ledger_state *ledger);
 sl_ink sl_view_verdict_ink(int verdict_rank);
+/* A question of the status line. */
+const char *sl_view_question(sl_prompt prompt);
 
 void sl_view_overview(sl_grid *grid, sl_rect area, const sl_screen *screen);
 void sl_view_live(sl_grid *grid, sl_rect area, const sl_screen *screen);
@@ -115,6 +155,11 @@ void sl_view_whatif(sl_grid *grid, sl_rect area, const sl_screen *screen);
 void sl_view_diagnostics(sl_grid *grid, sl_rect area, const sl_screen *screen);
 void sl_view_files(sl_grid *grid, sl_rect area, const sl_screen *screen);
 
+/* Internal to the Overview: the processes, and the chart of the selected one. */
+void sl__view_users(sl_grid *grid, sl_rect area, const sl_screen *screen);
+/* Internal to Diagnostics: two inputs compared. */
+void sl__view_comparison(sl_grid *grid, sl_rect area, const sl_screen *screen);
+
 size_t sl_overview_rows(const sl_screen *screen);
 size_t sl_sites_rows(const sl_screen *screen);
 size_t sl_ledger_view_rows(const sl_screen *screen);
@@ -123,7 +168,12 @@ size_t sl_whatif_view_rows(const sl_screen *screen);
 size_t sl_diagnostics_rows(const sl_screen *screen);
 size_t sl_files_rows(const sl_screen *screen);
 
+/* The i-th finding that passes the filter of ranks; NULL after the last. */
+const sl_tui_finding *sl_view_finding(const sl_screen *screen, size_t i);
+
 /* Whether a rank is in "0,2-5"; "" and "all" contain every rank. */
 bool sl_rank_filter_has(const char *filter, sl_maybe_u64 rank);
+/* What is wrong with such a text; NULL = nothing. */
+const char *sl_rank_filter_error(const char *filter);
 
 #endif

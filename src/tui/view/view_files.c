@@ -5,18 +5,18 @@
 
 #include "tui/view/view.h"
 
-/* PATH and OUT are replaced. */
+/* PATHS is everything that is open, PATH the input of the selected device, OUT the file to write. */
 const sl_file_action sl_file_actions[] = {
-    {"Report as a page", "report PATH -o OUT", "html", "the HTML page, to open in a browser"},
-    {"Report as JSON", "analyze PATH --format json -o OUT", "json", "for programs"},
-    {"Report as Markdown", "analyze PATH --format md -o OUT", "md", "for a ticket"},
+    {"Report as a page", "report PATHS -o OUT", "html", "the HTML page, to open in a browser"},
+    {"Report as JSON", "analyze PATHS --format json -o OUT", "json", "for programs"},
+    {"Report as Markdown", "analyze PATHS --format md -o OUT", "md", "for a ticket"},
     {"Samples as CSV", "export PATH --to telemetry-csv -o OUT", "csv", "telemetry records"},
     {"Samples as JSON", "export PATH --to telemetry-json -o OUT", "telemetry.json",
      "telemetry records"},
     {"PyTorch snapshot", "export PATH --to snapshot -o OUT", "pickle",
      "for pytorch.org/memory_viz"},
-    {"Picture as PNG", "plot PATH -o OUT", "png", "the timeline"},
-    {"Picture as SVG", "plot PATH -o OUT", "svg", "the timeline"},
+    {"Picture as PNG", "plot PATHS -o OUT", "png", "the timeline"},
+    {"Picture as SVG", "plot PATHS -o OUT", "svg", "the timeline"},
     {"Diagnose this machine", "diagnose -o OUT", "diagnose", "a folder to attach to a ticket"},
     {"Check the recording", "fsck PATH", "", "reads every record"},
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Live: what is allocated, reserved and in use, as curves; the ledger as a bar; steps and alerts. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text/human.h"
 #include "tui/view/view.h"
@@ -37,6 +38,27 @@ static void put_figures(sl_grid *grid, sl_rect row, const sl_tui_device *device)
         sl_put_part(grid, &row, SL_INK_TEXT, "%s", sl_view_bytes(now, device->now[k]));
         sl_put_part(grid, &row, SL_INK_DIM, " (peak %s)  ", sl_view_bytes(peak, device->peak[k]));
     }
+}
+
+/* The sign of the range has two bytes, and so has what ASCII gets for it. */
+static void put_forecast(sl_grid *grid, sl_rect row, const char *forecast) {
+    char text[400];
+    snprintf(text, sizeof text, "%s", forecast);
+    char *sign = grid->is_ascii ? strstr(text, "±") : NULL;
+    if (sign)
+        memcpy(sign, "+-", 2);
+    sl_put_text(grid, row, SL_INK_BAD, text);
+}
+
+/* When memory will be out, and what would fail if it were now. */
+static void put_outlook(sl_grid *grid, sl_rect *area, const sl_tui_device *device) {
+    if (device->forecast && area->h > 4)
+        put_forecast(grid, sl_rect_take_top(area, 1), device->forecast);
+    if (!device->failure || area->h < 10)
+        return;
+    sl_rect row = sl_rect_take_top(area, 1);
+    sl_put_part(grid, &row, SL_INK_DIM, "if it failed now: ");
+    sl_put_text(grid, row, device->is_failing ? SL_INK_BAD : SL_INK_TEXT, device->failure);
 }
 
 /* On the scale of the process's whole memory, the tensors in it would be a flat line. */
@@ -110,6 +132,7 @@ void sl_view_live(sl_grid *grid, sl_rect area, const sl_screen *screen) {
     sl_view_device_row(grid, sl_rect_take_top(&area, 1), screen);
     put_process(grid, sl_rect_take_top(&area, 1), &source->processes.at[device->process]);
     put_figures(grid, sl_rect_take_top(&area, area.h > 1), device);
+    put_outlook(grid, &area, device);
     size_t alerts = source->alerts.cnt < 3 ? source->alerts.cnt : 3;
     if (area.h > 10)
         put_alerts(grid, sl_rect_take_bottom(&area, (int)alerts), source);

@@ -88,12 +88,12 @@ static void put_open(sl_grid *grid, sl_rect *area, const sl_screen *screen) {
 /* ---- runs ---- */
 
 static const sl_table_column columns[] = {
-    {.title = "run", .is_wide = true, .is_path = true},
+    {.title = "run", .is_path = true},
     {.title = "state", .rank = 1},
     {.title = "started (UTC)", .rank = 3},
     {.title = "size", .is_right = true, .rank = 4},
     {.title = "processes", .is_right = true, .rank = 6},
-    {.title = "command", .rank = 5},
+    {.title = "command", .is_wide = true, .rank = 5},
 };
 
 static void job_cell(const void *ctx, size_t row, size_t column, char text[SL_TABLE_TEXT_CAP],
@@ -113,11 +113,13 @@ static void job_cell(const void *ctx, size_t row, size_t column, char text[SL_TA
         break;
     case 3: sl_human_bytes(text, job->bytes); break;
     case 4: snprintf(text, SL_TABLE_TEXT_CAP, "%zu", job->process_cnt); break;
-    default: snprintf(text, SL_TABLE_TEXT_CAP, "%.60s", job->command); break;
+    default: snprintf(text, SL_TABLE_TEXT_CAP, "%s", job->command); break;
     }
 }
 
 size_t sl_overview_rows(const sl_screen *screen) {
+    if (screen->ui->shows_processes)
+        return screen->users ? screen->users->cnt : 0;
     return screen->jobs ? screen->jobs->rows.cnt : 0;
 }
 
@@ -129,6 +131,10 @@ void sl_view_overview(sl_grid *grid, sl_rect area, const sl_screen *screen) {
     }
     put_open(grid, &area, screen);
     sl_rect_take_top(&area, area.h > 8 && sl_screen_source(screen));
+    if (screen->ui->shows_processes && screen->users) {
+        sl__view_users(grid, area, screen);
+        return;
+    }
     if (!screen->jobs)
         return;
     sl_table table = {.columns = columns,

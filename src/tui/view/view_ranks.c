@@ -39,6 +39,29 @@ bool sl_rank_filter_has(const char *filter, sl_maybe_u64 rank) {
     return false;
 }
 
+const char *sl_rank_filter_error(const char *filter) {
+    if (!*filter || strcmp(filter, "all") == 0 || strcmp(filter, "*") == 0)
+        return NULL;
+    for (const char *at = filter; *at;) {
+        char *end;
+        unsigned long from = strtoul(at, &end, 10), to = from;
+        if (end == at || *at < '0' || *at > '9')
+            return "expected numbers and ranges, like 0,2-5";
+        if (*end == '-') {
+            const char *second = end + 1;
+            to = strtoul(second, &end, 10);
+            if (end == second)
+                return "expected a number after '-'";
+        }
+        if (to < from)
+            return "the range ends before it starts";
+        if (*end && *end != ',')
+            return "expected ',' between ranks";
+        at = *end ? end + 1 : end;
+    }
+    return NULL;
+}
+
 static void rank_cell(const void *ctx, size_t row, size_t column, char text[SL_TABLE_TEXT_CAP],
                       sl_ink *ink) {
     const sl_tui_rank *rank = &((const sl_tui_source *)ctx)->ranks.at[row];

@@ -5,6 +5,9 @@
 
 #include "base/text/human.h"
 #include "tui/view/view.h"
+#include "tui/widget/curve_chart.h"
+
+#define FOLLOW_H 9
 
 static const sl_table_column columns[] = {
     {.title = "live", .is_right = true, .rank = 1},
@@ -69,16 +72,59 @@ static size_t sorted_column(sl_tree_figure by) {
     return at[by];
 }
 
-static void put_source_line(sl_grid *grid, sl_rect row, const sl_ui *ui) {
-    if (!ui->source_line[0])
-        return;
-    const char *text = ui->source_line + strspn(ui->source_line, " \t");
-    sl_put_part(grid, &row, SL_INK_DIM, "%s", grid->is_ascii ? "> " : "\u203a ");
-    sl_put_text(grid, row, SL_INK_TEXT, text);
+/* ---- the source ---- */
+
+static void put_source_row(sl_grid *grid, sl_rect row, const sl_source_excerpt *source, size_t i) {
+    uint32_t number = source->first + (uint32_t)i;
+    bool is_marked = number == source->marked;
+    const char *mark = !is_marked ? " " : grid->is_ascii ? ">" : "\u203a";
+    sl_put_part(grid, &row, is_marked ? SL_INK_KEY : SL_INK_DIM, "%s %6u  ", mark, number);
+    sl_put_text(grid, row, is_marked ? SL_INK_TEXT : SL_INK_DIM, source->rows[i]);
+}
+
+/* As many rows as there are, the marked one in the middle. */
+static void put_source(sl_grid *grid, sl_rect area, const sl_source_excerpt *source) {
+    size_t at = source->marked - source->first, rows = (size_t)area.h;
+    size_t from = at > rows / 2 ? at - rows / 2 : 0;
+    for (size_t i = from; i < source->cnt && area.h > 0; i++)
+        put_source_row(grid, sl_rect_take_top(&area, 1), source, i);
+}
+
+static int source_height(const sl_source_excerpt *source, int height) {
+    int rows = height > 24 ? SL_EXCERPT_ROWS : height > 14 ? 3 : height > 8 ? 1 : 0;
+    return (int)source->cnt < rows ? (int)source->cnt : rows;
+}
+
+/* ---- the line that is followed ---- */
+
+static void put_follow(sl_grid *grid, sl_rect area, const sl_screen *screen) {
+    const sl_tui_follow *follow = screen->follow;
+    char now[SL_HUMAN_CAP], peak[SL_HUMAN_CAP];
+    sl_rect head = sl_rect_take_top(&area, 1);
+    sl_put_part(grid, &head, SL_INK_TITLE, "%s", "following ");
+    sl_put_part(grid, &head, SL_INK_TEXT, "%s now, peak %s  ", sl_human_bytes(now, follow->now),
+                sl_human_bytes(peak, follow->peak));
+    sl_put_path(grid, head, SL_INK_PLACE, screen->ui->followed);
+    sl_curve curve = {screen->ui->followed, follow->values, SL_INK_SERIES_1};
+    sl_chart_frame frame = {.from_us = follow->from_us,
+                            .to_us = follow->to_us,
+                            .has_time = follow->has_time,
+                            .cursor = -1,
+                            .has_no_legend = true};
+    if (follow->cnt)
+        sl_put_curves(grid, area, &curve, 1, follow->cnt, &frame);
+}
+
+static void put_foot(sl_grid *grid, sl_rect row, const sl_ui *ui, const sl_tui_device *device) {
+    static const char *const groups[] = {"", "by file   ", "by module   "};
+    sl_put_part(grid, &row, SL_INK_KEY, "%s", groups[ui->group]);
+    sl_put_part(grid, &row, SL_INK_DIM, "growth: %s", device->growth_span);
+    if (*ui->search)
+        sl_put_part(grid, &row, SL_INK_KEY, "   with \"%s\"", ui->search);
 }
 
 void sl_view_sites(sl_grid *grid, sl_rect area, const sl_screen *screen) {
-    const sl_tui_device *device = sl_screen_device(screen);
+    sl_tui_device *device = sl_screen_device(screen);
     sl_ui *ui = screen->ui;
     if (!device || device->sites.nodes.cnt == 0) {
         sl_view_nothing(grid, area, screen,
@@ -88,14 +134,13 @@ void sl_view_sites(sl_grid *grid, sl_rect area, const sl_screen *screen) {
     }
     if (area.h > 4)
         sl_view_device_row(grid, sl_rect_take_top(&area, 1), screen);
-    if (area.h > 5) {
-        sl_rect row = sl_rect_take_bottom(&area, 1);
-        sl_put_part(grid, &row, SL_INK_DIM, "growth: %s", device->growth_span);
-        if (*ui->search)
-            sl_put_part(grid, &row, SL_INK_KEY, "   with \"%s\"", ui->search);
-        put_source_line(grid, sl_rect_take_bottom(&area, 1), ui);
-    }
-    site_table rows = {&device->sites, ui, grid->is_ascii};
+    int height = area.h;
+    if (height > 5)
+        put_foot(grid, sl_rect_take_bottom(&area, 1), ui, device);
+    if (*ui->followed && screen->follow && height > FOLLOW_H + 8)
+        put_follow(grid, sl_rect_take_bottom(&area, FOLLOW_H), screen);
+    put_source(grid, sl_rect_take_bottom(&area, source_height(&ui->source, area.h)), &ui->source);
+    site_table rows = {sl_screen_tree(screen, device), ui, grid->is_ascii};
     sl_table table = {.columns = columns,
                       .column_cnt = SL_COUNT_OF(columns),
                       .row_cnt = ui->rows.cnt,

@@ -37,15 +37,21 @@ sl_tui_device *sl_screen_device(const sl_screen *screen) {
                : NULL;
 }
 
+sl_tree *sl_screen_tree(const sl_screen *screen, sl_tui_device *device) {
+    return screen->ui->group == SL_SITES_BY_MODULE ? &device->modules : &device->sites;
+}
+
 bool sl_screen_prepare(const sl_screen *screen) {
     sl_ui *ui = screen->ui;
     const sl_tui_source *source = sl_screen_source(screen);
     if (source && source->devices.cnt && ui->device >= source->devices.cnt)
         ui->device = 0;
-    const sl_tui_device *device = sl_screen_device(screen);
+    sl_tui_device *device = sl_screen_device(screen);
     ui->order.search = ui->search;
+    ui->order.by_file = ui->group != SL_SITES_PLAIN;
     ui->rows.cnt = 0;
-    bool has_room = !device || sl_tree_flatten(&device->sites, &ui->order, &ui->rows);
+    bool has_room =
+        !device || sl_tree_flatten(sl_screen_tree(screen, device), &ui->order, &ui->rows);
     for (size_t i = 0; i < SL_TAB_CNT; i++)
         if (sl_views[i].row_cnt)
             sl_list_move(&ui->lists[i], 0, sl_views[i].row_cnt(screen));
@@ -140,12 +146,22 @@ static void put_tabs(sl_grid *grid, sl_rect row, const sl_screen *screen) {
         sl_rect_take_left(&row, 2), sl_put_path(grid, row, SL_INK_PLACE, source->name);
 }
 
-/* Whole entries only. */
+static int key_width(const sl_key_row *key) {
+    return (int)(strlen(key->shown) + strlen(key->label)) + 1;
+}
+
+/* Whole entries only. Room is kept for those that are always shown. */
 static void put_keys(sl_grid *grid, sl_rect row, const sl_screen *screen) {
+    int kept = 0;
+    for (size_t i = 0; i < sl_key_row_cnt; i++)
+        kept += sl_key_rows[i].is_always ? key_width(&sl_key_rows[i]) + 2 : 0;
     for (size_t i = 0; i < sl_key_row_cnt; i++) {
         const sl_key_row *key = &sl_key_rows[i];
-        int width = key->label ? (int)(strlen(key->shown) + strlen(key->label)) + 1 : 0;
-        if (!width || !(key->tabs >> screen->ui->tab & 1u) || width > row.w)
+        if (!key->label || !(key->tabs >> screen->ui->tab & 1u))
+            continue;
+        int width = key_width(key);
+        kept -= key->is_always ? width + 2 : 0;
+        if (width + (kept ? kept + 2 : 0) > row.w && !(key->is_always && width <= row.w))
             continue;
         sl_put_part(grid, &row, SL_INK_KEY, "%s", key->shown);
         sl_put_part(grid, &row, SL_INK_DIM, " %s", key->label);
@@ -153,16 +169,25 @@ static void put_keys(sl_grid *grid, sl_rect row, const sl_screen *screen) {
     }
 }
 
-static void put_prompt(sl_grid *grid, sl_rect row, const sl_ui *ui) {
+const char *sl_view_question(sl_prompt prompt) {
     static const char *const questions[] = {
         [SL_PROMPT_NONE] = "",
         [SL_PROMPT_SEARCH] = "search: ",
-        [SL_PROMPT_OPEN] = "open (path or process number): ",
+        [SL_PROMPT_OPEN] = "open (paths with commas, or a process number): ",
         [SL_PROMPT_RUN] = "run under the recorder: ",
         [SL_PROMPT_FILTER] = "ranks (0,2-5; empty = all): ",
+        [SL_PROMPT_TIME] = "time (10s-2m; empty = all): ",
+        [SL_PROMPT_COMPARE] = "compare with (a path; empty = none): ",
+        [SL_PROMPT_SETTINGS] = "settings (max_split_size_mb=128; blanks separate sets): ",
+        [SL_PROMPT_CARD] = "card (24GiB; empty = as recorded): ",
     };
-    if ((int)strlen(questions[ui->prompt]) + 8 < row.w)
-        sl_put_part(grid, &row, SL_INK_KEY, "%s", questions[ui->prompt]);
+    return questions[prompt];
+}
+
+static void put_prompt(sl_grid *grid, sl_rect row, const sl_ui *ui) {
+    const char *question = sl_view_question(ui->prompt);
+    if ((int)strlen(question) + 8 < row.w)
+        sl_put_part(grid, &row, SL_INK_KEY, "%s", question);
     sl_rect text = row;
     text.w = row.w > 1 ? row.w - 1 : row.w;
     size_t width = sl_term_width(ui->prompt_text, strlen(ui->prompt_text));

@@ -24,24 +24,33 @@ static size_t cursor_column(const sl_screen *screen) {
     return at < 0 ? 0 : (size_t)at >= t->cnt ? t->cnt - 1 : (size_t)at;
 }
 
+/* How long the silence at the cursor is; else how many are shortened. */
+static void put_silence(sl_grid *grid, sl_rect *row, const sl_tui_timeline *t, size_t column) {
+    char length[SL_HUMAN_CAP];
+    const sl_tui_silence *here = sl_tui_timeline_silence(t, column);
+    if (here)
+        sl_put_part(grid, row, SL_INK_WARN, "  no event for %s",
+                    sl_human_duration_us(length, here->to_us - here->from_us));
+    else if (t->silence_cnt)
+        sl_put_part(grid, row, SL_INK_DIM, "  %zu silence%s shortened", t->silence_cnt,
+                    sl_plural(t->silence_cnt));
+}
+
 static void put_head(sl_grid *grid, sl_rect row, const sl_screen *screen) {
     const sl_tui_timeline *t = screen->timeline;
-    char from[SL_HUMAN_CAP], to[SL_HUMAN_CAP], at[SL_HUMAN_CAP];
+    char bytes[SL_HUMAN_CAP], at[SL_HUMAN_CAP];
     size_t column = cursor_column(screen);
     double total = 0;
     for (size_t b = 0; b < t->band_cnt; b++)
         total += isnan(t->bands[b][column]) ? 0 : t->bands[b][column];
-    time_text(from, t, t->from_us);
-    time_text(to, t, t->to_us);
-    time_text(at, t,
-              t->from_us +
-                  (int64_t)((double)(t->to_us - t->from_us) * (double)column / (double)t->cnt));
+    time_text(at, t, sl_tui_timeline_time(t, (double)column));
     sl_put_part(grid, &row, SL_INK_TEXT, "by %s  ", t->split == SL_TUI_BY_LINE ? "line" : "tag");
     sl_put_part(grid, &row, SL_INK_CURSOR, "at %s: ", at);
-    sl_put_part(grid, &row, SL_INK_TEXT, "%s live", sl_human_bytes(from, (uint64_t)total));
+    sl_put_part(grid, &row, SL_INK_TEXT, "%s live", sl_human_bytes(bytes, (uint64_t)total));
     if (!isnan(t->reserved[column]))
         sl_put_part(grid, &row, SL_INK_DIM, ", %s reserved",
-                    sl_human_bytes(from, (uint64_t)t->reserved[column]));
+                    sl_human_bytes(bytes, (uint64_t)t->reserved[column]));
+    put_silence(grid, &row, t, column);
     if (t->steps.cnt)
         sl_put_part(grid, &row, SL_INK_DIM, "  %zu step%s in this part", t->steps.cnt,
                     sl_plural(t->steps.cnt));
@@ -81,8 +90,13 @@ void sl_view_timeline(sl_grid *grid, sl_rect area, const sl_screen *screen) {
     int rows = (int)t->band_cnt;
     if (area.h > 8)
         put_bands(grid, sl_rect_take_bottom(&area, area.h - 8 < rows ? area.h - 8 : rows), screen);
+    bool gaps[SL_GRID_MAX] = {false};
+    for (size_t i = 0; t->silence_cnt && i < t->cnt && i < SL_GRID_MAX; i++)
+        gaps[i] = sl_tui_timeline_silence(t, i) != NULL;
     sl_chart_frame frame = {.from_us = t->from_us,
                             .to_us = t->to_us,
+                            .middle_us = sl_tui_timeline_time(t, (double)t->cnt / 2),
+                            .gaps = t->silence_cnt && t->cnt <= SL_GRID_MAX ? gaps : NULL,
                             .has_time = t->has_time,
                             .cursor = (int)cursor_column(screen),
                             .has_no_legend = true};

@@ -38,9 +38,12 @@ void sl_view_whatif(sl_grid *grid, sl_rect area, const sl_screen *screen) {
     if (!answer) {
         sl_view_nothing(grid, area, screen,
                         "Enter replays PyTorch's allocator under other settings: what each would "
-                        "have reserved, and the smallest card that would do.");
+                        "have reserved, and the smallest card that would do. e tries settings of "
+                        "your own, c another card.");
         return;
     }
+    if (*answer->asked)
+        sl_put_text(grid, sl_rect_take_top(&area, 1), SL_INK_KEY, answer->asked);
     if (answer->problem)
         sl_rect_take_top(&area, sl_put_wrapped(grid, area, SL_INK_WARN, answer->problem));
     int room = answer->row_cnt ? area.h / 2 : area.h;

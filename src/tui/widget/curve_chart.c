@@ -95,7 +95,9 @@ static void put_time_axis(sl_grid *grid, sl_rect axis, const sl_chart_frame *fra
     char from[SL_HUMAN_CAP], to[SL_HUMAN_CAP], middle[SL_HUMAN_CAP];
     time_text(from, frame, frame->from_us);
     time_text(to, frame, frame->to_us);
-    time_text(middle, frame, frame->from_us + (frame->to_us - frame->from_us) / 2);
+    time_text(middle, frame,
+              frame->middle_us ? frame->middle_us
+                               : frame->from_us + (frame->to_us - frame->from_us) / 2);
     int left = (int)strlen(from), right = (int)strlen(to), mid = (int)strlen(middle);
     if (left + right + 2 > axis.w) {
         sl_put_whole(grid, axis, SL_INK_DIM, to);
@@ -139,7 +141,8 @@ static plot_area put_axes(sl_grid *grid, sl_rect area, const sl_chart_frame *fra
         sl_rect_take_left(&area, 1);
         bottom.w -= area.x - bottom.x, bottom.x = area.x;
         put_byte_axis(grid, left, plot.top);
-        put_time_axis(grid, bottom, frame);
+        if (!frame->has_no_time_axis)
+            put_time_axis(grid, bottom, frame);
     }
     plot.cells = area;
     return plot;
@@ -263,6 +266,13 @@ static void put_column(const plot_area *plot, int x, const sl_curve *curves, siz
     }
 }
 
+/* A column that stands for a longer time than the others. */
+static void put_gap(const plot_area *plot, int x) {
+    for (int y = 0; y < plot->cells.h; y++)
+        sl_grid_put(plot->grid, plot->cells.x + x, plot->cells.y + y,
+                    plot->grid->is_ascii ? ':' : 0x250a, SL_INK_BORDER);
+}
+
 void sl_put_stack(sl_grid *grid, sl_rect area, const sl_curve *curves, size_t curve_cnt, size_t cnt,
                   const sl_chart_frame *frame) {
     if (!has_room(area, cnt))
@@ -272,7 +282,10 @@ void sl_put_stack(sl_grid *grid, sl_rect area, const sl_curve *curves, size_t cu
     double top = frame->top > 0 ? frame->top : highest(curves, curve_cnt, cnt, true);
     plot_area plot = put_axes(grid, area, frame, top, true);
     for (int x = 0; x < plot.cells.w; x++)
-        put_column(&plot, x, curves, curve_cnt, cnt);
+        if (frame->gaps && frame->gaps[(size_t)x * cnt / (size_t)plot.cells.w])
+            put_gap(&plot, x);
+        else
+            put_column(&plot, x, curves, curve_cnt, cnt);
     put_levels(&plot, frame);
     put_cursor(&plot, frame, cnt);
 }

@@ -20,12 +20,15 @@ typedef struct sl_chart_level {
 
 typedef struct sl_chart_frame {
     int64_t from_us, to_us; /* of the axis, after the start of the run */
+    int64_t middle_us;      /* 0 = halfway between them */
+    const bool *gaps;       /* of a stack: columns that stand for a longer time; NULL = none */
     bool has_time;          /* false: the axis counts events */
     double top;             /* of the axis of bytes; 0 = the largest value */
     const sl_chart_level *levels;
     size_t level_cnt;
     int cursor;         /* step of the axis that is marked; -1 = none */
     bool has_no_legend; /* the caller has its own */
+    bool has_no_time_axis;
 } sl_chart_frame;
 
 /* All curves have `cnt` values. */

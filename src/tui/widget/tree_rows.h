@@ -17,7 +17,7 @@ typedef enum sl_tree_figure {
 
 #define SL_TREE_ROOT UINT32_MAX
 
-/* The levels: a file, a line of it, a frame of its largest stack. */
+/* The levels: a file or module, a line of it, a frame of its largest stack. */
 typedef enum sl_tree_level { SL_TREE_FILE, SL_TREE_LINE, SL_TREE_FRAME } sl_tree_level;
 
 typedef struct sl_tree_node {
@@ -25,6 +25,7 @@ typedef struct sl_tree_node {
     const char *file; /* of a line or a frame; "" = none */
     uint32_t line_number;
     uint32_t parent; /* SL_TREE_ROOT */
+    uint32_t key;    /* of whoever made the tree */
     uint8_t level;   /* sl_tree_level */
     bool is_open, has_children;
     bool known[SL_TREE_FIGURE_CNT];

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/agent_impl.h"
+#include "base/core/clock.h"
+#include "base/core/order.h"
+#include "net/http_server.h"
+
+/* A request under way at the end is waited for this long; its cursor stays where it is if it takes longer. */
+#define END_S          3
+#define PAGES_EVERY_MS 30000
+
+int64_t sl__agent_mono_ms(void) {
+    return (int64_t)(sl_clock_mono_ns() / 1000000);
+}
+
+int64_t sl__agent_wall_ms(void) {
+    return (int64_t)(sl_clock_ns(CLOCK_REALTIME) / 1000000);
+}
+
+void sl__agent_say(sl_agent *agent, const char *fmt, ...) {
+    char text[SL_ERROR_TEXT_CAP + 256];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    agent->options->say(agent->options->self, text);
+}
+
+void sl__agent_save(sl_agent *agent) {
+    sl_error err = SL_ERROR_INIT;
+    char *text = NULL;
+    size_t len = 0;
+    pthread_mutex_lock(&agent->save_mutex);
+    pthread_mutex_lock(&agent->mutex);
+    sl_status status = sl_agent_state_print(&agent->state, &text, &len, &err);
+    pthread_mutex_unlock(&agent->mutex);
+    if (status == SL_OK)
+        status = sl_agent_state_write(agent->options->state_folder, text, len, &err);
+    free(text);
+    if (status < 0) {
+        pthread_mutex_lock(&agent->mutex);
+        if (agent->save_failure_cnt++ == 0)
+            sl__agent_say(agent, "cannot keep the cursors: %s; after a restart data is sent again",
+                          err.text);
+        pthread_mutex_unlock(&agent->mutex);
+    }
+    pthread_mutex_unlock(&agent->save_mutex);
+}
+
+/* ---- waiting ---- */
+
+/* Until the time has passed or the agent ends; true when it ends. */
+static bool wait_for(sl_agent *agent, int64_t ms) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += ms % 1000 * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_mutex_lock(&agent->mutex);
+    while (!agent->is_stopping &&
+           pthread_cond_timedwait(&agent->wake, &agent->mutex, &until) != ETIMEDOUT)
+        continue;
+    bool is_stopping = agent->is_stopping;
+    pthread_mutex_unlock(&agent->mutex);
+    return is_stopping;
+}
+
+static void *run_sink(void *self) {
+    sl_agent_sink *sink = self;
+    while (!wait_for(sink->agent, sl__agent_push(sink)))
+        continue;
+    return NULL;
+}
+
+/* ---- once ---- */
+
+static bool is_all_sent(sl_agent *agent) {
+    bool is_all = true;
+    pthread_mutex_lock(&agent->mutex);
+    for (size_t i = 0; i < agent->options->sink_cnt; i++)
+        is_all &= agent->sinks[i].is_idle;
+    pthread_mutex_unlock(&agent->mutex);
+    return is_all;
+}
+
+static sl_status send_once(sl_agent *agent, sl_error *err) {
+    int64_t end_ms = sl__agent_mono_ms() + agent->options->once_ms;
+    for (size_t i = 0; i < agent->options->sink_cnt; i++) {
+        sl_agent_sink *sink = &agent->sinks[i];
+        while (!*agent->stop && sl__agent_mono_ms() < end_ms) {
+            int64_t wait = sl__agent_push(sink);
+            if (sink->is_idle)
+                break;
+            if (sink->failures)
+                wait_for(agent, sl_min_i64(wait, 1000));
+        }
+    }
+    if (is_all_sent(agent))
+        return SL_OK;
+    return sl_fail(err, SL_E_NETWORK, "not everything was sent within %lld s: %s",
+                   (long long)(agent->options->once_ms / 1000), agent->sinks[0].last_error);
+}
+
+/* ---- the loop ---- */
+
+static sl_status look_again(sl_agent *agent, sl_error *err) {
+    SL_TRY(sl__agent_look(agent, err));
+    pthread_mutex_lock(&agent->mutex);
+    sl__agent_forecast(agent);
+    sl_agent_state_prune(&agent->state, sl__agent_wall_ms());
+    pthread_mutex_unlock(&agent->mutex);
+    return SL_OK;
+}
+
+/* A folder that is gone for a while is said once, and looked for again. */
+static void loop(sl_agent *agent) {
+    int64_t pages_ms = sl__agent_mono_ms(); /* after the first round, when everything is loaded */
+    bool is_said = false;
+    while (!*agent->stop) {
+        sl_error err = SL_ERROR_INIT;
+        sl_status status = look_again(agent, &err);
+        if (status < 0 && !is_said)
+            sl__agent_say(agent, "%s", err.text);
+        is_said = status < 0;
+        for (int64_t end = sl__agent_mono_ms() + agent->options->scan_ms;
+             !*agent->stop && sl__agent_mono_ms() < end;)
+            wait_for(agent, 100);
+        if (sl__agent_mono_ms() >= pages_ms) {
+            sl__agent_release_pages();
+            pages_ms = sl__agent_mono_ms() + PAGES_EVERY_MS;
+        }
+    }
+}
+
+static sl_status start_sinks(sl_agent *agent, sl_error *err) {
+    for (size_t i = 0; i < agent->options->sink_cnt; i++) {
+        sl_agent_sink *sink = &agent->sinks[i];
+        if (pthread_create(&sink->thread, NULL, run_sink, sink) != 0)
+            return sl_fail(err, SL_E_SYSTEM, "cannot start a thread for a sink");
+        sink->is_started = true;
+    }
+    return SL_OK;
+}
+
+/* True when every thread has ended, so that what they use may be freed. */
+static bool stop_sinks(sl_agent *agent) {
+    struct timespec until;
+    bool is_ended = true;
+    pthread_mutex_lock(&agent->mutex);
+    agent->is_stopping = true;
+    pthread_cond_broadcast(&agent->wake);
+    pthread_mutex_unlock(&agent->mutex);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += END_S;
+    for (size_t i = 0; i < agent->options->sink_cnt; i++)
+        if (agent->sinks[i].is_started)
+            is_ended &= pthread_timedjoin_np(agent->sinks[i].thread, NULL, &until) == 0;
+    return is_ended;
+}
+
+static sl_status serve(sl_agent *agent, sl_http_server **server, sl_error *err) {
+    const sl_agent_options *o = agent->options;
+    sl_http_server_options options = {.listen = o->listen,
+                                      .bearer_token = o->listen_token,
+                                      .tls_cert_file = o->tls_cert_file,
+                                      .tls_key_file = o->tls_key_file,
+                                      .path = "/metrics",
+                                      .content_type = "text/plain; version=0.0.4; charset=utf-8",
+                                      .page = sl__agent_write_page,
+                                      .self = agent};
+    SL_TRY(sl_http_server_start(&options, server, err));
+    if (o->ready)
+        o->ready(o->self, sl_http_server_port(*server));
+    return SL_OK;
+}
+
+static sl_status run_opened(sl_agent *agent, bool *is_ended, sl_error *err) {
+    sl_http_server *server = NULL;
+    SL_TRY(sl__agent_look(agent, err));
+    if (agent->options->is_once)
+        return send_once(agent, err);
+    sl_status status = agent->options->listen ? serve(agent, &server, err) : SL_OK;
+    if (status == SL_OK)
+        status = start_sinks(agent, err);
+    if (status == SL_OK)
+        loop(agent);
+    *is_ended = stop_sinks(agent);
+    sl_http_server_stop(server);
+    return status;
+}
+
+static sl_status open_all(sl_agent *agent, sl_error *err) {
+    SL_TRY(sl_agent_state_lock(agent->options->state_folder, &agent->lock_fd, err));
+    SL_TRY(sl_agent_state_load(&agent->state, agent->options->state_folder, err));
+    for (size_t i = 0; i < agent->options->sink_cnt; i++)
+        SL_TRY(sl__agent_sink_open(agent, i, err));
+    return SL_OK;
+}
+
+static void close_all(sl_agent *agent) {
+    for (size_t i = 0; i < agent->options->sink_cnt; i++)
+        sl__agent_sink_close(&agent->sinks[i]);
+    sl__agent_close_members(agent);
+    sl_agent_state_fini(&agent->state);
+    sl_agent_scan_fini(&agent->scan);
+    if (agent->lock_fd >= 0)
+        close(agent->lock_fd);
+    free(agent);
+}
+
+static sl_agent *new_agent(const sl_agent_options *options, const volatile sig_atomic_t *stop) {
+    pthread_condattr_t attr;
+    sl_agent *agent = calloc(1, sizeof *agent);
+    if (!agent)
+        return NULL;
+    agent->options = options;
+    agent->stop = stop;
+    agent->lock_fd = -1;
+    pthread_mutex_init(&agent->mutex, NULL);
+    pthread_mutex_init(&agent->save_mutex, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr,
+                              CLOCK_MONOTONIC); /* a wall clock that is set must not stop it */
+    pthread_cond_init(&agent->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    return agent;
+}
+
+sl_status sl_agent_run(const sl_agent_options *options, const volatile sig_atomic_t *stop,
+                       sl_error *err) {
+    sl_agent *agent = new_agent(options, stop);
+    bool is_ended = true;
+    if (!agent)
+        return sl_fail_no_memory(err, "the agent");
+    sl_status status = open_all(agent, err);
+    if (status == SL_OK)
+        status = run_opened(agent, &is_ended, err);
+    if (is_ended)
+        close_all(agent);
+    return status;
+}

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: MIT
+"""`stormlog agent` pushing to a sink of our own: every figure, every failure."""
+
+import os
+import random
+import socket
+import ssl
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import agent_kit as kit
+import tap
+
+kit.needs("libcurl")
+
+
+def series_of(samples, name, labels):
+    """{time: value} of one series; a point that came twice must be the same twice."""
+    found = {}
+    for its_name, its, value, at in samples:
+        if its_name == name and all(its.get(key) == str(wanted) for key, wanted in labels.items()):
+            tap.equal(found.setdefault(at, value), value, f"{name} at {at}, sent again")
+    return found
+
+
+def check_fleet(samples, start_ms, ranks, first, last, leak=-1, what=""):
+    """Every point of seconds first..last is there and is what the formula says: the value at the end of the second, the
+    spike within it, and its last step or the one that begins there."""
+    for rank in range(ranks):
+        values = series_of(samples, "stormlog_memory_bytes", {"rank": rank, "kind": "tensors"})
+        peaks = series_of(samples, "stormlog_peak_bytes", {"rank": rank, "kind": "tensors"})
+        steps = series_of(samples, "stormlog_step", {"rank": rank})
+        for second in range(first, last):
+            at, where = start_ms + (second + 1) * 1000, f"{what} rank {rank}, second {second}"
+            tap.equal(values.get(at), kit.tensors(rank, second, leak), f"tensors: {where}")
+            tap.equal(peaks.get(at), kit.tensors(rank, second, leak) + kit.SPIKE, f"true peak: {where}")
+            tap.true(steps.get(at) in (second * 10 + 9, second * 10 + 10), f"step {steps.get(at)}: {where}")
+
+
+@tap.test("pushed figures are the recording's, every second once, with peaks of 20 ms")
+def _(folder):
+    start = kit.make_fleet(f"{folder}/runs", ranks=3, past=40, leak=1)
+    with kit.Sink() as sink:
+        done = kit.agent(f"{folder}/state", "--once", "--push", sink.url, "--label", "cluster=c1", f"{folder}/runs")
+        tap.equal((done.returncode, done.stderr), (0, ""), "the agent")
+        samples = sink.samples()
+        check_fleet(samples, start, 3, 0, 40, leak=1)
+        keys = [(name, tuple(sorted(labels.items())), at) for name, labels, _, at in samples]
+        tap.equal(len(keys), len(set(keys)), "samples, none twice")
+        tap.equal(sink.requests[0][0], "/api/v1/import/prometheus", "path")
+        tap.true(all(labels["cluster"] == "c1" for _, labels, _, _ in samples), "the user's label is everywhere")
+        ledger = {kind: kit.pick(samples, "stormlog_memory_bytes", rank=0, kind=kind)[start + 5000] for kind in
+                  ("tensors", "cache", "libraries", "context", "other-processes", "driver", "rest")}
+        used = kit.pick(samples, "stormlog_device_used_bytes", rank=0)[start + 5000]
+        tap.equal(sum(ledger.values()), used, "the rows of the ledger add up to the card")
+        per_rank = {(name, labels.get("kind")) for name, labels, _, _ in samples if labels["rank"] == "0"}
+        tap.true(len(per_rank) <= 24, f"at most 24 series: {len(per_rank)}")
+        again = kit.agent(f"{folder}/state", "--once", "--push", sink.url, f"{folder}/runs")
+        tap.equal((again.returncode, len(sink.samples())), (0, len(samples)), "a second agent has nothing to send")
+
+
+def unsnappy(data):
+    """One block of the snappy format, written down from its description."""
+    length = shift = at = 0
+    while True:
+        byte, at = data[at], at + 1
+        length |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            break
+    out = bytearray()
+    while at < len(data):
+        tag, at = data[at], at + 1
+        size = tag >> 2
+        if tag & 3 == 0:
+            if size >= 60:
+                extra = size - 59
+                size, at = int.from_bytes(data[at:at + extra], "little"), at + extra
+            out += data[at:at + size + 1]
+            at += size + 1
+            continue
+        if tag & 3 == 1:
+            offset, size, at = (tag >> 5) << 8 | data[at], (size & 7) + 4, at + 1
+        else:
+            width = 2 if tag & 3 == 2 else 4
+            offset, size, at = int.from_bytes(data[at:at + width], "little"), size + 1, at + width
+        for _ in range(size):
+            out.append(out[-offset])
+    tap.equal(len(out), length, "unpacked bytes")
+    return bytes(out)
+
+
+def fields(data):
+    """(number, value) of a message: integers, 8 bytes, or bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+        elif key & 7 == 1:
+            yield key >> 3, struct.unpack("<d", data[at:at + 8])[0]
+            at += 8
+        else:
+            size = varint()
+            yield key >> 3, data[at:at + size]
+            at += size
+
+
+def decode_write(body):
+    """The samples of a remote-write request."""
+    samples = []
+    for _, series in fields(unsnappy(body)):
+        labels, values = [], []
+        for number, part in fields(series):
+            pair = dict(fields(part))
+            if number == 1:
+                labels.append((pair[1].decode(), pair[2].decode()))
+            else:
+                values.append((pair[1], pair[2]))
+        tap.equal(labels, sorted(labels), "labels in order")
+        names = dict(labels)
+        samples += [(names["__name__"], {k: v for k, v in names.items() if k != "__name__"}, value, at) for value, at in values]
+    return samples
+
+
+@tap.test("remote write sends the same samples")
+def _(folder):
+    kit.make_fleet(f"{folder}/runs", ranks=2, past=20)
+    with kit.Sink() as sink:
+        tap.equal(kit.agent(f"{folder}/a", "--once", "--push", sink.url, f"{folder}/runs").returncode, 0, "text")
+        text, sink.requests[:] = sink.samples(), []
+        done = kit.agent(f"{folder}/b", "--once", "--remote-write", sink.url, f"{folder}/runs")
+        if "libsnappy" in done.stderr:
+            tap.skip("libsnappy is not installed")
+        tap.equal((done.returncode, done.stderr), (0, ""), "remote write")
+        path, headers, _ = sink.requests[0]
+        tap.equal((path, headers["Content-Encoding"], headers["X-Prometheus-Remote-Write-Version"]),
+                  ("/api/v1/write", "snappy", "0.1.0"), "request")
+        written = [sample for _, _, body in sink.requests for sample in decode_write(body)]
+
+    def key(sample):
+        return sample[0], sorted(sample[1].items()), sample[3], sample[2]
+    tap.equal(sorted(map(key, written)), sorted(map(key, text)), "samples")
+
+
+@tap.test("429 and 503 are tried again, and nothing is lost or sent twice")
+def _(folder):
+    start = kit.make_fleet(f"{folder}/runs", ranks=2, past=10)
+    with kit.Sink() as sink:
+        sink.answers[:] = [429, 503]
+        done = kit.agent(f"{folder}/state", "--once", "--push", sink.url, f"{folder}/runs")
+        tap.equal(done.returncode, 0, f"exit code ({done.stderr})")
+        tap.contains(done.stderr, "answered 429")
+        check_fleet(sink.samples(), start, 2, 0, 10)
+        tap.equal(len(sink.requests), 3, "requests")
+
+
+@tap.test("a point that the sink refuses is left out and counted; all others arrive")
+def _(folder):
+    start = kit.make_fleet(f"{folder}/runs", ranks=3, past=20)
+    bad = str(start + 7000)
+    with kit.Sink() as sink:
+        sink.refuses = lambda text: any('rank="1"' in line and line.endswith(bad) for line in text.splitlines())
+        done = kit.agent(f"{folder}/state", "--once", "--push", sink.url, f"{folder}/runs")
+        tap.equal(done.returncode, 0, f"exit code ({done.stderr})")
+        tap.contains(done.stderr, "answered 400")
+        samples = sink.samples()
+        check_fleet([s for s in samples if s[1]["rank"] in "02"], start, 1, 0, 20)
+        times = set(kit.pick(samples, "stormlog_step", rank=1))
+        tap.equal({start + s * 1000 for s in range(1, 21)} - times, {start + 7000}, "missing points of rank 1")
+        steps = [at for name, labels, _, at in samples if name == "stormlog_step" and labels["rank"] == "0"]
+        tap.equal(len(steps), len(set(steps)), "points of rank 0, none twice")
+
+
+@tap.test("a wrong token or path is not about the data: everything is kept and sent later")
+def _(folder):
+    start = kit.make_fleet(f"{folder}/runs", ranks=1, past=10)
+    Path(f"{folder}/token").write_text("s3cret\n")
+    with kit.Sink() as sink:
+        sink.answers[:] = [401] * 50
+        done = kit.agent(f"{folder}/state", "--once", "--timeout", "1s", "--push", sink.url, f"{folder}/runs")
+        tap.equal(done.returncode, 4, "exit code")
+        tap.contains(done.stderr, "answered 401")
+        tap.equal(done.stderr.count("answered 401"), 2, "said once, and at the end")
+        sink.answers[:] = []
+        done = kit.agent(f"{folder}/state", "--once", "--push", sink.url, "--token-file", f"{folder}/token", f"{folder}/runs")
+        tap.equal(done.returncode, 0, "exit code with the token")
+        tap.equal(sink.requests[-1][1]["Authorization"], "Bearer s3cret", "header")
+        check_fleet(sink.samples(), start, 1, 0, 10)
+
+
+def answer_raw(data, wait=0):
+    def answer(handler):
+        handler.wfile.write(data)
+        handler.wfile.flush()
+        time.sleep(wait)
+        handler.close_connection = True
+        handler.connection.shutdown(socket.SHUT_RDWR)
+    return answer
+
+
+@tap.test("a sink that answers garbage, slowly, too much, or never")
+def _(folder):
+    start = kit.make_fleet(f"{folder}/runs", ranks=1, past=10)
+    with kit.Sink() as sink:
+        sink.answers[:] = [answer_raw(b"SSH-2.0-OpenSSH\r\n"), answer_raw(b"HTTP/1.1 200 OK\r\nContent-Le", 1.0), answer_raw(b"", 1.0),
+                           answer_raw(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 300000)]
+        done = kit.agent(f"{folder}/state", "--once", "--request-timeout", "300ms", "--push", sink.url, f"{folder}/runs")
+        tap.equal(done.returncode, 0, f"exit code ({done.stderr})")
+        check_fleet(sink.samples(), start, 1, 0, 10)
+
+
+@tap.test("a sink that is not there, and a URL that is none")
+def _(folder):
+    kit.make_fleet(f"{folder}/runs", ranks=1, past=5)
+    url = f"http://127.0.0.1:{kit.free_port()}/x?token=s3cret"
+    done = kit.agent(f"{folder}/state", "--once", "--timeout", "1s", "--push", url, f"{folder}/runs")
+    tap.equal(done.returncode, 4, "exit code")
+    tap.contains(done.stderr, "cannot push: http://127.0.0.1:")
+    tap.true("s3cret" not in done.stderr, "the query of a URL is not shown")
+    done = kit.agent(f"{folder}/state", "--once", "--push", "ftp://x/", f"{folder}/runs")
+    tap.equal(done.returncode, 2, "exit code")
+    tap.contains(done.stderr, "expected a URL that begins with http:// or https://, found 'ftp://x/'")
+
+
+@tap.test("a certificate is checked")
+def _(folder):
+    start = kit.make_fleet(f"{folder}/runs", ranks=1, past=5)
+    made = tap.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{folder}/key", "-out",
+                    f"{folder}/cert"])
+    if made.returncode:
+        tap.skip(f"openssl cannot make a certificate: {made.stderr}")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{folder}/cert", f"{folder}/key")
+    with kit.Sink(context) as sink:
+        push = ["--once", "--timeout", "1s", "--push", sink.url]
+        done = kit.agent(f"{folder}/state", *push, f"{folder}/runs")
+        tap.equal((done.returncode, sink.requests), (4, []), "a certificate that nobody signed")
+        tap.contains(done.stderr.lower(), "certificate")
+        done = kit.agent(f"{folder}/state", *push, "--ca-file", f"{folder}/cert", f"{folder}/runs")
+        tap.equal(done.returncode, 0, f"with --ca-file ({done.stderr})")
+        check_fleet(sink.samples(), start, 1, 0, 5)
+
+
+@tap.test("kill -9 of the agent, again and again: no gap, and what comes twice is equal")
+def _(folder):
+    seed = random.randrange(1 << 30)
+    random.seed(seed)
+    with kit.Sink() as sink:
+        with kit.live_fleet(f"{folder}/runs", ranks=4, past=5) as fleet:
+            for _ in range(4):
+                agent = kit.Agent(f"{folder}/state", "--batch", "200ms", "--scan", "200ms", "--push", sink.url,
+                                  f"{folder}/runs", listen="none")
+                before = len(sink.bodies)
+                kit.wait_until(lambda seen=before: len(sink.bodies) > seen, "the agent pushes")
+                time.sleep(random.random() * 0.5)
+                agent.kill()
+            start = fleet.start_ms
+        done = kit.agent(f"{folder}/state", "--once", "--push", sink.url, f"{folder}/runs")
+        tap.equal(done.returncode, 0, f"the rest ({done.stderr})")
+        samples = sink.samples()
+    last = max(at for _, _, _, at in samples)
+    check_fleet(samples, start, 4, 0, (last - start) // 1000 - 1, what=f"seed {seed}")
+
+
+@tap.test("a recording whose process was killed ends with its last values and its state")
+def _(folder):
+    start = kit.make_fleet(f"{folder}/runs", ranks=1, past=10, end="killed")
+    with kit.Sink() as sink:
+        tap.equal(kit.agent(f"{folder}/state", "--once", "--push", sink.url, f"{folder}/runs").returncode, 0, "exit code")
+        state = kit.pick(sink.samples(), "stormlog_state", rank=0)
+        tap.equal(list(state.values()), [3.0], "state: killed")
+        check_fleet(sink.samples(), start, 1, 0, 10)
+
+
+@tap.test("an hour-old recording is sent as finely as it is kept, and every peak is in it")
+def _(folder):
+    start = kit.make_fleet(f"{folder}/runs", ranks=1, past=1500)
+    with kit.Sink() as sink:
+        tap.equal(kit.agent(f"{folder}/state", "--once", "--push", sink.url, f"{folder}/runs").returncode, 0, "exit code")
+        peaks = kit.pick(sink.samples(), "stormlog_peak_bytes", rank=0, kind="tensors")
+        check_fleet(sink.samples(), start, 1, 1452, 1499)
+        ages = {start + 1500000 - at: value for at, value in peaks.items()}
+        tap.true(sum(age > 900000 for age in ages) > 90, "points of the first minutes: one for every 6.4 s")
+        tap.true(all(value >= kit.BASE + kit.SPIKE for age, value in ages.items() if age > 60000), "a spike in every point")
+        tap.equal(max(peaks.values()), kit.tensors(0, 6) + kit.SPIKE, "the highest peak")
+
+
+@tap.test("a job name that is hostile stays one label")
+def _(folder):
+    job = 'x"} 1\nup{a="\\\x1b[31m\u202e' + "y" * 40
+    start = kit.make_fleet(f"{folder}/runs", ranks=1, past=5, job=job)
+    with kit.Sink() as sink:
+        tap.equal(kit.agent(f"{folder}/state", "--once", "--push", sink.url, f"{folder}/runs").returncode, 0, "exit code")
+        check_fleet(sink.samples(), start, 1, 0, 5)
+        tap.equal({labels["job"] for _, labels, _, _ in sink.samples()}, {'x"} 1?up{a="\\?[31m?' + "y" * 40}, "job")
+
+
+@tap.test("two agents, a damaged cursor file, and a folder that is not there")
+def _(folder):
+    kit.make_fleet(f"{folder}/runs", ranks=1, past=5)
+    with kit.Agent(f"{folder}/state", f"{folder}/runs") as first:
+        done = kit.agent(f"{folder}/state", f"{folder}/runs")
+        tap.equal(done.returncode, 3, "exit code of the second")
+        tap.contains(done.stderr, f"another agent, process {first.process.pid}, uses the state folder")
+        tap.equal(first.stop(), 0, "exit code of the first after SIGTERM")
+    Path(f"{folder}/state/cursors").write_text("stormlog-agent-state 1\nnonsense\n")
+    done = kit.agent(f"{folder}/state", f"{folder}/runs")
+    tap.equal(done.returncode, 3, "exit code")
+    tap.contains(done.stderr, "cursors', line 2: expected rec, at or label, found 'nonsense'")
+    done = kit.agent(f"{folder}/other", f"{folder}/missing")
+    tap.equal(done.returncode, 3, "exit code")
+    tap.contains(done.stderr, "missing")
+
+
+@tap.test("a full disk: the cursors cannot be kept, the data still arrives")
+def _(folder):
+    start = kit.make_fleet(f"{folder}/runs", ranks=2, past=5)
+    os.mkdir(f"{folder}/state")
+    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", f"{folder}/state"],
+                                      capture_output=True).returncode:
+        tap.skip("a small file system cannot be mounted here")
+    try:
+        with kit.Sink() as sink:
+            done = kit.agent(f"{folder}/state", "--once", "--push", sink.url, f"{folder}/runs")
+            tap.equal(done.returncode, 0, "exit code")
+            tap.contains(done.stderr, "cannot keep the cursors")
+            check_fleet(sink.samples(), start, 2, 0, 5)
+    finally:
+        subprocess.run(["umount", f"{folder}/state"], check=True)
+
+
+@tap.test("files that are not recordings, and one that is cut, do not stop the others")
+def _(folder):
+    start = kit.make_fleet(f"{folder}/runs", ranks=2, past=5)
+    Path(f"{folder}/runs/text.slog").write_text("no recording")
+    Path(f"{folder}/runs/empty.slog").touch()
+    Path(f"{folder}/runs/cut.slog").write_bytes(Path(f"{folder}/runs/rank-1.slog").read_bytes()[:20000])
+    os.mkfifo(f"{folder}/runs/pipe.slog")
+    with kit.Sink() as sink:
+        done = kit.agent(f"{folder}/state", "--once", "--push", sink.url, f"{folder}/runs")
+        tap.equal(done.returncode, 0, "exit code")
+        tap.equal(done.stderr.count("cannot read"), 3, f"files that are named: {done.stderr}")
+        check_fleet(sink.samples(), start, 2, 0, 5)
+
+
+@tap.test("recordings that were compacted meanwhile are sent to their end")
+def _(folder):
+    start = kit.make_fleet(f"{folder}/runs", ranks=1, past=20)
+    tap.equal(tap.run([kit.STORMLOG, "compact", f"{folder}/runs"]).returncode, 0, "compact")
+    with kit.Sink() as sink:
+        done = kit.agent(f"{folder}/state", "--once", "--push", sink.url, f"{folder}/runs")
+        tap.equal((done.returncode, done.stderr), (0, ""), "exit code")
+        check_fleet(sink.samples(), start, 1, 0, 20)
+
+
+@tap.test("the Slurm scripts: a folder per job, and its rest pushed at the end")
+def _(folder):
+    slurm = kit.ROOT / "contrib" / "slurm"
+    environment = {**os.environ, "STORMLOG_RECORDINGS": f"{folder}/runs", "SLURM_JOB_USER": "me", "SLURM_JOB_ID": "7",
+                   "PATH": f"{os.path.dirname(kit.STORMLOG)}:{os.environ['PATH']}"}
+    made = tap.run([slurm / "prolog.sh"], env=environment)
+    tap.equal(made.stdout, f"export STORMLOG_DIR={folder}/runs/me/job-7\n", "prolog")
+    start = kit.make_fleet(f"{folder}/runs/me/job-7", ranks=2, past=5)
+    script = (slurm / "epilog.sh").read_text().replace("/var/lib/stormlog/agent", f"{folder}/state")
+    with kit.Sink() as sink:
+        done = tap.run(["sh", "-c", script], env={**environment, "STORMLOG_PUSH": sink.url})
+        tap.equal((done.returncode, done.stderr), (0, ""), "epilog")
+        check_fleet(sink.samples(), start, 2, 0, 5)
+
+
+tap.main()
