@@ -120,12 +120,9 @@ def settings(folder, names):
     made = yaml.safe_load((DOCS / "mkdocs.yml").read_text())
     commands = sorted(name for name in names.values() if name.startswith("cli/") and name != "cli/index.md")
     decisions = sorted(name for name in names.values() if name.startswith("decisions/"))
-    tutorial = [name for name in names.values() if name == "tutorial.md" or name.startswith("tutorial/")]
     for part in made["nav"]:
         if "Commands" in part:
             part["Commands"] = [{"All commands": "cli/index.md"}] + [{title(folder / name): name} for name in commands]
-        if "Start" in part and tutorial:
-            part["Start"][2:2] = [{"Tutorial": name} for name in tutorial]
         if "Develop" in part:
             part["Develop"][-1] = {"Decisions": [{title(folder / name): name} for name in decisions]}
     missing = set(names.values()) - set(re.findall(r"[\w./-]+\.md", yaml.safe_dump(made["nav"])))
