@@ -29,8 +29,8 @@ SANITIZE_tsan  := thread
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-exports check-engines \
-	check-firefox check-frameworks check-asan check-ubsan check-tsan golden-update install clean help setup format web \
+.PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-cluster check-exports check-engines \
+	check-firefox check-frameworks check-asan check-ubsan check-tsan golden-update install clean help setup format web docs \
 	screens wheel deb sbom release-notes check-packages
 
 build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
@@ -76,6 +76,9 @@ check-frameworks: build  ## trainings with torch, Lightning, transformers, Tenso
 check-exports: build  ## exports opened by Perfetto's trace processor, speedscope and go tool pprof
 	@tools/check_exports.sh $(BUILD)
 
+check-cluster: build  ## ranks under a real Slurm of one node, and namespaces as nodes (root; slurmctld, slurmd, slurm-client, munge)
+	@PYTHONPATH=tests/lib $(PYTHON) tests/cluster/test_cluster.py $(BUILD)/stormlog
+
 check-engines: test-build  ## tables, profiles and uploads with the engines themselves: DuckDB, ClickHouse, Pyroscope, S3 servers
 	@tools/check_engines.sh $(BUILD)
 
@@ -108,6 +111,11 @@ screens: $(BUILD)/build.ninja  ## draw the screens of the full-screen program in
 format:  ## rewrite the C sources with clang-format, the page's with prettier
 	@$(PYTHON) tools/check_format.py --fix
 	@$(PYTHON) tools/check_typescript.py --fix
+
+docs: build  ## the documentation as a site in build/docs-site/site: no warning, every link followed, search tried in Chromium
+	@[ -x /usr/bin/mkdocs ] && [ -d /usr/share/mkdocs/themes/material ] || apt-get install -y -qq --no-install-recommends mkdocs mkdocs-material
+	@$(PYTHON) tools/make_docs.py $(BUILD)
+	@DOCS_SITE=$(BUILD)/docs-site/site node --test tests/web/docs_site.mjs
 
 install: build  ## install below PREFIX (DESTDIR is put in front)
 	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))

@@ -2,8 +2,8 @@
 /* Recordings of a made-up job with a fault, by the recorder's own writer under a clock of our own (clock_gettime is
  * wrapped when this is linked). What is right is printed as one line of JSON: what `stormlog ranks` should find.
  *
- *   bench_ranks DIR FAULT SEED RANKS STEPS EVENTS [plain]      EVENTS: per rank
- *   bench_ranks list                                           names of the faults
+ *   bench_ranks DIR FAULT SEED RANKS STEPS EVENTS [plain|packed]   EVENTS: per rank; not compacted, or not compressed
+ *   bench_ranks list                                                  names of the faults
  *
  * Every choice follows from SEED: the rank, the step, the sizes, the skew of the clocks, the noise. */
 #include <inttypes.h>
@@ -116,7 +116,7 @@ typedef struct job {
     uint64_t first_step;
     double noise; /* of sizes, per rank and step */
     double step_s;
-    bool is_plain;
+    bool is_plain, is_packed;
     const char *folder;
 } job;
 
@@ -413,13 +413,15 @@ static uint64_t make_rank(const job *j, uint64_t rank) {
                               .identity = &identity,
                               .ring_bytes = (j->events + j->events / 8 + 4096) * 33 + (1 << 18),
                               .overwrite = true,
-                              .starts_small = true,
+                              .curve_bins = 512,
                               .live_cap = 512,
                               .thread_cap = 16,
                               .counter_cap = 16};
     static rank_log r; /* too large for a stack frame */
     r = (rank_log){.j = j, .rank = rank, .next_addr = UINT64_C(0x7f0000000000)};
     sl_error err = SL_ERROR_INIT;
+    if (j->is_packed)
+        options.curve_bins = 16, options.chunk_bytes = 4096;
     fake_now_ns = start_of(j, rank);
     fake_skew_ns = skew_of(j, rank);
     r.kept = calloc(2 * j->steps + 64, sizeof *r.kept);
@@ -444,7 +446,8 @@ static uint64_t make_rank(const job *j, uint64_t rank) {
     free(r.kept_bytes);
     fake_now_ns = -1;
     sl_compact_result result;
-    if (!j->is_plain && sl_log_compact(path, &(sl_compact_options){0}, &result, &err) < 0) {
+    if (!j->is_plain &&
+        sl_log_compact(path, &(sl_compact_options){.is_plain = j->is_packed}, &result, &err) < 0) {
         fprintf(stderr, "bench_ranks: %s: %s\n", path, err.text);
         exit(1);
     }
@@ -478,13 +481,13 @@ int main(int argc, char **argv) {
         return 0;
     }
     if (argc < 7) {
-        fprintf(
-            stderr,
-            "usage: bench_ranks DIR FAULT SEED RANKS STEPS EVENTS [plain], or bench_ranks list\n");
+        fprintf(stderr, "usage: bench_ranks DIR FAULT SEED RANKS STEPS EVENTS [plain|packed], or "
+                        "bench_ranks list\n");
         return 2;
     }
     job j = make_job(argv);
-    j.is_plain = argc > 7;
+    j.is_plain = argc > 7 && strcmp(argv[7], "plain") == 0;
+    j.is_packed = argc > 7 && strcmp(argv[7], "packed") == 0;
     mkdir(j.folder, 0777);
     for (uint64_t rank = 0; rank < j.ranks; rank++)
         if (!is_missing(&j, rank))

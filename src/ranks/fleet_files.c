@@ -180,6 +180,7 @@ static void read_one(sl_fleet_path *file) {
     sl_status status = file->is_recording ? sl_rank_summary_slog(summary, file->path, &file->err)
                                           : sl_rank_summary_trace(summary, file->path, &file->err);
     file->summary = summary;
+    sl_rank_curve_finish(&summary->curve);
     if (status >= 0)
         return;
     sl_rank_summary_fini(summary);

@@ -11,10 +11,12 @@
 #include "read/core/source_bundle.h"
 #include "telemetry/telemetry_read.h"
 
-/* Bins of a rank that become samples; more would only cost memory. */
-#define FIGURE_SAMPLES 128u
-#define UNIT_NS_MIN    INT64_C(1000000)
-#define UNIT_NS_MAX    INT64_C(3600000000000)
+/* Bins of a rank that become samples, and of all ranks together; more would only cost memory. */
+#define FIGURE_SAMPLES     128u
+#define FIGURE_SAMPLES_MIN 16u
+#define FIGURE_SAMPLES_ALL (1u << 18)
+#define UNIT_NS_MIN        INT64_C(1000000)
+#define UNIT_NS_MAX        INT64_C(3600000000000)
 
 /* A bundle's events are inside it. */
 static sl_status load_path(const char *path, sl_telemetry *set, bool skips_bad, sl_error *err) {
@@ -141,7 +143,9 @@ static bool add_sample(sl_telemetry *set, const sl_fleet *fleet, const sl_fleet_
 static bool add_bins(sl_telemetry *set, const sl_fleet *fleet, const sl_fleet_row *row,
                      uint32_t sample, uint32_t job) {
     const sl_rank_curve *curve = &row->of->curve;
-    uint32_t every = curve->cnt / FIGURE_SAMPLES + 1;
+    size_t most = sl_min_size(
+        FIGURE_SAMPLES, sl_max_size(FIGURE_SAMPLES_MIN, FIGURE_SAMPLES_ALL / fleet->rows.cnt));
+    uint32_t every = curve->cnt / (uint32_t)most + 1;
     for (uint32_t i = 0; i < curve->cnt; i++)
         if (curve->at[i].bytes != SL_BIN_NONE && (i % every == 0 || i + 1 == curve->cnt) &&
             !add_sample(set, fleet, row, &curve->at[i], sample, job))

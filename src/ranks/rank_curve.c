@@ -56,6 +56,11 @@ const sl_rank_bin *sl_rank_curve_bin(const sl_rank_curve *curve, uint64_t number
     return bin->bytes == SL_BIN_NONE ? NULL : bin;
 }
 
+void sl_rank_curve_finish(sl_rank_curve *curve) {
+    sl_rank_bin *kept = curve->cnt ? realloc(curve->at, curve->cnt * sizeof *kept) : NULL;
+    curve->at = kept ? kept : curve->at;
+}
+
 void sl_rank_curve_free(sl_rank_curve *curve) {
     free(curve->at);
     *curve = (sl_rank_curve){0};

@@ -18,7 +18,7 @@ typedef struct sl_rank_bin {
 } sl_rank_bin;
 
 typedef struct sl_rank_curve {
-    sl_rank_bin *at; /* owned; SL_RANK_BINS of them, or NULL */
+    sl_rank_bin *at; /* owned; room for SL_RANK_BINS until it is finished; NULL = none */
     uint64_t first;  /* number of at[0] */
     uint32_t cnt;
     uint32_t shift;
@@ -32,6 +32,9 @@ void sl_rank_curve_coarsen(sl_rank_curve *curve, uint32_t shift);
 
 /* NULL when the rank has no such bin. */
 const sl_rank_bin *sl_rank_curve_bin(const sl_rank_curve *curve, uint64_t number);
+
+/* Gives back the room for further steps: none are added any more. */
+void sl_rank_curve_finish(sl_rank_curve *curve);
 
 void sl_rank_curve_free(sl_rank_curve *curve);
 

@@ -88,29 +88,44 @@ static sl_status load_allocated(slog_summary *s, sl_error *err) {
     return status;
 }
 
-/* The most within [from, to], where `next` is where the search for later ranges goes on. */
+/* The most within [from, to], where `next` is where the search for later ranges goes on. Not known where the curve
+ * is coarser than that: a bin of many steps would be the peak of all of them. */
 static int64_t peak_between(const sl_log_bins *curve, size_t *next, uint64_t from, uint64_t to) {
     int64_t most = SL_BIN_NONE;
     while (*next < curve->cnt && curve->at[*next].start_ns + curve->at[*next].length_ns <= from)
         (*next)++;
-    for (size_t i = *next; i < curve->cnt && curve->at[i].start_ns <= to; i++)
+    for (size_t i = *next; i < curve->cnt && curve->at[i].start_ns <= to; i++) {
+        if (curve->at[i].length_ns > 2 * (to - from))
+            return SL_BIN_NONE;
         most = sl_max_i64(most, (int64_t)curve->at[i].max);
+    }
     return most;
 }
 
-/* The bytes at the end of a step are exact. Its peak is that of the curve's bins (0.1 s and longer), so that of
- * a short step may be its neighbour's. */
+/* The peaks of bins of steps, which are longer in a long run, as those of its curves are. */
+static void take_peaks(slog_summary *s) {
+    const sl_rank_curve *curve = &s->out->curve;
+    int64_t before_ns = s->base_ns;
+    size_t next = 0;
+    for (uint32_t i = 0; i < curve->cnt; i++) {
+        sl_rank_bin *bin = &curve->at[i];
+        if (bin->bytes == SL_BIN_NONE || bin->time_ns <= before_ns)
+            continue;
+        bin->peak = peak_between(&s->curve, &next, (uint64_t)(before_ns - s->base_ns),
+                                 (uint64_t)(bin->time_ns - s->base_ns));
+        before_ns = bin->time_ns;
+    }
+}
+
+/* The bytes at the end of a step are exact. */
 static bool take_steps(slog_summary *s) {
     sl_rank_summary *out = s->out;
-    uint64_t before_ns = 0;
-    size_t next = 0;
     out->last_step_ns = SL_BIN_NONE;
     for (size_t i = 0; i < s->marks.cnt; i++) {
         const sl_log_mark_info *m = &s->marks.at[i];
         if (m->kind != SL_EV_STEP || !m->value.known || m->time_ns > INT64_MAX / 4)
             continue;
-        sl_rank_bin bin = {(int64_t)sl_min_u64(m->value.value, INT64_MAX / 4),
-                           peak_between(&s->curve, &next, before_ns, m->time_ns),
+        sl_rank_bin bin = {(int64_t)sl_min_u64(m->value.value, INT64_MAX / 4), SL_BIN_NONE,
                            s->base_ns + (int64_t)m->time_ns};
         if (!sl_rank_curve_add(&out->curve, m->step, &bin))
             return false;
@@ -118,9 +133,9 @@ static bool take_steps(slog_summary *s) {
             out->first_step = m->step;
         out->last_step = sl_max_u64(out->last_step, m->step);
         out->last_step_ns = sl_max_i64(out->last_step_ns, bin.time_ns);
-        before_ns = m->time_ns;
     }
     out->has_steps = out->step_cnt > 0;
+    take_peaks(s);
     return true;
 }
 

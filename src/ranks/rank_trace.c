@@ -176,11 +176,12 @@ static sl_status summarize(sl_rank_summary *out, const sl_run *run, sl_error *er
 }
 
 sl_status sl_rank_summary_trace(sl_rank_summary *summary, const char *path, sl_error *err) {
+    static const sl_load_options none;
     sl_trace *trace = NULL;
     sl_run *run = NULL;
     summary->last_step_ns = SL_BIN_NONE;
     summary->host = summary->job = "";
-    sl_status status = sl_bundle_is(path) ? sl_bundle_load(path, NULL, &trace, err)
+    sl_status status = sl_bundle_is(path) ? sl_bundle_load(path, &none, &trace, err)
                                           : sl_trace_load(path, NULL, &trace, err);
     if (status == SL_OK)
         status = sl_run_new((const sl_trace *const *)&trace, 1, &run, err);

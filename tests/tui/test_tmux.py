@@ -273,6 +273,47 @@ def _(folder):
             training.wait()
 
 
+@tap.test("top is one screen of a live recording; every way out restores the terminal")
+def _(folder):
+    training = start_training(folder)
+    try:
+        end = time.monotonic() + PATIENCE_S
+        while not list(Path(folder).glob("stormlog-runs/*/*.slog")) and time.monotonic() < end:
+            time.sleep(0.1)
+
+        def show(name):
+            own = os.path.join(folder, name)
+            os.mkdir(own)
+            t = Terminal(own, f"{STORMLOG} top --interval 100ms {folder}/stormlog-runs/latest")
+            t.wait_for("still running", "host memory", "growth", "train.py:", "q quit", "if it failed now: train.py:")
+            return t
+
+        with show("quit") as t:
+            first = t.screen()
+            t.press("+", "d", "j", "k")
+            t.tmux("resize-window", "-x", "1", "-y", "1")
+            t.tmux("resize-window", "-x", "100", "-y", "30")
+            t.wait_for("still running", "growth")
+            tap.true(t.screen() != first, "the screen goes on")
+            t.press("q")
+            tap.equal(t.wait_for_end(), "ended 0")
+            check_restored(t)
+        with show("signal") as t:
+            os.kill(t.pid(), signal.SIGTERM)
+            tap.equal(t.wait_for_end(), f"ended {128 + signal.SIGTERM}")
+            check_restored(t)
+        with show("end") as t:
+            os.killpg(training.pid, signal.SIGKILL)
+            training.wait()
+            tap.equal(t.wait_for_end(), "ended 0")
+            screen = t.wait_for("icanon", "Host memory", "train.py:")  # the plain text of what is left
+            tap.true("-icanon" not in screen, "the terminal is in its own mode again")
+    finally:
+        if training.poll() is None:
+            os.killpg(training.pid, signal.SIGKILL)
+            training.wait()
+
+
 @tap.test("a command can be recorded and stopped from the screen")
 def _(folder):
     python = tap.python_with("torch")

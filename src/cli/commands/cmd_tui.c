@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "cli/core/cmd_list.h"
-#include "cli/core/config.h"
+#include "cli/settings/config.h"
 #include "cli/runs/run_list.h"
 #include "cli/top/top_find.h"
 #include "tui/tui_run.h"

@@ -37,7 +37,7 @@ typedef struct sl_app {
     bool is_follow_made;          /* of what was read whole */
     char selected[SL_PROMPT_CAP]; /* text of the selected place, to find it again */
     size_t tick_cnt;
-    bool wants_newest;     /* a run was started here: open it once it exists */
+    bool wants_newest;     /* open the newest run once it has something to show */
     char task_output[256]; /* what the command writes; "" = nothing */
     bool is_quitting;
     char copied[SL_PROMPT_CAP]; /* for the terminal's clipboard; "" = nothing */
@@ -88,8 +88,8 @@ void sl__app_prompt_key(sl_app *app, uint32_t key);
 /* tui_open.c. */
 void sl__app_open_all(sl_app *app, const char *const *what, size_t cnt);
 void sl__app_list_runs(sl_app *app);
-/* Whether a run is being recorded, and has something to show. */
-bool sl__app_has_running(const sl_app *app);
+/* Opens the newest run if it is still running and nothing else is being read. */
+void sl__app_open_newest(sl_app *app);
 void sl__app_close(sl_app *app);
 void sl__app_read_whole(sl_app *app);
 void sl__app_ask_whatif(sl_app *app);

@@ -322,6 +322,7 @@ static void turn_wheel(sl_app *app, bool is_up) {
 void sl_app_key(sl_app *app, uint32_t key, int x, int y, const sl_grid *grid) {
     app->ui.status[0] = '\0';
     app->ui.is_error = false;
+    app->wants_newest = app->wants_newest && app->task.pid; /* the user looks at something else */
     if (app->ui.prompt) {
         sl__app_prompt_key(app, key);
         return;

@@ -24,7 +24,7 @@ void sl__app_list_runs(sl_app *app) {
         sl_app_say(app, true, "%s", err.text);
 }
 
-bool sl__app_has_running(const sl_app *app) {
+static bool has_running(const sl_app *app) {
     const sl_tui_job *first = app->jobs.rows.cnt ? &app->jobs.rows.at[0] : NULL;
     return first && first->is_running && first->process_cnt;
 }
@@ -221,6 +221,14 @@ void sl__app_open_all(sl_app *app, const char *const *what, size_t cnt) {
     open_paths(app, paths);
 }
 
+/* A recording that has just begun may have nothing to show yet: it is tried again at the next tick. */
+void sl__app_open_newest(sl_app *app) {
+    if (!has_running(app) || sl_loader_is_busy(app->loader))
+        return;
+    sl_app_open(app, app->jobs.rows.at[0].path);
+    app->wants_newest = !app->live;
+}
+
 /* ---- the loader's jobs ---- */
 
 static bool copy_paths(sl_tui_paths *to, const sl_tui_paths *from) {
@@ -288,10 +296,8 @@ void sl_app_tick(sl_app *app) {
     if ((is_overview || app->wants_newest) && app->tick_cnt % JOBS_TICKS == 0)
         sl__app_list_runs(app);
     app->tick_cnt++;
-    if (app->wants_newest && sl__app_has_running(app)) {
-        app->wants_newest = false;
-        sl_app_open(app, app->jobs.rows.at[0].path);
-    }
+    if (app->wants_newest)
+        sl__app_open_newest(app);
     if (!app->live || !read_live(app, app->ui.tab == SL_TAB_SITES) || sl_live_is_written(app->live))
         return;
     /* The process ended: from now on the finished recording is shown. */
