@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tui/tui_run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ static void save_screen(show *s) {
         save_as(&s->out.grid, svg, sl_screen_write_svg))
         sl_app_say(&s->app, false, "saved %s and .svg", text);
     else
-        sl_app_say(&s->app, true, "cannot write %s here", text);
+        sl_app_say(&s->app, true, "cannot write '%s': %s", text, strerror(errno));
     s->app.wants_save = false;
 }
 

@@ -65,7 +65,7 @@ const sl_key_row sl_key_rows[] = {
      false},
     {'v', 0, SL_DO_SWITCH, SL_ON_TAB(DIAGNOSTICS), "v", NULL, "the findings, or the comparison",
      false},
-    {'f', 0, SL_DO_FILTER, SL_ON_TAB(DIAGNOSTICS) | SL_ON_TAB(RANKS), "f", "Ranks",
+    {'f', 0, SL_DO_FILTER, SL_ON_TAB(DIAGNOSTICS), "f", "Ranks",
      "only these ranks: 0,2-5; empty = all", false},
     {'t', 0, SL_DO_TIME, SL_ON_TAB(DIAGNOSTICS), "t", "Time",
      "judge only a part of the run: 10s-2m; empty = all of it", false},
