@@ -30,8 +30,8 @@ SANITIZE_tsan  := thread
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 .PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-cluster check-exports check-engines \
-	check-firefox check-frameworks check-asan check-ubsan check-tsan golden-update install clean help setup format web \
-	wheel deb sbom release-notes check-packages
+	check-firefox check-frameworks check-asan check-ubsan check-tsan golden-update install clean help setup format web docs \
+	screens wheel deb sbom release-notes check-packages
 
 build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
 	@ninja -C $(BUILD) $(QUIET) products
@@ -103,9 +103,19 @@ web: setup  ## rebuild the page's template (web/dist/report.html) from its sourc
 	@$(PYTHON) web/gen_schema.py
 	@cd web && node node_modules/typescript/bin/tsc && node build.mjs
 
+screens: $(BUILD)/build.ninja  ## draw the screens of the full-screen program in the README anew (docs/tui-*.svg)
+	@ninja -C $(BUILD) $(QUIET) tests/tui/tui_probe
+	@$(BUILD)/tests/tui/tui_probe svg-file tests/data/h200/s1_loss_history.pickle.gz 100 28 3 >docs/tui-timeline.svg
+	@$(BUILD)/tests/tui/tui_probe svg-file tests/data/h200/s1_loss_history.pickle.gz 100 28 10 >docs/tui-sites.svg
+
 format:  ## rewrite the C sources with clang-format, the page's with prettier
 	@$(PYTHON) tools/check_format.py --fix
 	@$(PYTHON) tools/check_typescript.py --fix
+
+docs: build  ## the documentation as a site in build/docs-site/site: no warning, every link followed, search tried in Chromium
+	@[ -x /usr/bin/mkdocs ] && [ -d /usr/share/mkdocs/themes/material ] || apt-get install -y -qq --no-install-recommends mkdocs mkdocs-material
+	@$(PYTHON) tools/make_docs.py $(BUILD)
+	@DOCS_SITE=$(BUILD)/docs-site/site node --test tests/web/docs_site.mjs
 
 install: build  ## install below PREFIX (DESTDIR is put in front)
 	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))

@@ -246,9 +246,10 @@ def _():
     if not shutil.which("lintian"):
         tap.skip("lintian is not installed")
     only("stormlog_*.deb")
-    # Not for Debian's archive: no bug number of it in the changelog. The library is found as ../lib by design.
-    done = tap.run(["lintian", "--allow-root", "--fail-on", "error", "--suppress-tags", "initial-upload-closes-no-bugs,bogus-mail-host",
-                    *map(str, sorted(DIST.glob("*.deb")))], timeout=600)
+    # Not for Debian's archive, so the changelog has no bug number and no mail address of it. The recorder's library is loaded by its path.
+    accepted = "initial-upload-closes-no-bugs,bogus-mail-host,bogus-mail-host-in-debian-changelog,lacks-ldconfig-trigger"
+    done = tap.run(["lintian", "--allow-root", "--fail-on", "error", "--suppress-tags", accepted, *map(str, sorted(DIST.glob("*.deb")))],
+                   timeout=600)
     tap.equal(done.returncode, 0, done.stdout)
 
 

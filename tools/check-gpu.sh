@@ -2,18 +2,20 @@
 # SPDX-License-Identifier: MIT
 #
 # Builds and runs everything that needs a real device, on a machine with gcc, meson, ninja, and a Python with torch.
-# Ends with what torch and the recorder counted, the ledger of the card, and one line: N passed, N failed, N skipped.
-# Argument: a file for the tables (default: only shown).
+# Ends with what torch and the recorder counted, the ledger of the card, frameworks, what the examples print, and one line: N passed,
+# N failed, N skipped. Argument: a file for the tables (default: only shown).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 counts=$(mktemp)
 ledger=$(mktemp)
 frameworks=$(mktemp)
+examples=$(mktemp)
 log=$(mktemp)
-trap 'rm -f "$counts" "$ledger" "$frameworks" "$log"' EXIT
+trap 'rm -f "$counts" "$ledger" "$frameworks" "$examples" "$log"' EXIT
 
 STORMLOG_NO_SETUP=1 make -s test-build || exit 1
-STORMLOG_GPU_TABLE=$counts STORMLOG_GPU_LEDGER=$ledger STORMLOG_GPU_FRAMEWORKS=$frameworks STORMLOG_NO_SETUP=1 make -s check-gpu >"$log" 2>&1
+STORMLOG_GPU_TABLE=$counts STORMLOG_GPU_LEDGER=$ledger STORMLOG_GPU_FRAMEWORKS=$frameworks STORMLOG_GPU_EXAMPLES=$examples \
+    STORMLOG_NO_SETUP=1 make -s check-gpu >"$log" 2>&1
 status=$?
 cat "$log"
 echo
@@ -23,6 +25,8 @@ echo
     cat "$ledger"
     echo
     cat "$frameworks"
+    echo
+    cat "$examples"
 } | tee ${1:+"$1"}
 echo
 tail -n 1 "$log"

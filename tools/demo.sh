@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Shows what the program does, on this machine, from a fresh build. Argument: the build folder. Needs no terminal and no GPU;
-# leaves nothing behind but demo.html in the build folder.
+# Shows what the program does, on this machine, from a fresh build: the walk of docs/tutorial.md, a killed training, a snapshot.
+# Argument: the build folder. Needs no terminal and no GPU; leaves nothing behind but demo.html in the build folder.
 set -euo pipefail
 build=$(cd "${1:?usage: tools/demo.sh BUILD_FOLDER}" && pwd)
 root=$(cd "$(dirname "$0")/.." && pwd)
 python=/usr/bin/python3
 [ -x "$python" ] || python=python3
 export PATH="$build:$PATH"
+export OMP_NUM_THREADS=1 # models as small as these are slower on several cores
 
 temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
@@ -28,7 +29,23 @@ show() {
     bash -c "${*//python3 /$python }" 2>&1 | sed "s|$work/||g"
 }
 
+# The walk writes its files beside its scripts: a copy of them, in a tree like this one.
+walk() {
+    mkdir "$temp/examples"
+    cp -r "$root/examples/tutorial" "$temp/examples/"
+    ln -s "$root/tests" "$temp/tests"
+    (cd "$temp/examples/tutorial" && PYTHONPATH=$build/python PYTHON=$python bash run_all.sh 2>&1) |
+        sed "s|$temp/examples/||g; s|$python|python3|g"
+}
+
 if "$python" -c 'import torch' 2>/dev/null; then
+    if [ -d "$build/python/stormlog" ]; then
+        say "The walk of docs/tutorial.md (examples/tutorial): clean run, leak, evidence, analysis, out of memory, fix, comparison."
+        walk
+    else
+        say "(without the Python package, which needs python3-dev, there is no walk)"
+    fi
+
     say "A training that leaks is recorded, without a change to it. After 200 steps it is killed by SIGKILL, as by the kernel" \
         "when memory runs out."
     show "stormlog run -- python3 train.py" || true

@@ -3,14 +3,14 @@
 #
 # Everything docs/gpu-results.md shows, in one command on a machine with a GPU: the tests that need a device, the cost of a
 # training step, and the recordings of tests/data/slog. Arguments: a folder for the results (gpu-results.md, slog/*.xz, log.txt),
-# then the parts wanted (default: tests recordings cost page). Each part writes its results to the folder at once, so on a
+# then the parts wanted (default: tests recordings cost forecast page). Each part writes its results to the folder at once, so on a
 # machine with a time limit the parts can run one by one; `page` needs the results of the others.
 # Exit status: that of the tests.
 set -uo pipefail
-mkdir -p "${1:?usage: tools/gpu-proof.sh FOLDER [tests|recordings|cost|page]...}/slog"
+mkdir -p "${1:?usage: tools/gpu-proof.sh FOLDER [tests|recordings|cost|forecast|page]...}/slog"
 out=$(realpath "$1")
 shift
-parts=" ${*:-tests recordings cost page} "
+parts=" ${*:-tests recordings cost forecast page} "
 cd "$(dirname "$0")/.."
 python=${STORMLOG_TORCH_PYTHON:-$(command -v python3)}
 status=0
@@ -48,6 +48,9 @@ if is_wanted cost; then
     timeout "${BENCH_SECONDS:-200}" "$python" bench/record/steps.py build "${BENCH_ROUNDS:-200}" \
         "${BENCH_STEPS:-3}" "${BENCH_START_ROUNDS:-20}" "${BENCH_LARGE_ROUNDS:-40}" >"$out/steps" 2>&1
 fi
+if is_wanted forecast; then
+    "$python" bench/forecast/gpu.py build/stormlog "$out/forecast.json" >"$out/forecast" 2>&1
+fi
 is_wanted page || exit $status
 {
     echo "# Measured on a real card"
@@ -70,6 +73,13 @@ is_wanted page || exit $status
     echo "\`bench/record/steps.py\`"
     echo
     cat "$out/steps"
+    echo
+    echo "## Time to out of memory"
+    echo
+    echo "\`bench/forecast/gpu.py\`: the programs of \`bench/forecast/programs.py\` under \`stormlog run\`, at the same time, each with 4.5 % of"
+    echo "the card as its limit; \`card\` fills all of it beside \`neighbour\`."
+    echo
+    cat "$out/forecast"
 } >"$out/gpu-results.md"
 cat "$out/gpu-results.md"
 tail -n 1 "$out/log.txt"

@@ -122,6 +122,9 @@ def plain(t):
         t.step()
 
 
+neighbour = plain  # beside a program that fills the card
+
+
 def varying_batch(t):
     for _ in forever():
         t.step(random.randrange(64, 8192))
@@ -140,7 +143,7 @@ def bounded_cache(t):
     cache = {}
     for i in forever():
         t.step()
-        cache[i % 150] = tensor(10)  # 1.5 GiB when it is full
+        cache[i % 100] = tensor(10)  # 1 GiB when it is full
 
 
 def epochs(t):
@@ -148,14 +151,14 @@ def epochs(t):
     for i in forever():
         out, _ = t.step()
         outputs.append(out.detach().repeat(4, 1))  # 8 MiB
-        if i % 200 == 199:
+        if i % 100 == 99:
             outputs.clear()
 
 
 def loading(t):
     data = []
-    while len(data) < 60:
-        data.append(tensor(100))  # 6 GiB
+    while len(data) < 35:
+        data.append(tensor(100))  # 3.5 GiB
         time.sleep(0.15)
     plain(t)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A server of a small decoder whose KV caches are never evicted: a session that ended keeps its cache.
 
-    stormlog run -o runs/serving -- python3 serve_decoder.py [REQUESTS]
+    stormlog run --replay -o runs/serving -- python3 serve_decoder.py [REQUESTS]
     python3 where_it_goes.py runs/serving
 
 Each request is a step. What the program alone knows, how much of each cache is filled, goes to serving.json.
@@ -131,7 +131,9 @@ def main(requests):
              "weights_bytes": sum(p.nelement() * p.element_size() for p in server.model.parameters())}
     with open("serving.json", "w", encoding="utf-8") as file:
         json.dump(facts, file)
-    print(f"{requests} requests answered, {len(kept)} graph objects kept, {facts}")
+    print(f"{requests} requests answered, {facts}")
+    if kept:
+        torch.distributed.destroy_process_group()
 
 
 main(int(sys.argv[1]) if len(sys.argv) > 1 else 48)

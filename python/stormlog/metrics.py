@@ -102,9 +102,8 @@ class DeviceMemoryMonitor:
         cuda = _cuda(self.device)
         if cuda is None:
             return "cpu"
-        if self.device is None:
-            return str(cuda.current_device())
-        return str(self.device).rsplit(":", 1)[-1]
+        number = str(self.device).rsplit(":", 1)[-1]
+        return number if number.isdigit() else str(cuda.current_device())  # None and "cuda" are the current device
 
     def snapshot_name(self, step: int) -> str:
         """``snapshot_step_<N>_device_<D>.pickle``; with several ranks ``snapshot_step_<N>_rank_<R>_device_<D>.pickle``."""

@@ -36,6 +36,7 @@ typedef struct transfer {
     sl_status failure; /* SL_OK, or why a callback ended the transfer */
     int sys_errno;
     size_t response_cap, headers_len;
+    uint64_t filed_bytes; /* written to response_fd */
 } transfer;
 
 #endif
@@ -128,6 +129,9 @@ static size_t take_body(char *bytes, size_t size, size_t cnt, void *arg) {
     transfer *t = arg;
     size_t len = size * cnt;
     if (goes_to_file(t)) {
+        t->filed_bytes += len;
+        if (t->request->file_max && t->filed_bytes > t->request->file_max)
+            return end_transfer(t, SL_E_LIMIT);
         for (size_t done = 0; done < len;) {
             ssize_t n = write(t->request->response_fd, bytes + done, len - done);
             if (n < 0 && errno != EINTR)
@@ -297,8 +301,9 @@ static sl_status explain(const transfer *t, CURLcode code, sl_error *err) {
     errno = t->sys_errno;
     switch (t->failure) {
     case SL_E_LIMIT:
-        return sl_fail(err, SL_E_LIMIT, "%s: the response is larger than %zu bytes", url,
-                       t->response_cap);
+        return sl_fail(
+            err, SL_E_LIMIT, "%s: the response is larger than %llu bytes", url,
+            (unsigned long long)(t->filed_bytes ? t->request->file_max : t->response_cap));
     case SL_E_WRITE: return sl_fail_errno(err, SL_E_WRITE, "%s: cannot write the response", url);
     case SL_E_READ:
         return t->sys_errno ? sl_fail_errno(err, SL_E_READ, "%s: cannot read the file to send", url)

@@ -46,8 +46,9 @@ typedef struct sl_http_request {
     bool has_file;              /* … body_bytes of body_fd from body_offset */
     int body_fd;
     uint64_t body_offset, body_bytes;
-    bool to_file; /* the body of a 2xx response is written to response_fd, without a size limit */
+    bool to_file; /* the body of a 2xx response is written to response_fd */
     int response_fd;
+    uint64_t file_max; /* at most so many bytes of it (SL_E_LIMIT); 0 = without a limit */
     uint32_t total_ms; /* instead of the client's limit, when not 0; for large bodies */
 } sl_http_request;
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/core/clock.h"
 #include "net/http_retry.h"
@@ -63,6 +64,9 @@ sl_status sl_ship_send(sl_http *http, const sl_http_request *request,
         uint32_t wait = sl_http_wait_ms(&sl_http_backoff_default, failures, response->retry_after_s,
                                         any_number());
         sl_http_response_fini(response);
+        if (request->to_file && (ftruncate(request->response_fd, 0) != 0 ||
+                                 lseek(request->response_fd, 0, SEEK_SET) != 0))
+            return sl_fail_errno(err, SL_E_WRITE, "cannot begin a file anew");
         sl_ship_wait_ms(wait, patience->stop);
     }
 }

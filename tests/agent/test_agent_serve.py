@@ -2,6 +2,8 @@
 """`stormlog agent` serving /metrics: figures, peaks between two scrapes, who may ask."""
 
 import http.client
+import json
+import os
 import socket
 import ssl
 import subprocess
@@ -11,6 +13,7 @@ import urllib.request
 from pathlib import Path
 
 import agent_kit as kit
+import plain_torch
 import tap
 
 kit.needs("libmicrohttpd")
@@ -167,6 +170,31 @@ def _(folder):
         expected = room / kit.LEAK
         tap.true(expected * 0.7 < seconds[None] < expected * 1.4, f"about {expected:.0f} s: {seconds}")
         tap.equal(kit.pick(agent.metrics(), "stormlog_out_of_memory_seconds", rank=0), {}, "nothing for the healthy rank")
+
+
+@tap.test("a real recording: what PyTorch holds is what is served and what `top` shows")
+def _(folder):
+    plain_torch.need_torch(kit.STORMLOG)
+    program = ("import sys, torch\nheld = [torch.zeros(1 << 22) for _ in range(4)]\nprint('held', flush=True)\nsys.stdin.read()\n")
+    Path(f"{folder}/train.py").write_text(program)
+    environment = {**os.environ, "RANK": "3", "LOCAL_RANK": "3", "WORLD_SIZE": "8"}
+    target = subprocess.Popen([kit.STORMLOG, "run", "-q", "-o", f"{folder}/runs", "--", plain_torch.PYTHON, f"{folder}/train.py"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        tap.equal(target.stdout.readline(), "held\n", "the program")
+        with kit.Agent(f"{folder}/state", f"{folder}/runs") as agent:
+            def served(name, **labels):
+                return kit.pick(agent.metrics(), name, rank=3, device="host", **labels).get(None, 0)
+            kit.wait_until(lambda: served("stormlog_memory_bytes", kind="tensors") >= 1 << 26, "the tensors are served")
+            top = json.loads(tap.run([kit.STORMLOG, "top", "--format", "json", f"{folder}/runs"]).stdout)[0]
+            host = next(device for device in top["devices"] if device["device"] == -1)
+            tap.equal(served("stormlog_memory_bytes", kind="tensors"), host["tensors_bytes"], "tensors")
+            tap.true(served("stormlog_peak_bytes", kind="tensors") >= host["tensors_bytes"], "their peak")
+            tap.true(served("stormlog_device_total_bytes") > 1 << 28, "the machine's memory")
+            tap.equal(kit.pick(agent.metrics(), "stormlog_state", rank=3), {None: 0}, "state: running")
+    finally:
+        target.stdin.close()
+        target.wait(60)
 
 
 @tap.test("agent's own figures")

@@ -44,6 +44,8 @@ NOT_RUN = {
     "--open": "opens a browser",
     "stormlog tui": "needs a terminal; tests/tui has one",
     "stormlog top 4711": "tests/walk does, with a process that is recorded",
+    "memprof monitor": "tests/telemetry watches processes and commands",
+    "memprof track": "tests/telemetry watches processes and commands",
 }
 # Text that is replaced by something else on this machine.
 STANDS_FOR = [("make demo", f"TUTORIAL_STEPS=80 {ROOT}/tools/demo.sh {BUILD}"), ("python-4711.slog", "python*.slog"), ('device="cuda"', 'device="cpu"'),
@@ -73,7 +75,7 @@ def fill(folder, page):
     Path(folder, "stormlog-runs", "latest").symlink_to(run.name)
     telemetry = tap.run([STORMLOG, "export", Path(folder, "run.slog"), "--to", "telemetry-json"], check=True).stdout
     Path(folder, "runs", "telemetry").mkdir(parents=True)
-    for name in ("rank0.json", "rank1.json", "runs/telemetry/rank0.json"):
+    for name in ("rank0.json", "rank1.json", "events.json", "runs/telemetry/rank0.json"):
         Path(folder, name).write_text(telemetry)
     for name in ("tests", "examples", "include"):
         Path(folder, name).symlink_to(ROOT / name)

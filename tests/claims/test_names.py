@@ -16,7 +16,7 @@ TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, tex
 GENERATED = {"CHANGELOG.md"}  # what was there when it was written
 # Options of other programs that the documents name.
 FOREIGN_OPTIONS = {"--no-build-isolation", "--wheel", "--no-isolation", "--headless", "--screenshot", "--nproc-per-node", "--suite",
-                   "--exclude-suite", "--update", "--out", "--dir", "--speed", "--list", "--version", "--help"}
+                   "--exclude-suite", "--update", "--out", "--dir", "--speed", "--list", "--version", "--help", "--gpus"}
 
 
 def pages():
@@ -153,12 +153,20 @@ def keys_of_reports():
     return found
 
 
+def keys_of_schema(schema):
+    """The fields that a schema names; tests hold real outputs against it."""
+    own = set(schema.get("properties", {})) if isinstance(schema, dict) else set()
+    return own.union(*(keys_of_schema(v) for v in (schema.values() if isinstance(schema, dict) else ()) if isinstance(v, dict)))
+
+
 @functools.cache
 def keys_of_others():
     first, second = DATA / "h200" / "s1_loss_history.pickle.gz", DATA / "h200" / "s4_fixed.pickle.gz"
     oom = DATA / "slog" / "oom.slog.xz"
     found = keys(output("diff", first, second, "--format", "json")) | keys(output("check", first, "--no-leak", "--format", "json"))
     found |= keys(output("export", second, "--to", "events-json")) | keys(output("top", oom, "--format", "json"))
+    # What top shows of a process that runs, and the lines of alerts.jsonl: tests/cli/test_top.py has real ones.
+    found |= keys_of_schema(json.loads((ROOT / "docs/schemas/top-1.json").read_text())) | {"kind", "time_s", "recording"}
     with tap.tempfile.TemporaryDirectory() as folder:
         run = f"{folder}/20261115T120000Z-train"
         subprocess.run(["bash", "-c", f"mkdir {run}; xz -dc '{oom}' > {run}/python3-1.slog"], check=True)
@@ -198,7 +206,7 @@ def _():
     other = text.split("## Other outputs")[1]
     said = set(re.findall(r"`([a-z_]+)(?:\[\])?`", other))
     values = {"finished", "running", "unclear", "empty", "broken", "forward", "backward", "optimizer", "outside", "null", "fits",
-              "pool"}  # the last one is a field, of traces of a PyTorch that tells the pool of an event; none is in tests/data
+              "card", "tensors", "pool"}  # the last one is a field, of traces of a PyTorch that tells the pool of an event; none is in tests/data
     tap.equal(sorted(said - values - keys_of_others() - keys_of_reports()), [], "named, but in no output")
 
 

@@ -13,7 +13,8 @@ from cli import H200, ROOT, STORMLOG
 
 LEAK = next(path for path in H200 if "s1_loss" in path.name)
 NO_CAPACITY = ROOT / "tests" / "format" / "v1" / "closed.slog"
-PROJECT_ONLY_REFUSED = ["run.share", "runs.keep", "runs.older-than", "runs.max-size"]
+PROJECT_ONLY_REFUSED = ["run.share", "ranks.job", "agent.profiles", "agent.listen", "export.push", "export.service", "runs.keep",
+                        "runs.older-than", "runs.max-size", "ship.endpoint"]
 
 
 class Place:
@@ -201,10 +202,12 @@ def _(folder):
     place.refused("[analyze]\ntop = 0\n", "2:7: 'top': 0 is outside 1 to 100000", whose=place.users)
 
 
-@tap.test("a project's file cannot set a path, remove runs or make files readable to others")
+@tap.test("a project's file cannot set a path or a server, remove runs or make files readable to others")
 def _(folder):
     place = Place(folder)
-    values = {"run.share": "true", "runs.keep": "0", "runs.older-than": '"1s"', "runs.max-size": "0"}
+    values = {"run.share": "true", "runs.keep": "0", "runs.older-than": '"1s"', "runs.max-size": "0",
+              "export.push": '"http://x"', "export.service": '"x"', "ship.endpoint": '"http://x"', "ranks.job": '"x"',
+              "agent.profiles": '"http://x"', "agent.listen": '"127.0.0.1:0"'}
     tap.equal(sorted(values), sorted(PROJECT_ONLY_REFUSED), "rows of this test")
     for key, value in values.items():
         table, name = key.split(".")

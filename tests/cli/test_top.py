@@ -73,7 +73,7 @@ def _(folder):
 def _(folder):
     process = start(folder, 220, "leak")
     try:
-        line = process.stderr.readline()
+        line = next((line for line in process.stderr if "out of memory in" in line), "")
         tap.contains(line, "stormlog: alert: host: out of memory in ")
         tap.contains(line, " at this rate, because of train.py:12 (+")
         shown = ask(f"{folder}/run")

@@ -3,8 +3,10 @@
  * Writes the recording of one made-up rank: a model, activations that every step frees, and a cache that one rank
  * fills from a step on. All sizes follow from the arguments, so a test knows every answer.
  *
- * usage: make_rank FILE RANK WORLD STEPS LEAK_FROM [PREFIX]     LEAK_FROM: first step that leaks, STEPS or more for none;
- *                                                               PREFIX: before the name of the file of the lines
+ * usage: make_rank FILE RANK WORLD STEPS LEAK_FROM [PREFIX [NOISE]]
+ *   LEAK_FROM  first step that leaks, STEPS or more for none
+ *   PREFIX     before the name of the file of the lines
+ *   NOISE      that many more blocks on the host, of random sizes and addresses: a file that cannot be made small
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,9 +66,27 @@ static void write_steps(rank_log *rank, uint64_t step_cnt, uint64_t leak_from) {
     }
 }
 
+/* Each block is freed at once. */
+static void write_noise(rank_log *rank, uint64_t cnt) {
+    uint64_t x = 88172645463325252u;
+    for (uint64_t i = 0; i < cnt; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        sl_log_event event = {.kind = SL_EV_ALLOC,
+                              .device = -1,
+                              .stack = rank->stacks[MODEL],
+                              .addr = x >> 17 << 4,
+                              .size = 1 + (x & 0xffffff),
+                              .total_allocated = SL_LOG_UNKNOWN,
+                              .total_reserved = SL_LOG_UNKNOWN};
+        sl_log_write(rank->log, &event);
+        event.kind = SL_EV_FREE;
+        sl_log_write(rank->log, &event);
+    }
+}
+
 int main(int argc, char **argv) {
     if (argc < 6) {
-        fprintf(stderr, "usage: make_rank FILE RANK WORLD STEPS LEAK_FROM [PREFIX]\n");
+        fprintf(stderr, "usage: make_rank FILE RANK WORLD STEPS LEAK_FROM [PREFIX [NOISE]]\n");
         return 2;
     }
     int number = atoi(argv[2]), world = atoi(argv[3]);
@@ -84,7 +104,8 @@ int main(int argc, char **argv) {
     sl_log_options options = {.struct_size = sizeof options,
                               .path = argv[1],
                               .identity = &identity,
-                              .ring_bytes = 4 * MIB,
+                              .ring_bytes = argc > 7 ? 512 * MIB : 4 * MIB,
+                              .reserve_all = argc > 7,
                               .overwrite = true};
     if (sl_log_create(&options, &rank.log, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
@@ -97,6 +118,8 @@ int main(int argc, char **argv) {
         rank.stacks[i] = sl_log_stack_child(rank.log, 0, frame);
     }
     write_event(&rank, SL_EV_ALLOC, MODEL, 0);
+    if (argc > 7)
+        write_noise(&rank, strtoull(argv[7], NULL, 10));
     write_steps(&rank, strtoull(argv[4], NULL, 10), strtoull(argv[5], NULL, 10));
     sl_log_close(rank.log);
     return 0;

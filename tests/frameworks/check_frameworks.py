@@ -172,7 +172,7 @@ def use_tensorflow(runner):
 def use_jax(runner):
     facts = runner.facts("jax", "use")
     equal((facts["learned"], facts["backend"]), (True, "cpu"), "jax")
-    return "nothing on the CPU; on a card its pool is recorded (below)"
+    return "nothing on the CPU; on a card its pool is recorded"
 
 
 def run_jupyter(runner):
@@ -224,7 +224,7 @@ def run_mypy(runner):
                           cwd=ROOT / "python", capture_output=True, text=True)
     if done.returncode:
         raise Failed(done.stdout[-1500:])
-    return "`--strict` finds nothing in the integrations, against the packages' own types"
+    return "strict mode finds nothing in the integrations, against the packages' own types"
 
 
 # --- the table ---------------------------------------------------------------------------------------------------------

@@ -12,34 +12,36 @@
 #include "analyze/forecast/forecast.h"
 
 /* enumerator, name, runs out of memory, has steps, what happens. */
-#define CURVE_HABIT_MAP(X)                                                                       \
-    X(PLAIN, "plain", false, true, "nothing is kept")                                            \
-    X(NOISY, "varying-batch", false, true, "batches of 0.3 to 2 times the size")                 \
-    X(WARM_UP, "warm-up", false, true, "weights, optimizer state and workspaces come first")     \
-    X(EPOCH, "cleared-per-epoch", false, true, "kept outputs are dropped after each epoch")      \
-    X(LONG_EPOCH, "long-epoch", false, true, "the same, and only two epochs are seen")           \
-    X(EVAL, "evaluation", false, true, "larger batches for a while, again and again")            \
-    X(CACHE, "bounded-cache", false, true, "a cache fills at a steady rate, up to its bound")    \
-    X(HITS, "cache-with-hits", false, true, "a cache that fills ever more slowly")               \
-    X(STAIRS, "unfreezing", false, true, "four jumps, then a plateau")                           \
-    X(SEQUENCES, "curriculum", false, true, "sequences grow from epoch to epoch, up to a bound") \
-    X(DRIFT, "drift", false, true, "a random walk that is pulled back")                          \
-    X(LOADING, "loading", false, false, "weights are loaded, filling most of the card")          \
-    X(SERVING, "serving", false, false, "requests of all sizes, no steps")                       \
-    X(SESSIONS, "sessions", false, false, "sessions grow and end, no steps")                     \
-    X(LEAK, "leak", true, true, "the same is kept in each step")                                 \
-    X(NOISY_LEAK, "leak-varying-batch", true, true, "a leak under batches of 0.3 to 2 times")    \
-    X(RARE_LEAK, "leak-every-tenth", true, true, "kept in each tenth step")                      \
-    X(LATE_LEAK, "leak-late", true, true, "a leak that begins after half of the run")            \
-    X(EVAL_LEAK, "leak-evaluation", true, true, "a leak, with larger batches now and then")      \
-    X(EPOCH_LEAK, "leak-epochs", true, true, "a leak below outputs that are cleared per epoch")  \
-    X(RANDOM_LEAK, "leak-random", true, true, "kept in a third of the steps, of varying size")   \
-    X(FASTER_LEAK, "leak-faster", true, true, "a buffer that grows by more and more")            \
-    X(SLOWER_STEPS, "leak-slower-steps", true, true,                                             \
-      "a leak in steps that take longer and longer")                                             \
-    X(SERVING_LEAK, "leak-serving", true, false,                                                 \
-      "requests of all sizes, something of each is kept")                                        \
-    X(OTHERS, "other-process", true, true, "another process takes the card")                     \
+#define CURVE_HABIT_MAP(X)                                                                         \
+    X(PLAIN, "plain", false, true, "nothing is kept")                                              \
+    X(NOISY, "varying-batch", false, true, "batches of 0.3 to 2 times the size")                   \
+    X(WARM_UP, "warm-up", false, true, "weights, optimizer state and workspaces come first")       \
+    X(EPOCH, "cleared-per-epoch", false, true, "kept outputs are dropped after each epoch")        \
+    X(LONG_EPOCH, "long-epoch", false, true, "the same, and only two epochs are seen")             \
+    X(EVAL, "evaluation", false, true, "larger batches for a while, again and again")              \
+    X(CACHE, "bounded-cache", false, true, "a cache fills at a steady rate, up to its bound")      \
+    X(HITS, "cache-with-hits", false, true, "a cache that fills ever more slowly")                 \
+    X(STAIRS, "unfreezing", false, true, "four jumps, then a plateau")                             \
+    X(SEQUENCES, "curriculum", false, true, "sequences grow from epoch to epoch, up to a bound")   \
+    X(DRIFT, "drift", false, true, "a random walk that is pulled back")                            \
+    X(LOADING, "loading", false, false, "weights are loaded, filling most of the card")            \
+    X(LOAD_TRAIN, "loading-training", false, true, "the same, and then a training begins")         \
+    X(SERVING, "serving", false, false, "requests of all sizes, no steps")                         \
+    X(SESSIONS, "sessions", false, false, "sessions grow and end, no steps")                       \
+    X(LEAK, "leak", true, true, "the same is kept in each step")                                   \
+    X(NOISY_LEAK, "leak-varying-batch", true, true, "a leak under batches of 0.3 to 2 times")      \
+    X(RARE_LEAK, "leak-every-tenth", true, true, "kept in each tenth step")                        \
+    X(LATE_LEAK, "leak-late", true, true, "a leak that begins after half of the run")              \
+    X(EVAL_LEAK, "leak-evaluation", true, true, "a leak, with larger batches now and then")        \
+    X(EPOCH_LEAK, "leak-epochs", true, true, "a leak below outputs that are cleared per epoch")    \
+    X(RANDOM_LEAK, "leak-random", true, true, "kept in a third of the steps, of varying size")     \
+    X(FASTER_LEAK, "leak-faster", true, true, "a buffer that grows by more and more")              \
+    X(SLOWER_STEPS, "leak-slower-steps", true, true,                                               \
+      "a leak in steps that take longer and longer")                                               \
+    X(SERVING_LEAK, "leak-serving", true, false,                                                   \
+      "requests of all sizes, something of each is kept")                                          \
+    X(COPIED, "leak-copied", true, true, "a buffer that is copied into a larger one in each step") \
+    X(OTHERS, "other-process", true, true, "another process takes the card")                       \
     X(LIBRARY, "library-leak", true, true, "a library of this process takes the card")
 
 typedef enum curve_habit {
@@ -69,7 +71,7 @@ typedef struct curve_run {
     double limit;               /* what the part may hold */
     double end_s;               /* when it does not fit any more; INFINITY = never */
     double start_s;             /* when the growth begins */
-    double freed_share;
+    double loaded_s;            /* until then memory is only made */
 } curve_run;
 
 static double curve_random(uint64_t *seed) {
@@ -119,6 +121,7 @@ static double curve_keep(curve_state *s) {
     case CURVE_EVAL_LEAK:
     case CURVE_SLOWER_STEPS:
     case CURVE_SERVING_LEAK:
+    case CURVE_COPIED:
     case CURVE_OTHERS:
     case CURVE_LIBRARY: s->kept += curve_leaks(s) ? s->rate : 0; return s->kept;
     case CURVE_EPOCH_LEAK:
@@ -195,6 +198,8 @@ static double curve_base(curve_state *s, double base) {
     double share = (double)s->step / (double)s->step_cnt;
     if (s->habit == CURVE_LOADING)
         return s->room * 0.93 * share;
+    if (s->habit == CURVE_LOAD_TRAIN)
+        return s->room * 0.7 * fmin(1, 3 * share);
     if (s->habit == CURVE_WARM_UP)
         return base * (1 - 0.5 * exp(-40 * share));
     return s->step < 3 ? base * (0.5 + 0.15 * (double)s->step) : base;
@@ -204,7 +209,7 @@ static curve_run curve_make(curve_habit habit, uint64_t seed) {
     static const size_t lengths[] = {120, 500, 2500};
     static const double seconds[] = {0.03, 0.25, 1.5, 20};
     static const double bounds[] = {0.05, 0.15, 0.3};
-    curve_run run = {.end_s = INFINITY, .freed_share = habit == CURVE_LOADING ? 0.02 : 0.9};
+    curve_run run = {.end_s = INFINITY};
     curve_state s = {.habit = habit, .seed = seed * 7919 + (uint64_t)habit + 1};
     curve_clock clock = {.low = INFINITY};
     curve_random(&s.seed);
@@ -226,11 +231,18 @@ static curve_run curve_make(curve_habit habit, uint64_t seed) {
         double slower = habit == CURVE_SLOWER_STEPS ? 1 + (double)s.step / (double)s.step_cnt : 1;
         double kept = curve_keep(&s), low = is_other ? kept : curve_base(&s, base) + kept;
         double peak = is_other ? kept : low + curve_peak(&s) * activations;
-        if (habit == CURVE_LOADING)
+        bool is_loading =
+            habit == CURVE_LOADING || (habit == CURVE_LOAD_TRAIN && s.step < s.step_cnt / 3);
+        if (is_loading) {
             peak = low + run.card / 500;
+            run.loaded_s = INFINITY;
+        } else if (isinf(run.loaded_s))
+            run.loaded_s = clock.now_s;
+        if (habit == CURVE_COPIED)
+            peak += kept;
         if (habit == CURVE_LATE_LEAK && s.step == s.step_cnt / 2)
             run.start_s = clock.now_s;
-        curve_step(&run, &clock, curve_rows[habit].has_steps ? (double)s.step : NAN,
+        curve_step(&run, &clock, curve_rows[habit].has_steps && !is_loading ? (double)s.step : NAN,
                    step_s * slower * (0.9 + 0.2 * curve_random(&s.seed)), low, peak);
     }
     if (is_other) {
@@ -252,7 +264,9 @@ static void curve_free(curve_run *run) {
 /* What a reader would know at the point `at`. */
 static sl_forecast_input curve_input(const curve_run *run, size_t at) {
     const sl_forecast_point *now = &run->points[at];
-    sl_forecast_input input = {.now_s = now->time_s, .freed_share = sl_known_f64(run->freed_share)};
+    sl_forecast_input input = {.now_s = now->time_s,
+                               .freed_share =
+                                   sl_known_f64(now->time_s <= run->loaded_s ? 0.02 : 0.9)};
     input.parts[run->part] = (sl_forecast_points){run->points, at + 1};
     double used = now->high;
     if (run->tensors) {

@@ -84,6 +84,8 @@ def _():
     out = run(python, "-c", "import stormlog\nwith stormlog.record(dir='runs', cpu=True) as r:\n"
               "    import torch\n    x = torch.zeros(9)\n    print(r.path)", cwd=state["folder"])
     tap.contains(out, "runs/", "a recording by the packaged library")
+    if tap.run([python, "-c", "import pytest"]).returncode == 0:
+        tap.contains(run(python, "-m", "pytest", "--markers", cwd=state["folder"]), "stormlog(max_peak", "pytest finds the plugin")
 
 
 @tap.test("pip install . works without a network")

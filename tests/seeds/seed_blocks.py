@@ -144,7 +144,7 @@ BLOCKS = [
     Block("003", 49, 52, needs="cuda", chain="003", after="assert profiler.results[-1].function_name == 'data_loading'"),
     Block("003", 57, 66, needs="cuda", chain="003", before=FUNCTIONS, after="assert len(profiler.snapshots) >= 1"),
     Block("003", 71, 76, needs="cuda", chain="003"),
-    Block("003", 82, 100, needs="cuda", chain="003",
+    Block("003", 82, 100, needs="cuda", chain="003", before="result = None  # a tensor, which the text replaces",
           after="assert (result.memory_allocated, result.memory_freed, result.memory_diff()) == (4 << 20, 0, 4 << 20)\n"
                 "assert result.peak_memory_usage() - result.memory_before.allocated_memory == 20 << 20\n"
                 "assert (result.tensors_created, result.tensors_deleted) == (1, 0)"),
@@ -170,11 +170,13 @@ BLOCKS = [
           after="pickle.dump(torch.cuda.memory._snapshot(), open('leak.pkl', 'wb'))\n"
                 "torch.cuda.memory._record_memory_history(enabled=None)" + READ.format("leak.pkl") +
                 "assert report['verdict'] == 'leak', report['headline']\n"
-                "assert 'seed-004.py:' in report['headline'] and report['findings'][0]['site']['line'] in range(38, 47), report['headline']"),
+                "assert 'seed-004.py:' in report['headline'], report['headline']\n"
+                "assert report['findings'][0]['site']['line'] in range(38, 47), report['findings'][0]['site']"),
     Block("004", 54, 74, needs="cuda", indent="001200000111000011100", chain="004d",
           after="import stormlog\ngrew = stormlog.diff('snap_before.pkl', 'snap_after.pkl')\n"
                 "assert abs(grew['diffs'][0]['delta_bytes']) < 1 << 20, grew['diffs'][0]['delta_bytes']"),
-    Block("004", 75, 76, "shell", "cuda", after="test -s before.html && test -s after.html && stormlog diff snap_before.pkl snap_after.pkl"),
+    Block("004", 75, 76, "shell", "cuda",
+          after="test -s before.html && test -s after.html && stormlog diff snap_before.pkl snap_after.pkl"),
     Block("004", 80, 93, needs="cuda", indent="00112201121101", chain="004e", error="OutOfMemoryError",
           before="import torch, pickle\ntorch.cuda.init()\ntorch.cuda.set_per_process_memory_fraction("
                  "100 * 2 ** 20 / torch.cuda.get_device_properties(0).total_memory)",

@@ -32,7 +32,8 @@ del sys.argv[1:3]
 SEEDS = Path(os.environ.get("STORMLOG_SEEDS", ROOT.parent / "shared" / "seeds"))
 LIMIT_S = 600
 # Lines that look like code and are not a block: output that a text shows, and sentences that begin with a name.
-SHOWN = {"000": {128}, "002": {*range(19, 22), 36, 38, 55, 56, *range(40, 42), 43, 46, 65, 77, 78, 79, 90, 91}, "004": {2, *range(136, 139), *range(157, 172)}}
+SHOWN = {"000": {128}, "002": {*range(19, 22), 36, 38, *range(40, 42), 43, 46, 55, 56, 65, 77, 78, 79, 90, 91},
+         "004": {2, *range(136, 139), *range(157, 172)}}
 CODE = re.compile(r"(import |from \w+ import|def |class |for .*:$|if .*:$|with .*:$|try:|except|finally:|return |raise$|break$"
                   r"|[\w.\"'\[\]]+ = |[\w.]+\(.*\)?,?$|python3? |bash |git |conda |pip |gpumemprof |stormlog$|uv |open \w+\.|#|\"\w+\":)")
 
@@ -60,7 +61,8 @@ class Place:
         self.python = tap.python_with("torch")
         self.done = {}
         for name in ("tutorial", "training"):
-            shutil.copytree(ROOT / "examples" / name, self.folder / "examples" / name, ignore=shutil.ignore_patterns("artifacts", "logs"))
+            shutil.copytree(ROOT / "examples" / name, self.folder / "examples" / name, 
+                            ignore=shutil.ignore_patterns("artifacts", "logs", "memory_snapshots", "stormlog-runs"))
         (self.folder / "tests").symlink_to(ROOT / "tests")
         metrics = self.folder / "names" / "kempnerforge"
         metrics.mkdir(parents=True)
@@ -74,9 +76,9 @@ class Place:
 
     def _make_commands(self, folder):
         folder.mkdir()
-        for name in ("python", "python3"):
-            (folder / name).symlink_to(self.python)
-        for name, script in (("open", 'test -s "$1"'), ("uv", 'shift; exec "$@"')):
+        # No links to the interpreter: one of a virtual environment would not find its packages.
+        python = f'exec "{self.python}" "$@"'
+        for name, script in (("python", python), ("python3", python), ("open", 'test -s "$1"'), ("uv", 'shift; exec "$@"')):
             (folder / name).write_text(f"#!/bin/sh\n{script}\n")
             (folder / name).chmod(0o755)
 

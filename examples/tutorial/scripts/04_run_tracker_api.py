@@ -11,7 +11,7 @@ tracker = make_tracker(device, sampling_interval=0.02)
 # The leak is far below 70 % of this machine. An alert at the memory of now plus a few per mille shows one while the run lives.
 used = 100 * get_memory_stats(device)["allocated_gb"] * 1024 ** 3 / tracker.total_memory
 tracker.set_threshold("memory_warning_percent", used + 0.2)
-tracker.add_alert_callback(lambda event: print(f"alert while running: {event.event_type}: {event.context}", flush=True))
+tracker.add_alert_callback(lambda event: tracker.stats["alert_count"] > 3 or print(f"alert: {event.context}", flush=True))
 tracker.start_tracking()
 try:
     with tracker.capture_oom(context="leaky-training"):

@@ -9,11 +9,11 @@
  * (F2) A forecast needs growth that is steady up to now: valleys that rise throughout a window, do not fall back,
  *      and have not slowed down. Warm-up, sawteeth, periodic evaluation, a cache that has filled and batches of
  *      varying size are none of that.
- * (F3) A line is never extended by more than SL_F_REACH times the window it was fitted to. A cache that still
+ * (F3) A line is never extended by more than twice the window it was fitted to, without steps once. A cache that still
  *      fills looks like a leak; it gets a forecast only if it is about to fill the device.
  * (F4) Memory that is only made and hardly ever freed, before any step, is a program that loads its data.
  *
- * Thresholds are at the top of forecast.c; docs/estimators.md has the formulas, and `make bench-forecast` shows what
+ * Thresholds are at the top of forecast.c and growth_window.c; docs/estimators.md has the formulas, and `make bench-forecast` shows what
  * they do on labelled and on generated runs. */
 #ifndef SL_FORECAST_H
 #define SL_FORECAST_H
@@ -109,9 +109,11 @@ typedef struct sl_forecast_said {
     bool is_said;
     double end_s, range_s; /* the forecast that was said: when, and how uncertain */
     double seen_s;         /* when a forecast was there last */
+    unsigned seen_cnt;     /* forecasts in a row */
 } sl_forecast_said;
 
-/* True when this forecast is news: the first, or one that is clearly worse than the one that was said. Notes it. */
+/* True when this forecast is news: the first, or one that is clearly worse than the one that was said; the same device
+ * had one at the look before, too, because a moment may mislead. Notes it. */
 bool sl_forecast_is_news(sl_forecast_said *said, const sl_forecast *forecast, double now_s);
 
 #endif

@@ -341,7 +341,8 @@ static sl_status add_tables(reading *r, const sl_log_tables *tables, sl_forecast
     }
     input->freed_share = freed_share(tables, r->device);
     out->forecast = sl_forecast_make(input);
-    bool has_room = !out->forecast.is_expected || find_line(r, tables, out);
+    bool has_line = out->forecast.is_expected && out->forecast.part == SL_FORECAST_TENSORS;
+    bool has_room = !has_line || find_line(r, tables, out);
     sl_log_tables_fini(&own);
     return has_room ? SL_OK : sl_fail_no_memory(err, "the lines");
 }

@@ -15,7 +15,7 @@ typedef struct sl_live_forecast {
     int device;
     sl_forecast forecast;
     char line
-        [SL_LIVE_PLACE_CAP]; /* "train.py:41", the line that grew the most in the window; empty = not known */
+        [SL_LIVE_PLACE_CAP]; /* "train.py:41", the line of the tensors that grew the most in the window; empty = not known */
     sl_maybe_u64 line_bytes;    /* by how much */
     sl_maybe_u64 process_limit; /* of what the allocator may reserve, where one is known */
 } sl_live_forecast;

@@ -6,7 +6,7 @@
 #include "base/text/term.h"
 #include "cli/core/analysis_options.h"
 #include "cli/core/cmd_list.h"
-#include "cli/core/config.h"
+#include "cli/settings/config.h"
 #include "cli/core/inputs.h"
 #include "cli/core/latest_run.h"
 #include "cli/core/shared_options.h"

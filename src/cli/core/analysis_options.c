@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/core/analysis_options.h"
 
-#include "cli/core/config.h"
+#include "cli/settings/config.h"
 #include "cli/core/progress.h"
 #include "cli/core/shared_options.h"
 

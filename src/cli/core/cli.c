@@ -9,9 +9,10 @@
 #include "base/core/nearest.h"
 #include "base/text/term.h"
 #include "cli/core/cmd_list.h"
-#include "cli/core/config.h"
+#include "cli/settings/config.h"
 #include "cli/core/progress.h"
 #include "cli/manual/help.h"
+#include "cli/ship/remote_operands.h"
 #include "memprof/compat_cli.h"
 #include "sl_config.h"
 #include "stormlog/version.h"
@@ -80,7 +81,7 @@ static int fail_usage(const sl_cmd *cmd, const sl_error *err) {
     return sl_status_exit_code(SL_E_USAGE);
 }
 
-static int run_parsed(const sl_cmd *cmd, const sl_opts *opts) {
+static int run_parsed(const sl_cmd *cmd, sl_opts *opts) {
     sl_error err = SL_ERROR_INIT;
     if (sl_opts_flag(opts, "help")) {
         sl_help_command(stdout, running, cmd);
@@ -90,7 +91,11 @@ static int run_parsed(const sl_cmd *cmd, const sl_opts *opts) {
         return fail_usage(cmd, &err);
     if (check_operands(cmd, opts, &err) < 0)
         return fail_usage(cmd, &err);
-    int result = cmd->run(opts, &err);
+    int result = running->is_compat || cmd->takes_urls || cmd->stops_at_operand
+                     ? SL_OK
+                     : sl_remote_operands(opts, &err);
+    if (result >= 0)
+        result = cmd->run(opts, &err);
     if (result == SL_E_USAGE)
         return fail_usage(cmd, &err);
     return result < 0 ? fail_with(&err, (sl_status)result) : result;

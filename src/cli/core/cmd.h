@@ -19,6 +19,7 @@ typedef struct sl_cmd {
     bool stops_at_operand;       /* options after the first operand belong to another program */
     bool is_hidden;              /* not listed; for build and packaging */
     bool is_unsettable;          /* reads no settings file */
+    bool takes_urls;             /* operands are not fetched: ship */
     bool shows_settings;         /* runs also with bad settings files, to show what is wrong */
     const char *operand_choices; /* "bash|zsh|fish" for completion; NULL = files */
     const char *summary;         /* one line, lower case, no full stop, at most 58 columns */

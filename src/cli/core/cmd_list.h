@@ -30,6 +30,7 @@ extern const sl_cmd sl_cmd_report;
 extern const sl_cmd sl_cmd_run;
 extern const sl_cmd sl_cmd_runs;
 extern const sl_cmd sl_cmd_settings;
+extern const sl_cmd sl_cmd_ship;
 extern const sl_cmd sl_cmd_tfmemprof_analyze;
 extern const sl_cmd sl_cmd_tfmemprof_diagnose;
 extern const sl_cmd sl_cmd_tfmemprof_info;

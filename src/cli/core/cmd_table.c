@@ -23,6 +23,7 @@ static const sl_cmd *const stormlog_cmds[] = {
     &sl_cmd_export,
     &sl_cmd_runs,
     &sl_cmd_compact,
+    &sl_cmd_ship,
     &sl_cmd_fsck,
     &sl_cmd_cat,
     &sl_cmd_info,
@@ -52,7 +53,7 @@ const sl_program sl_programs[] = {
         .description =
             "Records the memory of a training run from inside the process, reads these recordings "
             "and PyTorch's own memory snapshots, and explains them in plain words. Nothing in an "
-            "input is ever executed, and nothing leaves the machine.",
+            "input is ever executed, and nothing leaves the machine unless you send it.",
         .cmds = stormlog_cmds,
         .cmd_cnt = SL_COUNT_OF(stormlog_cmds),
     },

@@ -7,7 +7,7 @@
 
 #include "api/cpus.h"
 #include "cli/core/cli.h"
-#include "cli/core/config.h"
+#include "cli/settings/config.h"
 #include "cli/core/progress.h"
 #include "cli/core/recordings.h"
 #include "read/core/source.h"

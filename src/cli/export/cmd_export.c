@@ -13,12 +13,12 @@
 #include "cli/core/cmd_list.h"
 #include "cli/core/inputs.h"
 #include "cli/core/latest_run.h"
-#include "cli/core/net_options.h"
 #include "cli/core/recordings.h"
 #include "cli/core/shared_options.h"
 #include "cli/export/export_input.h"
 #include "cli/export/push_out.h"
 #include "cli/export/table_out.h"
+#include "cli/ship/net_options.h"
 #include "export/bundle/bundle_folder.h"
 #include "export/formats/exporter.h"
 
@@ -160,7 +160,7 @@ static void tell_path(void *self, const char *path) {
 /* Bundles that exist already count as written. */
 static sl_status write_bundles(const sl_opts *opts, const char *path, const sl_recordings *list,
                                sl_error *err) {
-    sl_oom_bundles_result sum = {0}, result;
+    sl_oom_bundles_result sum = {0}, result = {0};
     for (size_t i = 0; i < list->paths.cnt; i++) {
         SL_TRY(sl_oom_bundles_write_all(list->paths.at[i], sl_opts_text(opts, "output"), tell_path,
                                         NULL, &result, err));
@@ -292,8 +292,7 @@ const sl_cmd sl_cmd_export = {
                 "  one file for each process\n"
                 "stormlog export stormlog-runs/latest --to csv -o steps.csv\n"
                 "  one table of all processes, for DuckDB, ClickHouse or Spark\n"
-                "stormlog export latest --to pprof --push http://localhost:4040 --every 10s "
-                "--label release=1.4\n"
+                "stormlog export latest --to pprof --push http://localhost:4040 --every 10s\n"
                 "  memory by line in Pyroscope, for each 10 s of each rank\n"
                 "stormlog export run.slog --to oom-bundle\n"
                 "  the evidence of each failed request, beside the recording\n",

@@ -12,10 +12,10 @@
 #include "cli/core/cli.h"
 #include "cli/core/inputs.h"
 #include "cli/core/recordings.h"
-#include "cli/core/secret_file.h"
 #include "cli/core/shared_options.h"
 #include "cli/core/stop_signals.h"
 #include "cli/export/export_input.h"
+#include "cli/ship/secret_file.h"
 #include "ship/profile_push.h"
 
 typedef struct push_job {
@@ -104,17 +104,18 @@ static sl_status push_one(push_job *job, const sl_export_options *options, int64
 }
 
 static sl_status push_intervals(push_job *job, const sl_run_device *device,
-                                sl_export_options *options, sl_error *err) {
+                                const sl_export_options *options, sl_error *err) {
     const sl_replay *replay;
     sl_interval_walk walk;
     sl_interval interval;
+    sl_export_options own = *options;
+    own.interval = &interval;
     SL_TRY(sl_run_replay(device, &replay, err));
     SL_TRY(sl_interval_walk_init(&walk, replay, options->every_us, err));
     while (sl_interval_walk_next(&walk, &interval)) {
         if (!sl_export_wants_time(options, interval.from_us))
             continue;
-        options->interval = &interval;
-        SL_TRY(push_one(job, options, interval.from_us, interval.until_us, err));
+        SL_TRY(push_one(job, &own, interval.from_us, interval.until_us, err));
     }
     return SL_OK;
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "api/run_folder.h"
 #include "base/core/str.h"
 #include "base/files/file_atomic.h"
 #include "cli/core/cli.h"
@@ -66,7 +67,7 @@ static sl_status add_path(table_job *job, const char *path, sl_error *err) {
     sl_recordings list;
     SL_TRY(sl_recordings_find(&list, path, SL_FIND_INPUTS, err));
     /* The folder's own name, also where it was given as "." or through a link such as `latest`. */
-    char *full = list.is_folder ? realpath(path, NULL) : NULL;
+    char *full = list.is_folder ? realpath(sl_latest_path(path), NULL) : NULL;
     const char *run = full ? sl_base_name(full) : NULL;
     sl_left_out_say(&list.left_out, path);
     sl_process_place *places = calloc(list.paths.cnt + 1, sizeof *places);

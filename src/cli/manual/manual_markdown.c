@@ -6,9 +6,12 @@
 
 #define PARAGRAPH_CAP 1600
 
-static void put_cell(FILE *to, const char *text) {
+/* Text outside of code: `<` would begin an HTML element, and `|` ends a cell of a table. */
+static void put_words(FILE *to, const char *text, const char *escaped) {
+    bool is_code = false;
     for (; *text; text++) {
-        if (*text == '|')
+        is_code ^= *text == '`';
+        if (strchr(escaped, *text) && (*text == '|' || !is_code))
             putc('\\', to);
         putc(*text, to);
     }
@@ -18,10 +21,10 @@ static void put_option_row(FILE *to, const sl_opt *opt) {
     char head[128], text[PARAGRAPH_CAP];
     sl_help_option_head(opt, head, sizeof head);
     fputs("| `", to);
-    put_cell(to, head);
+    put_words(to, head, "|");
     fputs("` | ", to);
     sl_help_option_text(opt, text, sizeof text);
-    put_cell(to, text);
+    put_words(to, text, "|<");
     fputs(" |\n", to);
 }
 
@@ -32,8 +35,11 @@ static void write_command(FILE *to, const char *mark, const sl_program *program,
     fprintf(to, "%s %s %s\n\n%s\n\n```text\n%s %s%s%s%s\n```\n", mark, program->name, cmd->name,
             sentence, program->name, cmd->name, cmd->option_cnt ? " [options]" : "",
             *cmd->operands ? " " : "", cmd->operands);
-    if (cmd->description)
-        fprintf(to, "\n%s\n", cmd->description);
+    if (cmd->description) {
+        putc('\n', to);
+        put_words(to, cmd->description, "<");
+        putc('\n', to);
+    }
     fputs("\n| option | meaning |\n| --- | --- |\n", to);
     for (size_t i = 0; i < cmd->option_cnt; i++)
         put_option_row(to, &cmd->options[i]);

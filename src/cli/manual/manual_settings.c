@@ -5,7 +5,7 @@
 
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
-#include "cli/core/config.h"
+#include "cli/settings/config.h"
 
 /* '|' would end the cell. */
 static void put_cell(const char *text) {

@@ -60,6 +60,7 @@ static sl_status claim(sl_log_reader *r, bool *is_live, sl_error *err) {
 typedef struct compacting {
     const sl_compact_options *options;
     sl_log_reader *reader;
+    const char *to; /* NULL = in its own place */
     bool compresses;
     struct stat before;
     sl_pack_plan plan;
@@ -158,8 +159,9 @@ static sl_status replace(compacting *c, sl_compact_result *result, sl_error *err
         return SL_OK;
     }
     SL_TRY(compare_file(c, err));
-    SL_TRY(keep_rights(c, err));
-    if (!is_still_there(c))
+    if (!c->to)
+        SL_TRY(keep_rights(c, err));
+    if (!c->to && !is_still_there(c))
         return sl_fail(err, SL_E_BUSY, "another file has replaced it meanwhile");
     SL_TRY(sl_file_out_commit(&c->file, err));
     result->bytes_after = (uint64_t)now.st_size;
@@ -169,7 +171,7 @@ static sl_status replace(compacting *c, sl_compact_result *result, sl_error *err
 static sl_status make_file(compacting *c, const char *path, sl_compact_result *result,
                            sl_error *err) {
     SL_TRY(sl__pack_plan(c->reader, c->compresses, &c->plan, err));
-    SL_TRY(sl_file_out_open(&c->file, path, err));
+    SL_TRY(sl_file_out_open(&c->file, c->to ? c->to : path, err));
     sl_status status = write_file(c, err);
     if (status >= 0)
         status = replace(c, result, err);
@@ -205,12 +207,18 @@ static sl_status compact_file(compacting *c, const char *path, sl_compact_result
 
 sl_status sl_log_compact(const char *path, const sl_compact_options *options,
                          sl_compact_result *result, sl_error *err) {
+    return sl_log_compact_to(path, NULL, options, result, err);
+}
+
+sl_status sl_log_compact_to(const char *path, const char *to, const sl_compact_options *options,
+                            sl_compact_result *result, sl_error *err) {
     static const sl_compact_options defaults;
     compacting *c = calloc(1, sizeof *c);
     *result = (sl_compact_result){.outcome = SL_COMPACT_DONE};
     if (!c)
         return sl_fail(err, SL_E_NOMEM, "out of memory for compacting a recording");
     c->options = options ? options : &defaults;
+    c->to = to;
     c->compresses = sl_packer_is_built_in() && !c->options->is_plain;
     sl_status status = compact_file(c, path, result, err);
     sl_log_reader_close(c->reader);

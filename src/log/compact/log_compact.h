@@ -33,6 +33,11 @@ typedef struct sl_compact_result {
     uint64_t bytes_before, bytes_after; /* of the file, as `ls -l` shows them */
 } sl_compact_result;
 
+/* The compact form into a new file `to`; the recording stays as it is. Without SL_COMPACT_DONE there is no
+ * new file. err does not name the path. */
+sl_status sl_log_compact_to(const char *path, const char *to, const sl_compact_options *options,
+                            sl_compact_result *result, sl_error *err);
+
 /* err does not name the path. */
 sl_status sl_log_compact(const char *path, const sl_compact_options *options,
                          sl_compact_result *result, sl_error *err);

@@ -33,12 +33,11 @@ sl_status sl_app_init(sl_app *app, const sl_tui_options *options, sl_error *err)
     SL_TRY(sl_loader_new(&app->loader, err));
     sl_machine_facts_read(&app->machine);
     sl__app_list_runs(app);
-    if (options->what)
-        sl_app_open(app, options->what);
-    else if (sl__app_has_running(app))
-        sl_app_open(app, app->jobs.rows.at[0].path);
-    else /* a run without anything to show yet is opened as soon as it has something */
-        app->wants_newest = app->jobs.rows.cnt && app->jobs.rows.at[0].is_running;
+    app->wants_newest = !options->what_cnt;
+    if (options->what_cnt)
+        sl__app_open_all(app, options->what, options->what_cnt);
+    else
+        sl__app_open_newest(app);
     return SL_OK;
 }
 

@@ -24,7 +24,7 @@ void sl__app_list_runs(sl_app *app) {
         sl_app_say(app, true, "%s", err.text);
 }
 
-bool sl__app_has_running(const sl_app *app) {
+static bool has_running(const sl_app *app) {
     const sl_tui_job *first = app->jobs.rows.cnt ? &app->jobs.rows.at[0] : NULL;
     return first && first->is_running && first->process_cnt;
 }
@@ -165,36 +165,68 @@ static sl_status find_all(sl_app *app, sl_tui_paths *paths, sl_tui_paths *record
     return SL_OK;
 }
 
-void sl_app_open(sl_app *app, const char *what) {
+/* Takes both; shows what is there at once, and starts to read all of it. */
+static void show_paths(sl_app *app, char *name, sl_tui_paths paths,
+                       const sl_tui_paths *recordings) {
+    sl__app_close(app);
+    sl_tui_paths_free(&app->paths);
+    free(app->path);
+    app->path = name, app->paths = paths;
+    app->part_from_us = app->part_to_us = 0;
+    app->ui.device = 0, app->ui.cursor = 0;
+    app->ui.followed[0] = app->ui.time_filter[0] = app->ui.rank_filter[0] = '\0';
+    open_recordings(app, recordings);
+    if (!app->live)
+        sl__app_read_whole(app);
+    if (app->ui.tab == SL_TAB_OVERVIEW && app->live)
+        app->ui.tab = SL_TAB_LIVE;
+}
+
+/* Takes the paths. */
+static void open_paths(sl_app *app, sl_tui_paths paths) {
     sl_error err = SL_ERROR_INIT;
-    sl_tui_paths paths = {0}, recordings = {0};
-    char *path = strdup(what);
+    sl_tui_paths recordings = {0};
+    char *name = paths.cnt ? strdup(paths.at[0]) : NULL;
     sl_status status = sl_loader_is_busy(app->loader)
                            ? sl_fail(&err, SL_E_BUSY, "another input is still being read")
-                           : sl_tui_paths_split(&paths, what, &err);
-    if (status >= 0)
-        status = find_all(app, &paths, &recordings, &err);
-    if (status >= 0 && !path)
+                           : find_all(app, &paths, &recordings, &err);
+    if (status >= 0 && !name)
         status = sl_fail_no_memory(&err, "the path");
-    if (status < 0) {
+    if (status >= 0) {
+        show_paths(app, name, paths, &recordings);
+    } else {
         sl_app_say(app, true, "%s", err.text);
         sl_tui_paths_free(&paths);
-        free(path);
-    } else {
-        sl__app_close(app);
-        sl_tui_paths_free(&app->paths);
-        free(app->path);
-        app->path = path, app->paths = paths;
-        app->part_from_us = app->part_to_us = 0;
-        app->ui.device = 0, app->ui.cursor = 0;
-        app->ui.followed[0] = app->ui.time_filter[0] = app->ui.rank_filter[0] = '\0';
-        open_recordings(app, &recordings);
-        if (!app->live)
-            sl__app_read_whole(app);
-        if (app->ui.tab == SL_TAB_OVERVIEW && app->live)
-            app->ui.tab = SL_TAB_LIVE;
+        free(name);
     }
     sl_tui_paths_free(&recordings);
+}
+
+void sl_app_open(sl_app *app, const char *what) {
+    sl_error err = SL_ERROR_INIT;
+    sl_tui_paths paths = {0};
+    if (sl_tui_paths_split(&paths, what, &err) >= 0) {
+        open_paths(app, paths);
+        return;
+    }
+    sl_app_say(app, true, "%s", err.text);
+    sl_tui_paths_free(&paths);
+}
+
+void sl__app_open_all(sl_app *app, const char *const *what, size_t cnt) {
+    sl_tui_paths paths = {0};
+    for (size_t i = 0; i < cnt; i++)
+        if (!sl_tui_paths_add(&paths, what[i]))
+            break;
+    open_paths(app, paths);
+}
+
+/* A recording that has just begun may have nothing to show yet: it is tried again at the next tick. */
+void sl__app_open_newest(sl_app *app) {
+    if (!has_running(app) || sl_loader_is_busy(app->loader))
+        return;
+    sl_app_open(app, app->jobs.rows.at[0].path);
+    app->wants_newest = !app->live;
 }
 
 /* ---- the loader's jobs ---- */
@@ -264,10 +296,8 @@ void sl_app_tick(sl_app *app) {
     if ((is_overview || app->wants_newest) && app->tick_cnt % JOBS_TICKS == 0)
         sl__app_list_runs(app);
     app->tick_cnt++;
-    if (app->wants_newest && sl__app_has_running(app)) {
-        app->wants_newest = false;
-        sl_app_open(app, app->jobs.rows.at[0].path);
-    }
+    if (app->wants_newest)
+        sl__app_open_newest(app);
     if (!app->live || !read_live(app, app->ui.tab == SL_TAB_SITES) || sl_live_is_written(app->live))
         return;
     /* The process ended: from now on the finished recording is shown. */

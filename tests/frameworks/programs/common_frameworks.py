@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the trainings share: sizes, data, the deliberate leak, and how facts are reported."""
 
+import gc
 import json
 import os
 import sys
@@ -43,13 +44,21 @@ def dataset(count=STEPS * 8, width=64):
 
 def note_counters(evidence=None):
     """torch's own counters where there is a card. As a sink it is called when the recording has just ended; frameworks free memory later."""
-    if DEVICE == "cuda" and not _counters:
+    if DEVICE == "cuda" and "torch_peak" not in _counters:
         _counters.update(torch_peak=torch.cuda.max_memory_allocated(), torch_end=torch.cuda.memory_allocated(),
                          torch_reserved=torch.cuda.max_memory_reserved())
 
 
+def note_base():
+    """What is live when a recording begins inside the program is not part of it."""
+    if DEVICE == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        _counters["torch_base"] = torch.cuda.memory_allocated()
+
+
 def report(**facts):
-    """The last line of output."""
+    """The last line of output. Cycles are collected first: under `stormlog run` they might be collected after the counters were read."""
+    gc.collect()
     note_counters()
     facts.update(_counters)
     print("FACTS " + json.dumps(facts), flush=True)

@@ -6,7 +6,7 @@ import os
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import torch  # noqa: E402
-from common_frameworks import DEVICE, IS_USED, STEPS, facts_of, keep_one, note_counters, report  # noqa: E402
+from common_frameworks import DEVICE, IS_USED, STEPS, facts_of, keep_one, note_base, note_counters, report  # noqa: E402
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainerCallback, TrainingArguments  # noqa: E402
 
 VOCABULARY, LENGTH = 64, 32
@@ -24,6 +24,10 @@ class Rows(torch.utils.data.Dataset):
 
 
 class Leak(TrainerCallback):
+    def on_train_begin(self, args, state, control, **given):
+        if IS_USED:
+            note_base()  # the model is on the card already
+
     def on_step_end(self, args, state, control, model=None, **given):
         keep_one(next(model.parameters()))
         if os.environ.get("FRAMEWORK_FAILS") and state.global_step == STEPS // 2:

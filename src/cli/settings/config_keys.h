@@ -4,7 +4,7 @@
 #ifndef SL_CONFIG_KEYS_H
 #define SL_CONFIG_KEYS_H
 
-#include "cli/core/config.h"
+#include "cli/settings/config.h"
 
 typedef enum sl_config_kind {
     SL_CONFIG_KIND_BOOL,

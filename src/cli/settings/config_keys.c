@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/core/config_keys.h"
+#include "cli/settings/config_keys.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/core/config.h"
+#include "cli/settings/config.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/core/str.h"
 #include "base/files/file_rights.h"
 #include "base/text/term.h"
-#include "cli/core/config_keys.h"
+#include "cli/settings/config_keys.h"
 
 #define OFF_ENV      "STORMLOG_SETTINGS"
 #define PROJECT_NAME "stormlog.toml"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/core/secret_file.h"
+#include "cli/ship/secret_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
