@@ -124,6 +124,16 @@ def _(folder):
         tap.equal(kept, {clean + queries.FILE}, f"file with {prefix!r}")
 
 
+@tap.test("steps whose events have left the ring keep their numbers for the others")
+def _(folder):
+    path, steps = Path(folder) / "long.slog", 60000
+    tap.run([MAKE_RANK, path, "0", "1", str(steps), str(steps)], check=True)
+    rows = cells_of(path, "--since", "-1s")
+    numbers = sorted({int(row["step"]) for row in rows if row["part"] == "step"})
+    tap.true(0 < numbers[0] < numbers[-1] == steps - 1, f"steps {numbers[0]} to {numbers[-1]}")
+    tap.equal(numbers[-100:], list(range(steps - 100, steps)), "the last ones")
+
+
 @tap.test("--device and the window choose rows; a device that no input has is an error")
 def _(folder):
     run = queries.make_run(MAKE_RANK, Path(folder) / "job", None)
