@@ -99,11 +99,17 @@ typedef struct part_sink {
     void *self;
 } part_sink;
 
+/* Where events are lost, nothing is known about a step that has none. */
+static bool is_known_empty(const part_walk *walk, sl_step_part_kind kind) {
+    return kind == SL_STEP_PART_RUN ||
+           (kind == SL_STEP_PART_STEP && walk->replay->device->dropped_events == 0);
+}
+
 static sl_status give_part(part_walk *walk, sl_step_part *part, uint32_t to, const part_sink *sink,
                            sl_error *err) {
     part->from = walk->next;
     part->to = to < walk->next ? walk->next : to;
-    if (part->from == part->to && part->kind != SL_STEP_PART_STEP && part->kind != SL_STEP_PART_RUN)
+    if (part->from == part->to && !is_known_empty(walk, part->kind))
         return SL_OK;
     walk_part(walk, part->from, part->to);
     part->start_us = sl_replay_time(walk->replay, part->from);

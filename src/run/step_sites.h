@@ -42,7 +42,7 @@ typedef struct sl_step_part {
 typedef sl_status (*sl_step_part_fn)(void *self, const sl_step_part *part, sl_error *err);
 
 /* Hands over the parts in their order; together they are the whole work. Parts without any event are
- * left out unless they are steps. A failure of `take` ends it. */
+ * left out, unless they are steps of a trace without losses. A failure of `take` ends it. */
 sl_status sl_step_sites_walk(const sl_run_device *device, const sl_sites *sites,
                              sl_step_part_fn take, void *self, sl_error *err);
 

@@ -239,6 +239,9 @@ static bool find_by_marks(sl_steps *steps, const sl_replay *replay, uint32_t fro
         uint32_t event = sl_replay_event_at(replay, mark->time_us);
         uint32_t next = event == SL_EVENT_BEFORE ? 0 : event + 1;
         steps->before_cnt += next <= from;
+        if (next > from && steps->ended_cnt == 0 && mark->kind == SL_MARK_STEP &&
+            mark->number > steps->before_cnt + 1)
+            steps->before_cnt = mark->number - 1; /* the first marks are gone, too */
         if (next > from && next <= to && !end_step(steps, next))
             return false;
         if (next > steps->borders.at[steps->borders.cnt - 1] && next < to &&

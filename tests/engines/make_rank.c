@@ -62,6 +62,8 @@ static void write_steps(rank_log *rank, uint64_t step_cnt, uint64_t leak_from) {
         write_event(rank, SL_EV_FREE, FORWARD, 0);
         let_time_pass(rank);
         sl_log_step(rank->log, step + 1, 0);
+        if (step % 256 == 0)
+            sl_log_maintain(rank->log);
         let_time_pass(rank);
     }
 }

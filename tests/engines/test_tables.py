@@ -124,6 +124,20 @@ def _(folder):
         tap.equal(kept, {clean + queries.FILE}, f"file with {prefix!r}")
 
 
+@tap.test("steps whose events have left the ring keep their numbers for the others")
+def _(folder):
+    path, steps = Path(folder) / "long.slog", 80000
+    tap.run([MAKE_RANK, path, "0", "1", str(steps), str(steps)], check=True)
+    steps_of = defaultdict(int)
+    for row in cells_of(path):
+        if row["part"] == "step":
+            steps_of[int(row["step"])] += int(row["peak_bytes"])
+    numbers = sorted(steps_of)
+    tap.equal((numbers[-1], 100 < len(numbers) < steps), (steps - 1, True), f"the last step, and {len(numbers)} steps")
+    tap.equal({steps_of[number] for number in numbers[-100:]}, {16 * queries.MIB}, "peaks")
+    tap.equal(numbers[-100:], list(range(steps - 100, steps)), "the last numbers")
+
+
 @tap.test("--device and the window choose rows; a device that no input has is an error")
 def _(folder):
     run = queries.make_run(MAKE_RANK, Path(folder) / "job", None)
