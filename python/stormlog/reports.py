@@ -51,7 +51,7 @@ def _ask(*words: str, good: Sequence[int] = ()) -> str:
 
 def page(*paths: _PathLike, output: _PathLike = "stormlog-report.html", title: Optional[str] = None) -> str:
     """Writes the HTML page of ``stormlog report`` and returns its path."""
-    _ask("report", "-o", os.fspath(output), *(("--title", title) if title else ()), "--", *map(os.fspath, paths or (_LATEST,)))
+    _ask("report", "-o", os.fspath(output), *(("--title", title) if title else ()), "--", *(os.fspath(path) for path in paths or (_LATEST,)))
     return os.fspath(output)
 
 
