@@ -73,7 +73,8 @@ def with_links(text, document, names):
             return match[0]
         path, _, anchor = target.partition("#")
         there = (document.parent / path).resolve()
-        there = {DOCS / "README.md": ROOT / "README.md", DOCS: ROOT / "README.md", DOCS / "cli": DOCS / "cli" / "README.md"}.get(there, there)
+        indexes = {DOCS / "README.md": ROOT / "README.md", DOCS: ROOT / "README.md", DOCS / "cli": DOCS / "cli" / "README.md"}
+        there = indexes.get(there, there)
         if there in names:
             # "[compat.md](compat.md)" is good in a folder, not in a site.
             is_file = re.fullmatch(r"[\w./-]+\.md", label) and there not in (ROOT / "README.md", document)

@@ -206,7 +206,7 @@ def _():
     other = text.split("## Other outputs")[1]
     said = set(re.findall(r"`([a-z_]+)(?:\[\])?`", other))
     values = {"finished", "running", "unclear", "empty", "broken", "forward", "backward", "optimizer", "outside", "null", "fits",
-              "card", "tensors", "pool"}  # the last one is a field, of traces of a PyTorch that tells the pool of an event; none is in tests/data
+              "card", "tensors", "pool"}  # the last one is a field, of traces of a PyTorch that tells the pool of an event
     tap.equal(sorted(said - values - keys_of_others() - keys_of_reports()), [], "named, but in no output")
 
 
