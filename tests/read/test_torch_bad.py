@@ -29,7 +29,7 @@ FIXED = {
     "not an opcode": (b"\x80\x04\xff", BAD_INPUT, "E_FORMAT: byte 0xff at 2 is not a pickle opcode; the file is damaged"),
     "another dict": (pickle.dumps({"a": 1, "b": 2}, 4), BAD_INPUT,
                      "E_FOREIGN: it is not a torch memory snapshot: its outermost dict has neither 'segments' nor "
-                               "'device_traces'"),
+                     "'device_traces'"),
     "an int": (b"\x80\x04K\x05.", BAD_INPUT, "E_FOREIGN: it is not a torch memory snapshot: the pickle holds an int, expected a dict"),
     "a list of ints": (b"\x80\x04](K\x05K\x06e.", BAD_INPUT,
                        "E_FORMAT: the list of segments holds an int at byte 8, expected a dict"),
