@@ -107,6 +107,8 @@ def commands_of(program):
 def _():
     for page in pages():
         for code in codes(page):
+            if page.name == "troubleshooting.md" and "…" in code:
+                continue  # a message, which test_messages.py compares with the sources
             for program, command, rest in re.findall(r"(?<![\w/])(stormlog|gpumemprof|tfmemprof) ([a-z]+)\b([^|;]*)", code):
                 options = options_of(program, command)
                 tap.true(options is not None, f"{name_of(page)}: `{code}`: there is no command '{command}'")
