@@ -20,6 +20,13 @@ typedef struct sl_agent_sink_options {
     const char *unix_socket;
 } sl_agent_sink_options;
 
+/* The profiles of a recording that are to be sent: those of the intervals that begin in [since, until]. */
+typedef struct sl_agent_profile_part {
+    const char *path;
+    bool has_since, has_until; /* otherwise from its beginning, to its end */
+    int64_t since_us, until_us;
+} sl_agent_profile_part;
+
 /* The texts are borrowed until sl_agent_run returns. */
 typedef struct sl_agent_options {
     const char *const *folders; /* where recordings are; none = those of running processes */
@@ -38,8 +45,12 @@ typedef struct sl_agent_options {
     int64_t resend_ms;      /* what is sent again after a sink was gone: import only */
     int64_t linger_ms;      /* how long a recording that has ended is still served */
     uint32_t request_ms;    /* limit of a request */
-    bool is_once;           /* send what is there, then end … */
-    int64_t once_ms;        /* … at the latest after this time */
+    bool has_workers;       /* export workers of ranks, too */
+    int64_t profile_ms;     /* length of a profile; 0 = none are sent */
+    /* Sends them; false: they are asked for again. Called from one thread, which may wait. */
+    bool (*profile)(void *self, const sl_agent_profile_part *part);
+    bool is_once;    /* send what is there, then end … */
+    int64_t once_ms; /* … at the latest after this time */
     /* A line for whoever watches: an error of a sink, a recording that cannot be read. Called from any thread, one call
      * at a time. */
     void (*say)(void *self, const char *text);

@@ -28,7 +28,11 @@ typedef struct sl_agent_member {
     sl_agent_walk clients[SL_AGENT_CLIENTS_MAX]; /* of those who ask for /metrics */
     int64_t ended_ms;                            /* when its end was seen, monotonic; 0 = it runs */
     int64_t forecast_ms;                         /* when the next forecast is due, monotonic */
+    int64_t profiled_us;                         /* intervals that begin before this are sent */
+    uint64_t profile_round;                      /* when they were asked for last */
+    bool is_profiled;                            /* all of them, of one that has ended */
     bool is_broken;                              /* it could not be read any more */
+    bool has_parent;                             /* a process of the same rank started it */
     unsigned busy;                               /* requests under way that it is part of */
 } sl_agent_member;
 
@@ -76,6 +80,8 @@ struct sl_agent {
     size_t next_client;
     uint64_t unreadable_cnt, save_failure_cnt;
     bool is_stopping;
+    pthread_t profiler;
+    bool has_profiler; /* the thread is started */
     int lock_fd;
 };
 
@@ -84,6 +90,9 @@ int64_t sl__agent_mono_ms(void);
 int64_t sl__agent_wall_ms(void);
 
 void sl__agent_say(sl_agent *agent, const char *fmt, ...) SL_PRINTF(2, 3);
+
+/* A worker of a rank (a DataLoader's, say) that has no memory on a card: it would multiply the series of its rank. */
+bool sl__agent_is_worker(const sl_agent *agent, const sl_agent_member *member);
 
 /* Looks for new recordings, refreshes those that are open, closes what is over. The mutex is taken inside. */
 sl_status sl__agent_look(sl_agent *agent, sl_error *err);
@@ -102,6 +111,13 @@ sl_status sl__agent_write_page(void *agent, const char *client, FILE *to, sl_err
 
 /* Computes the forecasts that are due. The mutex is held. */
 void sl__agent_forecast(sl_agent *agent);
+
+/* Asks for the profiles of all recordings that are due, each at most once per round. */
+void sl__agent_profile_round(sl_agent *agent, uint64_t round);
+/* Whether those of every recording were sent at least once. */
+bool sl__agent_is_profiled(sl_agent *agent);
+/* Until the next interval is complete. */
+int64_t sl__agent_profile_wait_ms(const sl_agent *agent);
 
 /* Gives pages of libraries back that were needed only to start. */
 void sl__agent_release_pages(void);

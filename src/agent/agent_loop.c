@@ -81,6 +81,15 @@ static void *run_sink(void *self) {
     return NULL;
 }
 
+static void *run_profiler(void *self) {
+    sl_agent *agent = self;
+    uint64_t round = 0;
+    do
+        sl__agent_profile_round(agent, ++round);
+    while (!wait_for(agent, sl__agent_profile_wait_ms(agent)));
+    return NULL;
+}
+
 /* ---- once ---- */
 
 static bool is_all_sent(sl_agent *agent) {
@@ -104,6 +113,10 @@ static sl_status send_once(sl_agent *agent, sl_error *err) {
                 wait_for(agent, sl_min_i64(wait, 1000));
         }
     }
+    if (agent->options->profile_ms)
+        sl__agent_profile_round(agent, 1);
+    if (agent->options->profile_ms && !sl__agent_is_profiled(agent))
+        return sl_fail(err, SL_E_NETWORK, "not all profiles were sent");
     if (is_all_sent(agent))
         return SL_OK;
     return sl_fail(err, SL_E_NETWORK, "not everything was sent within %lld s: %s",
@@ -148,6 +161,10 @@ static sl_status start_sinks(sl_agent *agent, sl_error *err) {
             return sl_fail(err, SL_E_SYSTEM, "cannot start a thread for a sink");
         sink->is_started = true;
     }
+    agent->has_profiler = agent->options->profile_ms &&
+                          pthread_create(&agent->profiler, NULL, run_profiler, agent) == 0;
+    if (agent->options->profile_ms && !agent->has_profiler)
+        return sl_fail(err, SL_E_SYSTEM, "cannot start a thread for profiles");
     return SL_OK;
 }
 
@@ -164,6 +181,8 @@ static bool stop_sinks(sl_agent *agent) {
     for (size_t i = 0; i < agent->options->sink_cnt; i++)
         if (agent->sinks[i].is_started)
             is_ended &= pthread_timedjoin_np(agent->sinks[i].thread, NULL, &until) == 0;
+    if (agent->has_profiler)
+        is_ended &= pthread_timedjoin_np(agent->profiler, NULL, &until) == 0;
     return is_ended;
 }
 

@@ -75,7 +75,7 @@ static PyObject *trace_report(PyObject *module, PyObject *args, PyObject *keywor
 static sl_status write_export(sl_py_paths *paths, const sl_exporter *exporter,
                               const sl_export_options *options, const char *output, sl_error *err) {
     if (exporter->wants & SL_EXPORT_FOLDER) {
-        sl_oom_bundles_result result; /* of the first path, which must be a file */
+        sl_oom_bundles_result result = {0}; /* of the first path, which must be a file */
         return sl_oom_bundles_write_all(paths->at[0], output, NULL, NULL, &result, err);
     }
     SL_TRY(sl_py_paths_load_each(paths, err));

@@ -13,8 +13,8 @@ from cli import H200, ROOT, STORMLOG
 
 LEAK = next(path for path in H200 if "s1_loss" in path.name)
 NO_CAPACITY = ROOT / "tests" / "format" / "v1" / "closed.slog"
-PROJECT_ONLY_REFUSED = ["run.share", "export.push", "export.service", "agent.listen", "runs.keep", "runs.older-than", "runs.max-size",
-                        "ship.endpoint"]
+PROJECT_ONLY_REFUSED = ["run.share", "ranks.job", "agent.profiles", "agent.listen", "export.push", "export.service", "runs.keep",
+                        "runs.older-than", "runs.max-size", "ship.endpoint"]
 
 
 class Place:
@@ -206,7 +206,8 @@ def _(folder):
 def _(folder):
     place = Place(folder)
     values = {"run.share": "true", "runs.keep": "0", "runs.older-than": '"1s"', "runs.max-size": "0",
-              "export.push": '"http://x"', "export.service": '"x"', "ship.endpoint": '"http://x"'}
+              "export.push": '"http://x"', "export.service": '"x"', "ship.endpoint": '"http://x"', "ranks.job": '"x"',
+              "agent.profiles": '"http://x"', "agent.listen": '"127.0.0.1:0"'}
     tap.equal(sorted(values), sorted(PROJECT_ONLY_REFUSED), "rows of this test")
     for key, value in values.items():
         table, name = key.split(".")

@@ -4,7 +4,10 @@
 import gzip
 import json
 import os
+import signal
+import subprocess
 import sys
+import time
 import urllib.parse
 from pathlib import Path
 
@@ -142,6 +145,46 @@ def _(folder):
     empty.write_text("\n")
     done = push("http://127.0.0.1:9", path, "--token-file", empty)
     tap.equal(done.returncode, 3, "an empty token file")
+
+
+def agent(folder, server, *arguments):
+    return [STORMLOG, "agent", "--listen", "none", "--state", f"{folder}/state", "--profiles", f"http://127.0.0.1:{server.port}",
+            "--profile-every", "1h", "--label", "release=9", *map(str, arguments)]
+
+
+@tap.test("the agent pushes the profiles of every recording: once, and again where the server was not there")
+def _(folder):
+    needs_curl()
+    run = queries.make_run(MAKE_RANK, Path(folder) / "job", queries.LEAKING)
+    with receiver.serve(ok) as server:
+        tap.equal(push(f"http://127.0.0.1:{server.port}", run, "--every", "1h", "--label", "release=9").returncode, 0, "export")
+        expected = sorted((path, body) for _, path, _, body in server.requests)
+        server.requests.clear()
+        done = tap.run(agent(folder, server, "--once", run))
+        tap.equal(done.returncode, 0, done.stderr)
+        tap.equal(sorted((path, body) for _, path, _, body in server.requests), expected, "profiles of the agent")
+    answers = {"status": 400}
+    with receiver.serve(lambda *_: (answers["status"], {}, b"")) as server:
+        done = tap.run(agent(folder, server, "--once", run))
+        tap.equal((done.returncode, len(done.stderr.splitlines())), (4, 2), f"a server that refuses: {done.stderr}")
+        command = agent(folder, server, "--scan", "100ms", run)
+        command[command.index("1h")] = "1s"
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: len(server.requests) >= 2 * queries.WORLD, "the first tries")
+        answers["status"] = 200
+        server.requests.clear()
+        wait_for(lambda: len({path for _, path, _, _ in server.requests}) == queries.WORLD, "profiles after all")
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=60)[1]
+        tap.equal((process.returncode, said.count("could not be sent")), (0, 1), f"said once: {said}")
+
+
+def wait_for(condition, what):
+    for _ in range(1200):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{what} did not come within a minute")
 
 
 tap.main()

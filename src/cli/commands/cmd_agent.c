@@ -11,6 +11,7 @@
 #include "cli/core/cli.h"
 #include "cli/core/cmd_list.h"
 #include "cli/core/stop_signals.h"
+#include "cli/export/profile_child.h"
 
 #define URL_CAP   2048
 #define TOKEN_CAP 4096
@@ -38,6 +39,27 @@ static void print_ready(void *self, unsigned port) {
     else
         printf("serving /metrics on %s\n", options->listen);
     fflush(stdout);
+}
+
+/* ---- profiles ---- */
+
+/* Of this command, for the callback below. */
+static const sl_opts *own_opts;
+static const volatile sig_atomic_t *stop_flag;
+
+/* What is wrong is said once, until it works again. */
+static bool push_profiles(void *self, const sl_agent_profile_part *part) {
+    static bool is_said;
+    int code = sl_profile_child_run(own_opts, part, stop_flag);
+    bool is_silent = code == 0 || code == SL_PROFILE_CHILD_NOTHING || is_said;
+    if (!is_silent && !*stop_flag)
+        sl_cli_complain("profiles of '%s' could not be sent (exit code %d); they are tried again "
+                        "with the next ones",
+                        part->path, code);
+    if (code != SL_PROFILE_CHILD_NOTHING)
+        is_said = code != 0;
+    SL_UNUSED(self);
+    return code == 0;
 }
 
 /* ---- sinks ---- */
@@ -169,8 +191,10 @@ static sl_status check(const sl_agent_options *options, sl_error *err) {
         return sl_fail(err, SL_E_USAGE, "--request-timeout: expected 10ms to 10min");
     if (!options->tls_cert_file != !options->tls_key_file)
         return sl_fail(err, SL_E_USAGE, "--tls-cert and --tls-key are needed together");
-    if (options->is_once && options->sink_cnt == 0)
-        return sl_fail(err, SL_E_USAGE, "--once needs --push or --remote-write");
+    if (options->profile && (options->profile_ms < 1000 || options->profile_ms > 86400000))
+        return sl_fail(err, SL_E_USAGE, "--profile-every: expected 1s to 1d");
+    if (options->is_once && options->sink_cnt == 0 && !options->profile)
+        return sl_fail(err, SL_E_USAGE, "--once needs --push, --remote-write or --profiles");
     return SL_OK;
 }
 
@@ -185,6 +209,7 @@ static sl_status read_options(sl_agent_options *options, texts *t, const sl_opts
         .listen = strcmp(listen, "none") == 0 ? NULL : listen,
         .tls_cert_file = sl_opts_text(opts, "tls-cert"),
         .tls_key_file = sl_opts_text(opts, "tls-key"),
+        .has_workers = sl_opts_flag(opts, "workers"),
         .is_once = sl_opts_flag(opts, "once"),
         .say = say,
         .ready = print_ready,
@@ -196,6 +221,10 @@ static sl_status read_options(sl_agent_options *options, texts *t, const sl_opts
     ADD(IMPORT, "push", "/api/v1/import/prometheus")
     ADD(REMOTE_WRITE, "remote-write", "/api/v1/write")
 #undef ADD
+    if (sl_opts_is_given(opts, "profiles")) {
+        options->profile = push_profiles;
+        options->profile_ms = sl_opts_number(opts, "profile-every") / 1000;
+    }
     SL_TRY(read_tokens(options, t, opts, err));
     SL_TRY(read_labels(options, opts, err));
     SL_TRY(find_state(t, opts, err));
@@ -214,7 +243,9 @@ static int run(const sl_opts *opts, sl_error *err) {
          * once. */
         mallopt(M_ARENA_MAX, 1);
         mallopt(M_MMAP_THRESHOLD, 1 << 17);
-        status = sl_agent_run(&options, sl_stop_signals_hold(), err);
+        own_opts = opts;
+        stop_flag = sl_stop_signals_hold();
+        status = sl_agent_run(&options, stop_flag, err);
         sl_stop_signals_release();
     }
     sl_agent_labels_fini(&options.labels);
@@ -233,6 +264,14 @@ static const sl_opt options[] = {
      .metavar = "URL",
      .is_repeated = true,
      .help = "Prometheus remote-write endpoint to push to; /api/v1/write when the URL has no path"},
+    {.name = "profiles",
+     .type = SL_OPT_STRING,
+     .metavar = "URL",
+     .help = "Pyroscope to push memory by line to: a profile per rank, card and --profile-every"},
+    {.name = "profile-every",
+     .type = SL_OPT_DURATION,
+     .initial = "60s",
+     .help = "length of a profile"},
     {.name = "listen",
      .type = SL_OPT_STRING,
      .metavar = "ADDRESS",
@@ -288,6 +327,10 @@ static const sl_opt options[] = {
      .type = SL_OPT_DURATION,
      .initial = "5min",
      .help = "how long a recording that has ended is still served"},
+    {.name = "workers",
+     .type = SL_OPT_FLAG,
+     .help = "also export processes that a rank has started and that use no card, such as those of "
+             "a DataLoader"},
     {.name = "once",
      .type = SL_OPT_FLAG,
      .help = "push what is there, then exit; for the end of a job"},
@@ -314,7 +357,7 @@ const sl_cmd sl_cmd_agent = {
         "outage, a restart and a kill leave no gap. See docs/agent.md.",
     .examples = "stormlog agent --push http://127.0.0.1:8428\n"
                 "  every recorded process of this user, to a VictoriaMetrics\n"
-                "stormlog agent --once --remote-write https://mimir.example/api/v1/push runs/job7\n"
+                "stormlog agent --once --remote-write https://mimir.example/push runs/job7\n"
                 "  what a job left behind, at its end\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
