@@ -6,10 +6,10 @@
 #include "base/text/term.h"
 #include "cli/core/analysis_options.h"
 #include "cli/core/cmd_list.h"
-#include "cli/settings/config.h"
 #include "cli/core/inputs.h"
 #include "cli/core/latest_run.h"
 #include "cli/core/shared_options.h"
+#include "cli/settings/config.h"
 #include "export/report/report_format.h"
 
 /* Holders listed without --top: a healthy run shows its three largest, so that one learns

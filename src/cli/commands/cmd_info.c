@@ -9,9 +9,9 @@
 #include "base/text/json_out.h"
 #include "base/text/term.h"
 #include "cli/core/cmd_list.h"
-#include "cli/settings/config.h"
 #include "cli/core/machine.h"
 #include "cli/core/shared_options.h"
+#include "cli/settings/config.h"
 #include "sl_config.h"
 #include "stormlog/version.h"
 

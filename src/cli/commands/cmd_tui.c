@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "cli/core/cmd_list.h"
-#include "cli/settings/config.h"
 #include "cli/runs/run_list.h"
+#include "cli/settings/config.h"
 #include "cli/top/top_find.h"
 #include "tui/tui_run.h"
 

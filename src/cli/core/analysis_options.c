@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/core/analysis_options.h"
 
-#include "cli/settings/config.h"
 #include "cli/core/progress.h"
 #include "cli/core/shared_options.h"
+#include "cli/settings/config.h"
 
 sl_group_by sl_cli_group_by(const sl_opts *opts) {
     sl_group_by group_by = SL_GROUP_LINE;

@@ -7,9 +7,9 @@
 
 #include "api/cpus.h"
 #include "cli/core/cli.h"
-#include "cli/settings/config.h"
 #include "cli/core/progress.h"
 #include "cli/core/recordings.h"
+#include "cli/settings/config.h"
 #include "read/core/source.h"
 
 static sl_status load_one(sl_inputs *inputs, const char *path, sl_error *err) {
