@@ -43,7 +43,8 @@ fetch() {
     while read -r sum archive path; do
         file=$work/downloads/$(basename "$path")
         if ! echo "$sum  $file" | sha256sum --check --status 2>/dev/null; then
-            curl --fail --silent --show-error --location -o "$file" "${mirror[$archive]}/$path" || fail "cannot fetch ${mirror[$archive]}/$path"
+            curl --fail --silent --show-error --location -o "$file" "${mirror[$archive]}/$path" ||
+                fail "cannot fetch ${mirror[$archive]}/$path"
             echo "$sum  $file" | sha256sum --check --status || fail "$file is not the file that $here/sources.txt names (sum $sum)"
         fi
     done < <(table sources.txt)

@@ -38,9 +38,10 @@ def _ask(*words: str, good: Sequence[int] = ()) -> str:
     """What the program prints. An exit code that is not ``good`` (with an answer) becomes an exception with the program's message."""
     program = find_program()
     if program is None:
-        raise RuntimeError("the program stormlog was found neither beside the package nor on PATH; build it with `make`, or install the package")
-    done = subprocess.run([str(program), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-                          errors="replace")
+        raise RuntimeError("the program stormlog was found neither beside the package nor on PATH; "
+                           "build it with `make`, or install the package")
+    done = subprocess.run([str(program), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          encoding="utf-8", errors="replace")
     if done.returncode == 0 or (done.returncode in good and done.stdout):
         return done.stdout
     kinds = {2: _read.UsageError, 3: _read.FormatError, 4: _read.DeviceError}

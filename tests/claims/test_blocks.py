@@ -50,8 +50,10 @@ NOT_RUN = {
     "memprof track": "tests/telemetry watches processes and commands",
 }
 # Text that is replaced by something else on this machine.
-STANDS_FOR = [("make demo", f"TUTORIAL_STEPS=80 {ROOT}/tools/demo.sh {BUILD}"), ("python-4711.slog", "python*.slog"), ('device="cuda"', 'device="cpu"'),
-              ("--duration 10s --pid 4711", "--duration 0s --pid $$"), ("--since 30s --filter 'model\\.py'", "--since 1s --filter 'mlp\\.py'"),
+STANDS_FOR = [("make demo", f"TUTORIAL_STEPS=80 {ROOT}/tools/demo.sh {BUILD}"), ("python-4711.slog", "python*.slog"),
+              ('device="cuda"', 'device="cpu"'),
+              ("--duration 10s --pid 4711", "--duration 0s --pid $$"), 
+              ("--since 30s --filter 'model\\.py'", "--since 1s --filter 'mlp\\.py'"),
               ("pickle@10s", "pickle@1s"), ("--at-a 10s", "--at-a 1s"), ("'train.py:12 '", "'mlp.py:9 '"), ("jq .size", "head -n 1")]
 # Pages whose train.py must do something other than leak.
 PROGRAMS = {"bundles.md": ROOT / "tests" / "walk" / "home" / "too_large.py"}

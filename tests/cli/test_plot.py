@@ -289,7 +289,8 @@ def check_labels(path, width, what):
     for i, text in enumerate(texts):
         tap.true(text.left >= 0 and text.right <= width + 1, f"{what}: text {i} from {text.left} to {text.right}")
         for other in texts[i + 1:]:
-            tap.true(not text.touches(other), f"{what}: two texts at {text.left:.0f},{text.bottom:.0f} and {other.left:.0f},{other.bottom:.0f}")
+            tap.true(not text.touches(other),
+                     f"{what}: two texts at {text.left:.0f},{text.bottom:.0f} and {other.left:.0f},{other.bottom:.0f}")
 
 
 @tap.test("no label overlaps another one or extends beyond the picture")
