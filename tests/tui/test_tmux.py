@@ -278,8 +278,8 @@ def _(folder):
     training = start_training(folder)
     try:
         end = time.monotonic() + PATIENCE_S
-        while not list(Path(folder).glob("stormlog-runs/*/*.slog")) and time.monotonic() < end:
-            time.sleep(0.1)
+        while tap.run([STORMLOG, "top", "--once", f"{folder}/stormlog-runs/latest"]).returncode and time.monotonic() < end:
+            time.sleep(0.1)  # the file is there before it has a header
 
         def show(name):
             own = os.path.join(folder, name)
