@@ -64,8 +64,11 @@ static void choose_axis(sl_fleet *fleet) {
     fleet->is_by_step = with > 0 && with >= without;
     size_t others = fleet->is_by_step ? without : with;
     if (others)
-        sl_fleet_note(fleet, "%zu rank%s %s steps, unlike the rest; their curves are not compared",
-                      others, others == 1 ? " has" : "s have", fleet->is_by_step ? "no" : "");
+        sl_fleet_note(fleet, "%zu rank%s; the rest %s; their curves are not compared", others,
+                      fleet->is_by_step ? others == 1 ? " has no steps" : "s have no steps"
+                      : others == 1     ? " has steps"
+                                        : "s have steps",
+                      fleet->is_by_step ? "has" : "has none");
     if (!fleet->is_by_step && without)
         sl_fleet_note(fleet, "there are no steps: ranks are aligned by their first readings");
 }

@@ -198,7 +198,7 @@ sl_status sl__fleet_find_cause(sl_fleet *fleet, const sl_fleet_options *options,
     if (fleet->events.cnt > 1)
         qsort(fleet->events.at, fleet->events.cnt, sizeof *fleet->events.at, compare_events);
     for (size_t i = 0; i < fleet->events.cnt; i++)
-        if (class_of(fleet->events.at[i].fault) == IS_DIVERGENCE && i < 256)
+        if (i < 256 && class_of(fleet->events.at[i].fault) == IS_DIVERGENCE)
             compare_lines(fleet, &fleet->events.at[i]);
     sl_fleet_event *first = find_first(fleet);
     if (!first)

@@ -114,7 +114,8 @@ static void put_table(FILE *to, const sl_fleet *fleet) {
         put_table_row(to, fleet, &fleet->rows.at[i]);
     fputs("</table>\n", to);
     if (fleet->rows.cnt > TABLE_MAX)
-        fprintf(to, "<p>and %zu more ranks</p>\n", fleet->rows.cnt - TABLE_MAX);
+        fprintf(to, "<p>and %zu more rank%s</p>\n", fleet->rows.cnt - TABLE_MAX,
+                sl_plural(fleet->rows.cnt - TABLE_MAX));
 }
 
 static void put_chain(FILE *to, sl_fleet *fleet) {
@@ -152,8 +153,9 @@ static void put_groups(FILE *to, sl_fleet *fleet) {
 
 void sl_fleet_html(FILE *to, sl_fleet *fleet) {
     fputs(head, to);
-    fprintf(to, "<h1>%zu of %d ranks</h1>\n<p class=\"cause%s\">", fleet->rows.cnt,
-            (int)fleet->world_size, fleet->has_cause ? "" : " fine");
+    fprintf(to, "<h1>%zu of %d rank%s</h1>\n<p class=\"cause%s\">", fleet->rows.cnt,
+            (int)fleet->world_size, sl_plural((uint64_t)fleet->world_size),
+            fleet->has_cause ? "" : " fine");
     sl_xml_text(to, sl_fleet_sentence(fleet));
     fputs("</p>\n", to);
     if (fleet->missing.cnt)

@@ -237,7 +237,8 @@ static void put_md_rows(FILE *to, const sl_fleet *fleet, bool is_all) {
 }
 
 void sl_fleet_md(FILE *to, sl_fleet *fleet, bool is_all) {
-    fprintf(to, "### %zu of %d ranks\n\n**First:** ", fleet->rows.cnt, (int)fleet->world_size);
+    fprintf(to, "### %zu of %d rank%s\n\n**First:** ", fleet->rows.cnt, (int)fleet->world_size,
+            sl_plural((uint64_t)fleet->world_size));
     put_cell(to, sl_fleet_sentence(fleet));
     fputs("\n\n", to);
     put_md_rows(to, fleet, is_all);

@@ -88,8 +88,8 @@ const sl_cmd sl_cmd_ranks = {
         "Of recordings only what comes before the raw events is read (steps, totals by line, "
         "curves); of the first cause also its events, to name the line.",
     .examples = "stormlog ranks stormlog-runs/latest\n"
-                "stormlog ranks rank0.pickle rank1.pickle\n"
-                "stormlog ranks telemetry/ --format json\n",
+                "stormlog ranks rank0.json rank1.json\n"
+                "stormlog ranks runs/telemetry --format json\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),
     .run = run,
