@@ -31,7 +31,7 @@ SANITIZE_tsan  := thread
 .DELETE_ON_ERROR:
 .PHONY: build test demo lint bench soak fuzz check-gpu check-seeds check-torch2 check-cluster check-exports check-engines \
 	check-firefox check-frameworks check-asan check-ubsan check-tsan golden-update install clean help setup format web docs \
-	wheel deb sbom release-notes check-packages
+	screens wheel deb sbom release-notes check-packages
 
 build: $(BUILD)/build.ninja  ## build everything into build/ (the default); needs only gcc, meson, ninja
 	@ninja -C $(BUILD) $(QUIET) products
@@ -102,6 +102,11 @@ golden-update: test-build  ## record golden outputs, symbol lists and README's t
 web: setup  ## rebuild the page's template (web/dist/report.html) from its sources
 	@$(PYTHON) web/gen_schema.py
 	@cd web && node node_modules/typescript/bin/tsc && node build.mjs
+
+screens: $(BUILD)/build.ninja  ## draw the screens of the full-screen program in the README anew (docs/tui-*.svg)
+	@ninja -C $(BUILD) $(QUIET) tests/tui/tui_probe
+	@$(BUILD)/tests/tui/tui_probe svg-file tests/data/h200/s1_loss_history.pickle.gz 100 28 3 >docs/tui-timeline.svg
+	@$(BUILD)/tests/tui/tui_probe svg-file tests/data/h200/s1_loss_history.pickle.gz 100 28 10 >docs/tui-sites.svg
 
 format:  ## rewrite the C sources with clang-format, the page's with prettier
 	@$(PYTHON) tools/check_format.py --fix

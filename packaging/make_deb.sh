@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Makes the Debian packages stormlog, libstormlog0, libstormlog-dev and python3-stormlog from the working tree (files that git knows or does not ignore).
+# Makes the Debian packages stormlog, libstormlog0, libstormlog-dev and python3-stormlog from the working tree: the
+# files that git knows or does not ignore.
 #
 #   packaging/make_deb.sh [FOLDER]       FOLDER: where it works (default: build/deb); the packages are copied to dist/
 #
@@ -17,7 +18,8 @@ fail() {
 
 command -v dpkg-buildpackage >/dev/null && [ -d /usr/share/doc/debhelper ] || [ "$(id -u)" != 0 ] ||
     apt-get install -y -qq --no-install-recommends dpkg-dev debhelper >/dev/null || fail "debhelper could not be installed"
-[ "$(id -u)" != 0 ] || apt-get build-dep -y -qq ./packaging >/dev/null 2>&1 || fail "what packaging/debian/control names could not be installed"
+[ "$(id -u)" != 0 ] || apt-get build-dep -y -qq ./packaging >/dev/null 2>&1 ||
+    fail "what packaging/debian/control names could not be installed"
 
 version=$(sed -nE "s/^  version: '([^']+)',/\1/p" meson.build)
 source=$work/stormlog-$version

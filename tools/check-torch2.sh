@@ -43,7 +43,7 @@ inside() {
     mount --bind /dev "$root/dev"
     chroot "$root" /usr/bin/python3 -c \
         'import sys, torch; print("torch", torch.__version__, "python", sys.version.split()[0])'
-    for name in run start tags modules oom; do
+    for name in run run_command start tags modules oom; do
         echo "--- record/$name"
         chroot "$root" env PYTHONPATH="$tree/tests/lib" OMP_NUM_THREADS=1 /usr/bin/python3 \
             "$tree/tests/record/test_$name.py" "$build/stormlog" \

@@ -21,6 +21,7 @@ DOCS = ROOT / "docs"
 # Documents outside docs/, and their names in the site.
 OTHERS = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "ARCHITECTURE.md": "architecture.md",
           "CONTRIBUTING.md": "contributing.md", "tests/README.md": "tests.md"}
+PICTURES = (".png", ".svg")
 CSS = """.md-grid { max-width: 82rem; }
 .md-typeset table:not([class]) { display: table; font-size: 0.66rem; width: 100%; }
 .md-typeset table:not([class]) th { min-width: 3rem; }
@@ -73,13 +74,14 @@ def with_links(text, document, names):
             return match[0]
         path, _, anchor = target.partition("#")
         there = (document.parent / path).resolve()
-        there = {DOCS / "README.md": ROOT / "README.md", DOCS: ROOT / "README.md", DOCS / "cli": DOCS / "cli" / "README.md"}.get(there, there)
+        indexes = {DOCS / "README.md": ROOT / "README.md", DOCS: ROOT / "README.md", DOCS / "cli": DOCS / "cli" / "README.md"}
+        there = indexes.get(there, there)
         if there in names:
             # "[compat.md](compat.md)" is good in a folder, not in a site.
             is_file = re.fullmatch(r"[\w./-]+\.md", label) and there not in (ROOT / "README.md", document)
             label = TITLES.get(names[there], label) if is_file else label
             return f"[{label}]({relative(names[there], names[document])}{'#' + anchor if anchor else ''})"
-        if there.suffix == ".png" and match[0].startswith("!"):
+        if there.suffix in PICTURES and match[0].startswith("!"):
             return f"![{label}]({relative(there.name, names[document])})"
         return label
 
@@ -106,8 +108,9 @@ def write_pages(folder):
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(with_lists(with_links(document.read_text(), document, names)))
-    for picture in DOCS.rglob("*.png"):
-        shutil.copy(picture, folder)
+    for picture in DOCS.rglob("*"):
+        if picture.suffix in PICTURES:
+            shutil.copy(picture, folder)
     (folder / "site.css").write_text(CSS)
     return names
 
@@ -120,12 +123,9 @@ def settings(folder, names):
     made = yaml.safe_load((DOCS / "mkdocs.yml").read_text())
     commands = sorted(name for name in names.values() if name.startswith("cli/") and name != "cli/index.md")
     decisions = sorted(name for name in names.values() if name.startswith("decisions/"))
-    tutorial = [name for name in names.values() if name == "tutorial.md" or name.startswith("tutorial/")]
     for part in made["nav"]:
         if "Commands" in part:
             part["Commands"] = [{"All commands": "cli/index.md"}] + [{title(folder / name): name} for name in commands]
-        if "Start" in part and tutorial:
-            part["Start"][2:2] = [{"Tutorial": name} for name in tutorial]
         if "Develop" in part:
             part["Develop"][-1] = {"Decisions": [{title(folder / name): name} for name in decisions]}
     missing = set(names.values()) - set(re.findall(r"[\w./-]+\.md", yaml.safe_dump(made["nav"])))

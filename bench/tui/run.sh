@@ -5,7 +5,7 @@
 set -eu
 build=${1:-build}
 python=$(command -v /usr/bin/python3 || command -v python3)
-ninja -C "$build" bench/bench_tui >/dev/null
+ninja -C "$build" bench/bench_tui bench/bench_page >/dev/null
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$python" "$(dirname "$0")/measure.py" "$build" "$work" "${EVENTS:-10000000}" "${SECONDS_EACH:-20}"

@@ -106,7 +106,8 @@ def print_proofs(rows: list[Proof]) -> bool:
     for row in wrong:
         print(f"differs: {row.name} device {row.device}: {row.same} of {row.placed} addresses, peak {row.peak} for {row.recorded_peak}")
     same, placed = sum(row.same for row in rows), sum(row.placed for row in rows)
-    print(f"addresses: {same:,} of {placed:,} the same, in {len(rows)} traces; {len(rows) - len(wrong)} of them with the same reserved curve\n")
+    print(f"addresses: {same:,} of {placed:,} the same, in {len(rows)} traces; "
+          f"{len(rows) - len(wrong)} of them with the same reserved curve\n")
     return not wrong
 
 

@@ -19,7 +19,8 @@ root=$work/sysroot
 multi=usr/lib/x86_64-linux-gnu
 declare -A mirror=([ubuntu]=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu} [debian]=${DEBIAN_MIRROR:-http://deb.debian.org/debian})
 # Used to compile only: what the headers and pkg-config files of the bundled libraries name.
-needed_headers=(libpython3-dev libpython3.11-dev libglib2.0-dev libpcre2-dev libffi-dev x11proto-dev)
+# libcurl and libmicrohttpd are loaded when they are first needed (src/net/curl_load.h), so a wheel has their headers only.
+needed_headers=(libcurl4-openssl-dev libmicrohttpd-dev libpython3-dev libpython3.11-dev libglib2.0-dev libpcre2-dev libffi-dev x11proto-dev)
 
 fail() {
     echo "make wheel: $*" >&2
@@ -42,7 +43,8 @@ fetch() {
     while read -r sum archive path; do
         file=$work/downloads/$(basename "$path")
         if ! echo "$sum  $file" | sha256sum --check --status 2>/dev/null; then
-            curl --fail --silent --show-error --location -o "$file" "${mirror[$archive]}/$path" || fail "cannot fetch ${mirror[$archive]}/$path"
+            curl --fail --silent --show-error --location -o "$file" "${mirror[$archive]}/$path" ||
+                fail "cannot fetch ${mirror[$archive]}/$path"
             echo "$sum  $file" | sha256sum --check --status || fail "$file is not the file that $here/sources.txt names (sum $sum)"
         fi
     done < <(table sources.txt)
@@ -70,6 +72,8 @@ make_root() {
     for package in $(table bundled.txt | awk '{ print $1 }') "${needed_headers[@]}"; do
         copy_package "$package"
     done
+    # They would name what these libraries themselves are linked with.
+    sed -i -E '/^(Requires|Libs)\.private/d' "$root/$multi"/pkgconfig/{libcurl,libmicrohttpd}.pc
     # Debian's gcc searches its own folder before the sysroot's, unless it is told where to look first.
     export CC="${CCACHE_DIR:+ccache }gcc --sysroot=$root -B$root/$multi -L$root/$multi"
     export PKG_CONFIG_LIBDIR=$root/$multi/pkgconfig:$root/usr/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
@@ -110,8 +114,8 @@ export CC="${CCACHE_DIR:+ccache }gcc --sysroot=$root -B$root/$multi -L$root/$mul
 export PKG_CONFIG_LIBDIR=$root/$multi/pkgconfig:$root/usr/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
 export LDFLAGS="-Wl,--gc-sections -s $root/$multi/libarchive_needs.a"
 export STORMLOG_NOTICES=$work/licenses
-# TLS libraries must follow their distribution's updates, so what needs one (agent --push, --listen) is not part of a wheel.
-export STORMLOG_MESON_ARGS="-Dprefer_static=true -Dcurl=disabled -Dmicrohttpd=disabled"
+# The machine's own libcurl and libmicrohttpd are used where they are: TLS must follow a distribution's updates.
+export STORMLOG_MESON_ARGS="-Dprefer_static=true -Dcurl=enabled -Dmicrohttpd=enabled"
 rm -rf "$work/out"
 /usr/bin/python3 -m build --no-isolation --outdir "$work/out" . >"$work/build.log" 2>&1 || {
     tail -n 30 "$work/build.log" >&2

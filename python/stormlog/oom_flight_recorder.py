@@ -207,7 +207,8 @@ def _may_remove(bundle: Path) -> bool:
 
 def _apply_retention(root: Path, newest: Path, config: OOMFlightRecorderConfig) -> None:
     try:
-        bundles = sorted((path for path in root.iterdir() if path.name.startswith(_BUNDLE_PREFIX) and path.is_dir() and not path.is_symlink()),
+        bundles = sorted((path for path in root.iterdir()
+                          if path.name.startswith(_BUNDLE_PREFIX) and path.is_dir() and not path.is_symlink()),
                          key=lambda path: path.stat().st_mtime_ns)
         sizes = {path: _folder_bytes(path) for path in bundles}
     except OSError as error:

@@ -45,6 +45,7 @@ typedef struct sl_agent_options {
     int64_t resend_ms;      /* what is sent again after a sink was gone: import only */
     int64_t linger_ms;      /* how long a recording that has ended is still served */
     uint32_t request_ms;    /* limit of a request */
+    bool has_workers;       /* export workers of ranks, too */
     int64_t profile_ms;     /* length of a profile; 0 = none are sent */
     /* Sends them; false: they are asked for again. Called from one thread, which may wait. */
     bool (*profile)(void *self, const sl_agent_profile_part *part);

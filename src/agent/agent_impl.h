@@ -32,6 +32,7 @@ typedef struct sl_agent_member {
     uint64_t profile_round;                      /* when they were asked for last */
     bool is_profiled;                            /* all of them, of one that has ended */
     bool is_broken;                              /* it could not be read any more */
+    bool has_parent;                             /* a process of the same rank started it */
     unsigned busy;                               /* requests under way that it is part of */
 } sl_agent_member;
 
@@ -89,6 +90,9 @@ int64_t sl__agent_mono_ms(void);
 int64_t sl__agent_wall_ms(void);
 
 void sl__agent_say(sl_agent *agent, const char *fmt, ...) SL_PRINTF(2, 3);
+
+/* A worker of a rank (a DataLoader's, say) that has no memory on a card: it would multiply the series of its rank. */
+bool sl__agent_is_worker(const sl_agent *agent, const sl_agent_member *member);
 
 /* Looks for new recordings, refreshes those that are open, closes what is over. The mutex is taken inside. */
 sl_status sl__agent_look(sl_agent *agent, sl_error *err);

@@ -13,7 +13,7 @@
 
 /* A request under way at the end is waited for this long; its cursor stays where it is if it takes longer. */
 #define END_S          3
-#define PAGES_EVERY_MS 30000
+#define PAGES_EVERY_MS 10000
 
 int64_t sl__agent_mono_ms(void) {
     return (int64_t)(sl_clock_mono_ns() / 1000000);

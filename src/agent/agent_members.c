@@ -115,12 +115,37 @@ static void take_path(void *self, const char *path) {
     sl__agent_say(agent, "cannot read '%s': %s", path, err.text);
 }
 
+/* ---- workers ---- */
+
+static bool has_card(const sl_agent_rank *rank) {
+    for (size_t i = 0; i < rank->subjects.cnt; i++)
+        if (!rank->subjects.at[i].is_process && rank->subjects.at[i].device >= 0)
+            return true;
+    return false;
+}
+
+bool sl__agent_is_worker(const sl_agent *agent, const sl_agent_member *member) {
+    return member->has_parent && !agent->options->has_workers && !has_card(member->rank);
+}
+
+/* Once seen it holds: the parent may be closed first. */
+static void find_parent(const sl_agent *agent, sl_agent_member *member) {
+    const sl_agent_rank *own = member->rank;
+    uint32_t parent_pid = sl_log_header(own->reader)->parent_pid;
+    for (size_t i = 0; parent_pid && i < agent->members.cnt && !member->has_parent; i++) {
+        const sl_agent_rank *other = agent->members.at[i]->rank;
+        member->has_parent = other->key.pid == parent_pid &&
+                             other->key.host_hash == own->key.host_hash &&
+                             sl_log_rank(other->reader) == sl_log_rank(own->reader);
+    }
+}
+
 /* ---- closing ---- */
 
 static bool is_over(const sl_agent *agent, const sl_agent_member *member, int64_t now_ms) {
     if (member->busy || member->is_broken)
         return !member->busy;
-    for (size_t i = 0; i < agent->options->sink_cnt; i++)
+    for (size_t i = 0; i < agent->options->sink_cnt && !sl__agent_is_worker(agent, member); i++)
         if (!member->sinks[i].is_done)
             return false;
     if (agent->options->profile_ms && !member->is_profiled)
@@ -142,6 +167,8 @@ static void refresh(sl_agent *agent, sl_agent_member *member, int64_t now_ms) {
 static void refresh_all(sl_agent *agent) {
     int64_t now_ms = sl__agent_mono_ms();
     size_t kept = 0;
+    for (size_t i = 0; i < agent->members.cnt; i++)
+        find_parent(agent, agent->members.at[i]);
     for (size_t i = 0; i < agent->members.cnt; i++) {
         sl_agent_member *member = agent->members.at[i];
         refresh(agent, member, now_ms);

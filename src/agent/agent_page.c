@@ -36,7 +36,7 @@ static bool read_members(sl_agent *agent, size_t client, all_points *all) {
     for (size_t i = 0; i < agent->members.cnt; i++) {
         sl_agent_points points = {0};
         sl_error err = SL_ERROR_INIT;
-        if (!agent->members.at[i]->is_broken &&
+        if (!agent->members.at[i]->is_broken && !sl__agent_is_worker(agent, agent->members.at[i]) &&
             read_member(agent, agent->members.at[i], client, &points, &err) < 0)
             points.cnt = 0; /* the next look says what is wrong with it */
         if (!sl_vec_push(all, points)) {

@@ -75,7 +75,8 @@ static sl_status gather(sl_agent_sink *sink, request *r, sl_error *err) {
             r->has_more = true;
             break;
         }
-        if (member->is_broken || member->sinks[sink->idx].is_done)
+        if (member->is_broken || member->sinks[sink->idx].is_done ||
+            sl__agent_is_worker(agent, member))
             continue;
         if (add_member(sink, member, &points, r, &failed) < 0)
             drop_member(sink, member, &failed);

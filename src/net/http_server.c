@@ -138,14 +138,13 @@ static sl_status listen_unix(sl_http_server *s, const char *path, sl_error *err)
         return sl_fail(err, SL_E_USAGE, "expected a socket path of 1 to %zu bytes, found '%s'",
                        sizeof at.sun_path - 1, path);
     memcpy(at.sun_path, path, strlen(path) + 1);
+    /* One that is there is of an agent that was killed: the lock of the state folder keeps two apart. */
     if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
-        unlink(
-            path); /* of an agent that was killed: the lock of the state folder keeps two apart */
+        unlink(path);
     s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    mode_t before = umask(0177); /* nobody else may open it, at no moment */
-    int bound = s->fd < 0 ? -1 : bind(s->fd, (const struct sockaddr *)&at, sizeof at);
-    umask(before);
-    if (bound < 0 || listen(s->fd, 16) < 0)
+    /* Linux gives the file the mode of the unbound socket, so that at no moment anybody else may open it. */
+    if (s->fd < 0 || fchmod(s->fd, 0600) < 0 ||
+        bind(s->fd, (const struct sockaddr *)&at, sizeof at) < 0 || listen(s->fd, 16) < 0)
         return sl_fail_errno(err, SL_E_NETWORK, "cannot listen on '%s'", path);
     s->socket_path = path;
     return SL_OK;

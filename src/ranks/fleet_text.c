@@ -184,11 +184,13 @@ static void print_suspect(FILE *to, sl_fleet *fleet) {
 
 void sl_fleet_text(FILE *to, sl_fleet *fleet, bool is_all) {
     char events[SL_HUMAN_CAP];
-    sl_term_printf(to, "%zu of %d rank%s%s%s, %s event%s, aligned by %s\n\n", fleet->rows.cnt,
-                   (int)fleet->world_size, sl_plural((uint64_t)fleet->world_size),
-                   fleet->job[0] ? " of job " : "", fleet->job,
-                   sl_human_count(events, fleet->event_cnt), sl_plural(fleet->event_cnt),
-                   fleet->is_by_step ? "step" : "first reading");
+    const char *title = sl_arena_printf(
+        &fleet->arena, "%zu of %d rank%s%s%s, %s event%s, aligned by %s", fleet->rows.cnt,
+        (int)fleet->world_size, sl_plural((uint64_t)fleet->world_size),
+        fleet->job[0] ? " of job " : "", fleet->job, sl_human_count(events, fleet->event_cnt),
+        sl_plural(fleet->event_cnt), fleet->is_by_step ? "step" : "first reading");
+    sl_term_wrap(to, &(sl_wrap){.first = "", .rest = ""}, title ? title : "");
+    fputc('\n', to);
     print_rows(to, fleet, is_all);
     put_row(to, "first", sl_fleet_sentence(fleet));
     print_chain(to, fleet);

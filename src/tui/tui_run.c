@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tui/tui_run.h"
 
-#include "sl_config.h"
-
-#if HAVE_NCURSES
-
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +65,7 @@ static void save_screen(show *s) {
         save_as(&s->out.grid, svg, sl_screen_write_svg))
         sl_app_say(&s->app, false, "saved %s and .svg", text);
     else
-        sl_app_say(&s->app, true, "cannot write %s here", text);
+        sl_app_say(&s->app, true, "cannot write '%s': %s", text, strerror(errno));
     s->app.wants_save = false;
 }
 
@@ -76,6 +73,8 @@ static bool take_keys(show *s) {
     int x = 0, y = 0;
     bool has_any = false;
     for (uint32_t key; !s->app.is_quitting && (key = sl_tty_key(&x, &y)) != SL_KEY_NONE;) {
+        if (key == SL_KEY_CLICK && has_any) /* the other keys may have moved what it points at */
+            sl_screen_draw(&s->out.grid, &s->app.screen);
         sl_app_key(&s->app, key, x, y, &s->out.grid);
         sl_app_prepare(&s->app, s->out.grid.w); /* the next key may be about its rows */
         has_any = true;
@@ -141,14 +140,3 @@ int sl_tui_run(const sl_tui_options *options, sl_error *err) {
     free(s);
     return status < 0 ? status : 0;
 }
-
-#else
-
-int sl_tui_run(const sl_tui_options *options, sl_error *err) {
-    SL_UNUSED(options);
-    return sl_fail(err, SL_E_UNSUPPORTED,
-                   "this build has no full-screen program: ncursesw was not found when it was "
-                   "built; 'stormlog top' shows a running recording");
-}
-
-#endif

@@ -16,7 +16,9 @@ typedef struct sl_tui_services {
 } sl_tui_services;
 
 typedef struct sl_tui_options {
-    const char *what; /* a path or a process number; NULL = a running recording, or the overview */
+    /* Paths, or a process number; none = a running recording, or the overview. */
+    const char *const *what;
+    size_t what_cnt;
     int64_t interval_us;         /* between two readings */
     bool is_ascii;               /* also where the locale has more */
     const sl_code_folders *code; /* borrowed */

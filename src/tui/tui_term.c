@@ -19,6 +19,7 @@
 
 /* Cursor positions are sent as ANSI sequences, which every current terminal understands. */
 #define ANSI_POSITION "\x1b[%i%p1%d;%p2%dH"
+#define CLEAR         "\x1b[H\x1b[J"
 #define MOUSE_OFF     "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l"
 
 static SCREEN *screen;
@@ -28,6 +29,7 @@ static char restore[128]; /* bytes that restore the terminal, for a signal handl
 static size_t restore_len;
 static volatile sig_atomic_t is_stale, stop_signal;
 static bool is_gone;
+static bool has_other_screen; /* the console has none to go back to: what was drawn is erased */
 
 static const int stop_numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static const int crash_numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
@@ -73,11 +75,19 @@ static void release_signals(void) {
     signal(SIGCONT, SIG_DFL);
 }
 
-static void add_restore(const char *capability) {
-    const char *text = tigetstr(capability);
-    if (text && text != (const char *)-1 && restore_len + strlen(text) < sizeof restore)
+static void add_text(const char *text) {
+    if (restore_len + strlen(text) < sizeof restore)
         restore_len +=
             (size_t)snprintf(restore + restore_len, sizeof restore - restore_len, "%s", text);
+}
+
+/* False when the terminal does not have it. */
+static bool add_restore(const char *capability) {
+    const char *text = tigetstr(capability);
+    bool is_there = text && text != (const char *)-1;
+    if (is_there)
+        add_text(text);
+    return is_there;
 }
 
 static sl_status check_terminal(sl_error *err) {
@@ -87,8 +97,11 @@ static sl_status check_terminal(sl_error *err) {
                        "the full-screen program needs a terminal; 'stormlog top --once' and "
                        "'stormlog analyze' print text");
     if (!term || !*term || strcmp(term, "dumb") == 0)
-        return sl_fail(err, SL_E_UNSUPPORTED, "TERM is %s; set it to what this terminal is",
-                       term && *term ? term : "not set");
+        return sl_fail(
+            err, SL_E_UNSUPPORTED,
+            "TERM is %s; set it to what this terminal is, or use 'stormlog top --once' and "
+            "'stormlog analyze', which print text",
+            term && *term ? term : "not set");
     return SL_OK;
 }
 
@@ -107,6 +120,14 @@ static bool is_utf8_terminal(void) {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 && strcmp(term, "linux") != 0;
 }
 
+/* Old terminals want a pause after it ("$<5>"), which they do not need over a network. */
+static bool is_ansi(void) {
+    const char *position = tigetstr("cup");
+    size_t len = strlen(ANSI_POSITION);
+    return position && position != (const char *)-1 && strncmp(position, ANSI_POSITION, len) == 0 &&
+           (!position[len] || position[len] == '$');
+}
+
 sl_status sl_tty_begin(sl_tty *tty, sl_error *err) {
     SL_TRY(check_terminal(err));
     setlocale(LC_CTYPE, "");
@@ -115,17 +136,19 @@ sl_status sl_tty_begin(sl_tty *tty, sl_error *err) {
     if (!screen)
         return sl_fail(err, SL_E_UNSUPPORTED, "terminfo does not know TERM=%s", getenv("TERM"));
     set_term(screen);
-    const char *position = tigetstr("cup");
-    if (!position || position == (const char *)-1 || strcmp(position, ANSI_POSITION) != 0) {
+    if (!is_ansi()) {
         sl_tty_end();
         return sl_fail(err, SL_E_UNSUPPORTED, "TERM=%s is not an ANSI terminal", getenv("TERM"));
     }
     tty->depth = sl_color_depth_of(tigetnum("colors"), getenv("COLORTERM"), getenv("NO_COLOR"));
     tty->is_ascii = !is_utf8_terminal();
+    restore_len = 0;
     add_restore("sgr0");
-    add_restore("rmcup");
+    has_other_screen = add_restore("rmcup");
+    if (!has_other_screen)
+        add_text(CLEAR);
     add_restore("cnorm");
-    restore_len += (size_t)snprintf(restore + restore_len, sizeof restore - restore_len, MOUSE_OFF);
+    add_text(MOUSE_OFF);
     cbreak();
     noecho();
     nonl();
@@ -145,6 +168,8 @@ void sl_tty_end(void) {
     endwin();
     delscreen(screen);
     screen = NULL, input = NULL;
+    if (restore_len && !has_other_screen)
+        sl_tty_write(CLEAR, strlen(CLEAR));
     if (restore_len)
         release_signals();
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tui/tui_top.h"
 
-#include "sl_config.h"
-
-#if HAVE_NCURSES
-
 #include <stdlib.h>
 
 #include "base/core/clock.h"
@@ -131,12 +127,3 @@ sl_status sl_tui_top(const sl_tui_top_options *options, sl_error *err) {
     free(t);
     return status;
 }
-
-#else
-
-sl_status sl_tui_top(const sl_tui_top_options *options, sl_error *err) {
-    SL_UNUSED(options);
-    return sl_fail(err, SL_E_UNSUPPORTED, "this build has no full-screen program");
-}
-
-#endif

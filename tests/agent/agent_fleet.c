@@ -5,7 +5,7 @@
  *   agent_fleet DIR ranks=4 past=60 live=0 leak=-1 job=made end=closed curves=512
  *
  * ranks: recordings; past: seconds of history that are made first; live: seconds in real time after them; leak: a rank
- * that grows by LEAK bytes per second; end: closed, killed (by SIGKILL at the end) or stay (until standard input ends).
+ * that grows by LEAK bytes per second; worker: a recording that is a worker of rank 0, on the host only; end: closed, killed (by SIGKILL at the end) or stay (until standard input ends).
  * Prints "ready" and the start of the recordings in milliseconds since 1970 when the history is there.
  *
  * At second s (0, 1, …) of rank r, on card 0: tensors V(r, s) = BASE + r MiB + (s % 7) MiB + leak, held from s + 0.0 on,
@@ -37,7 +37,7 @@ typedef struct made_rank {
     int counters[COUNTERS];
 } made_rank;
 
-static long ranks = 4, past = 60, live, leak = -1, curves = 512;
+static long ranks = 4, past = 60, live, leak = -1, worker = -1, curves = 512;
 static const char *job = "made", *end = "closed";
 static made_rank *all;
 static uint64_t start_mono_ns; /* of the recordings */
@@ -47,24 +47,28 @@ static uint64_t tensors(long rank, uint64_t second) {
 }
 
 /* The header as if the recording had begun `past` seconds ago. */
-static void age(const char *path, uint64_t wall_ns) {
+static void age(const char *path, uint64_t wall_ns, uint32_t parent_pid) {
     static sl_fmt_header header;
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0 || pread(fd, &header, sizeof header, 0) != sizeof header)
         exit(2);
     header.start_wall_ns = wall_ns;
     header.start_mono_ns = start_mono_ns;
+    header.parent_pid = parent_pid;
     header.header_crc = sl_header_crc(&header);
     if (pwrite(fd, &header, sizeof header, 0) != sizeof header)
         exit(2);
     close(fd);
 }
 
-static void make_counters(made_rank *r) {
+static void make_counters(made_rank *r, bool is_worker) {
     uint32_t others = sl_log_string(r->log, "other_processes", 15);
     uint32_t driver = sl_log_string(r->log, "driver_reserved", 15);
     uint32_t library = sl_log_string(r->log, "libnccl.so.2", 12);
-    r->counters[ALLOCATED] = sl_log_counter(r->log, SL_COUNTER_ALLOCATED, 0, 0);
+    memset(r->counters, -1, sizeof r->counters);
+    r->counters[ALLOCATED] = sl_log_counter(r->log, SL_COUNTER_ALLOCATED, is_worker ? -1 : 0, 0);
+    if (is_worker)
+        return;
     r->counters[RESERVED] = sl_log_counter(r->log, SL_COUNTER_RESERVED, 0, 0);
     r->counters[USED] = sl_log_counter(r->log, SL_COUNTER_DEVICE_USED, 0, 0);
     r->counters[TOTAL] = sl_log_counter(r->log, SL_COUNTER_DEVICE_TOTAL, 0, 0);
@@ -79,7 +83,7 @@ static void make_rank(const char *folder, long i, uint64_t wall_ns) {
     char path[1024];
     made_rank *r = &all[i];
     sl_log_identity identity = {.job = job,
-                                .rank = (int32_t)i,
+                                .rank = i == worker ? 0 : (int32_t)i,
                                 .local_rank = (int32_t)(i % 8),
                                 .world_size = (int32_t)ranks};
     sl_log_options options = {.struct_size = sizeof options,
@@ -106,9 +110,10 @@ static void make_rank(const char *folder, long i, uint64_t wall_ns) {
         fprintf(stderr, "%s: %s\n", path, err.text);
         exit(2);
     }
-    age(path, wall_ns + (uint64_t)i); /* recordings are told apart by process and start */
+    age(path, wall_ns + (uint64_t)i,
+        i == worker ? (uint32_t)getpid() : 0); /* recordings are told apart by process and start */
     r->log->start_mono_ns = start_mono_ns;
-    make_counters(r);
+    make_counters(r, i == worker);
 }
 
 static void set(const made_rank *r, int counter, uint64_t value, uint64_t ns) {
@@ -181,8 +186,8 @@ static void read_argument(const char *text) {
         long *number;
         const char **word;
     } rows[] = {{"ranks", &ranks, NULL}, {"past", &past, NULL},     {"live", &live, NULL},
-                {"leak", &leak, NULL},   {"curves", &curves, NULL}, {"job", NULL, &job},
-                {"end", NULL, &end}};
+                {"leak", &leak, NULL},   {"worker", &worker, NULL}, {"curves", &curves, NULL},
+                {"job", NULL, &job},     {"end", NULL, &end}};
     for (size_t i = 0; value && i < SL_COUNT_OF(rows); i++) {
         if (strncmp(text, rows[i].name, (size_t)(value - text)) != 0)
             continue;

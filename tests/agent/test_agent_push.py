@@ -368,6 +368,17 @@ def _(folder):
         check_fleet(sink.samples(), start, 1, 0, 20)
 
 
+@tap.test("a worker of a rank is not exported, unless it is asked for")
+def _(folder):
+    start = kit.make_fleet(f"{folder}/runs", ranks=2, past=5, worker=1)
+    with kit.Sink() as sink:
+        tap.equal(kit.agent(f"{folder}/a", "--once", "--push", sink.url, f"{folder}/runs").returncode, 0, "exit code")
+        check_fleet(sink.samples(), start, 1, 0, 5)
+        tap.equal({labels.get("device") for _, labels, _, _ in sink.samples()}, {"nvidia0", None}, "devices")
+        tap.equal(kit.agent(f"{folder}/b", "--once", "--workers", "--push", sink.url, f"{folder}/runs").returncode, 0, "exit code")
+        tap.equal({labels.get("device") for _, labels, _, _ in sink.samples()}, {"nvidia0", "host", None}, "devices with --workers")
+
+
 @tap.test("the Slurm scripts: a folder per job, and its rest pushed at the end")
 def _(folder):
     slurm = kit.ROOT / "contrib" / "slurm"

@@ -13,6 +13,8 @@ Argument: the build folder. A block's kind says what happens to it:
 With --update the transcripts in README.md are written anew: as many lines as there are now, the rest is "[...]".
 """
 
+import atexit
+import functools
 import gzip
 import lzma
 import os
@@ -48,8 +50,10 @@ NOT_RUN = {
     "memprof track": "tests/telemetry watches processes and commands",
 }
 # Text that is replaced by something else on this machine.
-STANDS_FOR = [("make demo", f"TUTORIAL_STEPS=80 {ROOT}/tools/demo.sh {BUILD}"), ("python-4711.slog", "python*.slog"), ('device="cuda"', 'device="cpu"'),
-              ("--duration 10s --pid 4711", "--duration 0s --pid $$"), ("--since 30s --filter 'model\\.py'", "--since 1s --filter 'mlp\\.py'"),
+STANDS_FOR = [("make demo", f"TUTORIAL_STEPS=80 {ROOT}/tools/demo.sh {BUILD}"), ("python-4711.slog", "python*.slog"),
+              ('device="cuda"', 'device="cpu"'),
+              ("--duration 10s --pid 4711", "--duration 0s --pid $$"), 
+              ("--since 30s --filter 'model\\.py'", "--since 1s --filter 'mlp\\.py'"),
               ("pickle@10s", "pickle@1s"), ("--at-a 10s", "--at-a 1s"), ("'train.py:12 '", "'mlp.py:9 '"), ("jq .size", "head -n 1")]
 # Pages whose train.py must do something other than leak.
 PROGRAMS = {"bundles.md": ROOT / "tests" / "walk" / "home" / "too_large.py"}
@@ -57,8 +61,22 @@ TRAIN = ('def train():\n    import torch\n    model = torch.nn.Linear(8, 8)\n'
          '    for _ in range(3):\n        model(torch.ones(4, 8)).sum().backward()\n')
 
 
-def fill(folder, page):
-    """The files that the documents name."""
+def write_sparse(path, data):
+    """Pages of zeros become holes: a recording is mostly that, and 280 MB of them would be written for each document."""
+    zeros = bytes(65536)
+    with open(path, "wb") as file:
+        for at in range(0, len(data), len(zeros)):
+            if (part := data[at:at + len(zeros)]) != zeros:
+                file.seek(at)
+                file.write(part)
+        file.truncate(len(data))
+
+
+@functools.cache
+def template():
+    """A folder with the files that the documents name."""
+    folder = tempfile.mkdtemp(prefix="stormlog-test-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for snapshot in (DATA / "h200").glob("*.pickle.gz"):
         shutil.copy(snapshot, folder)
     snapshot = gzip.decompress((DATA / "h200" / "s4_fixed.pickle.gz").read_bytes())
@@ -71,7 +89,7 @@ def fill(folder, page):
     run = Path(folder, "stormlog-runs", "20261115T120000Z-train")
     for place in (Path(folder), run):
         place.mkdir(parents=True, exist_ok=True)
-        Path(place, "run.slog").write_bytes(recording)
+        write_sparse(Path(place, "run.slog"), recording)
     Path(folder, "stormlog-runs", "latest").symlink_to(run.name)
     telemetry = tap.run([STORMLOG, "export", Path(folder, "run.slog"), "--to", "telemetry-json"], check=True).stdout
     Path(folder, "runs", "telemetry").mkdir(parents=True)
@@ -80,6 +98,11 @@ def fill(folder, page):
     for name in ("tests", "examples", "include"):
         Path(folder, name).symlink_to(ROOT / name)
     Path(folder, "build").symlink_to(BUILD)
+    return folder
+
+
+def fill(folder, page):
+    subprocess.run(["cp", "-a", f"{template()}/.", folder], check=True)
     shutil.copy(PROGRAMS.get(page.name, ROOT / "tools" / "demo_train.py"), Path(folder, "train.py"))
 
 

@@ -142,7 +142,8 @@ def _():
 @tap.test("steps as CSV: what `diff` says at the ends of steps, and the report's peak; samples are refused")
 def _():
     for path in H200[:4]:
-        rows = [{key: int(value) for key, value in row.items()} for row in csv.DictReader(io.StringIO(good("export", path, "--to", "steps-csv")))]
+        rows = [{key: int(value) for key, value in row.items()}
+                for row in csv.DictReader(io.StringIO(good("export", path, "--to", "steps-csv")))]
         device = json.loads(good("analyze", path, "-f", "json"))["devices"][0]
         tap.equal([row["step"] for row in rows], list(range(len(rows))), f"steps of {path.name}")
         tap.equal(len(rows), device["steps"], f"number of steps of {path.name}")

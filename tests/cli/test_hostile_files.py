@@ -77,7 +77,7 @@ def _(folder):
 def _(folder):
     os.mkfifo(f"{folder}/pipe.json")
     done = cli.stormlog("ranks", folder, timeout=SECONDS)
-    tap.contains(done.stderr, "contains no telemetry file")
+    tap.contains(done.stderr, "contains no recording (*.slog), snapshot, telemetry file")
 
 
 @tap.test("snapshots and recordings can be read from a pipe: /dev/stdin and <(...)")

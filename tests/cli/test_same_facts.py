@@ -299,7 +299,8 @@ def fresh(_):
 for snapshot in ("s2_retention", "s5_oom", "s7_graph_stacks_all"):
     add_tests(snapshot, fixture(f"h200/{snapshot}.pickle.gz"), OF_EVENTS)
 # What a replay proves about allocator settings is the same in every form of the report.
-add_tests("c21_oom_fragmentation", fixture("corpus/c21_oom_fragmentation.pickle.gz"), [check_text, check_markdown, check_page, check_python])
+add_tests("c21_oom_fragmentation", fixture("corpus/c21_oom_fragmentation.pickle.gz"),
+          [check_text, check_markdown, check_page, check_python])
 for recording in ("leak", "oom"):
     add_tests(f"{recording}.slog", fixture(f"slog/{recording}.slog.xz"), [*OF_EVENTS, check_top])
 add_tests("telemetry", fixture("peer/leaky/events.json"), OF_SAMPLES)

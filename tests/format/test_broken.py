@@ -2,14 +2,16 @@
 """Recordings that must be refused: every one with the file's name, the byte, what was expected and what was found, exit
 code 3. Made from the frozen ones, so that they are broken in one place only."""
 
+import fcntl
 import json
 import os
 import struct
 import subprocess
+import time
 from pathlib import Path
 
 import tap
-from slog import MAKE_FIXTURE, V1, reseal, section, stormlog
+from slog import MAKE_FIXTURE, STORMLOG, V1, reseal, section, stormlog
 
 CLOSED = (V1 / "closed.slog").read_bytes()
 STRINGS, FRAMES, STACKS, SITES, THREADS, RING = 1, 2, 3, 4, 6, 12
@@ -346,6 +348,35 @@ def _(folder):
     report = json.loads(stormlog("fsck", path, "--format", "json").stdout)
     tap.equal((report["problems"], report["events"], report["overwritten"]), ([], 1500000, 0))
     tap.equal(report["replay"], "equal")
+
+
+def lock(file):
+    """The lock of a writer: of the open file, not of the process."""
+    fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+
+
+def has_open(pid, path):
+    try:
+        return any(os.readlink(f"/proc/{pid}/fd/{fd}") == str(path) for fd in os.listdir(f"/proc/{pid}/fd"))
+    except FileNotFoundError:
+        return False
+
+
+@tap.test("a recording that has just begun is read as soon as its header is there")
+def _(folder):
+    path = Path(folder).resolve() / "run.slog"
+    with open(path, "w+b", buffering=0) as writer:
+        lock(writer)
+        writer.write(bytes(8192))
+        reader = subprocess.Popen([STORMLOG, "fsck", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        end = time.monotonic() + 60
+        while not has_open(reader.pid, path) and reader.poll() is None and time.monotonic() < end:
+            time.sleep(0.001)
+        writer.write(CLOSED[8192:])
+        writer.seek(0)
+        writer.write(CLOSED[:8192])
+        output = reader.communicate(timeout=60)[0]
+    tap.equal(reader.returncode, 0, output)
 
 
 tap.main()

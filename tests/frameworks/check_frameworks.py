@@ -248,8 +248,23 @@ def one_cell(check, runner, what):
         return "**failed**", -1
 
 
-def write_table(rows, python):
+def names_of(packages):
+    """``ipython 9.1, ipykernel 7.0`` without the versions."""
+    return tuple(part.split(" ")[0] for part in packages.split(", "))
+
+
+def merged(text, new):
+    """The rows of the document, with new ones in the place of those for the same packages."""
+    cells = [line.strip("| ").split(" | ") for line in text[text.index(BEGIN):text.index(END)].splitlines() if line.startswith("| ")][2:]
+    kept = {names_of(row[0]): tuple(row) for row in cells if len(row) == 3}
+    kept.update({names_of(row[0]): row for row in new})
+    order = [name for _, packages, _, _ in pairs() for name in packages]
+    return sorted(kept.values(), key=lambda row: order.index(names_of(row[0])[0]))
+
+
+def write_table(new, python):
     text = DOCUMENT.read_text(encoding="utf-8")
+    rows = merged(text, new)
     own = subprocess.run([python, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     table = ["", f"{own}, CPU only.", "", "| packages | under `stormlog run` | through the integration |", "| --- | --- | --- |",
              *(f"| {packages} | {run} | {use} |" for packages, run, use in rows), ""]
@@ -278,8 +293,7 @@ def main():
             results += [score for _, score in cells]
             rows.append((installed, cells[0][0], cells[1][0]))
             print(f"{'not ok' if -1 in [score for _, score in cells] else 'ok'}: {installed}: {cells[0][0]} | {cells[1][0]}", flush=True)
-    if not given.only:
-        write_table(rows, given.python)
+    write_table(rows, given.python)
     print(f"{results.count(1)} passed, {results.count(-1)} failed, {skipped} skipped")
     return 1 if -1 in results or 1 not in results else 0
 

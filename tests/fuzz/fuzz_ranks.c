@@ -11,6 +11,7 @@
 
 #include "log/layout/log_layout.h"
 #include "ranks/fleet_format.h"
+#include "slog_copy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -73,14 +74,9 @@ static void merge(uint8_t *bytes, size_t size) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size > SIZE_MAX_BYTES)
         return 0;
-    uint8_t *copy = malloc(size ? size : 1);
+    uint8_t *copy = slog_copy(data, size);
     if (!copy)
         return 0;
-    memcpy(copy, data, size);
-    if (size >= sizeof(sl_fmt_header)) {
-        sl_fmt_header *header = (sl_fmt_header *)(void *)copy;
-        header->header_crc = sl_header_crc(header);
-    }
     merge(copy, size);
     free(copy);
     return 0;

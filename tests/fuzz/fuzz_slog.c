@@ -10,6 +10,7 @@
 #include "log/compact/log_pack.h"
 #include "log/read/log_fsck.h"
 #include "read/core/source.h"
+#include "slog_copy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -79,14 +80,9 @@ static void load(const uint8_t *bytes, size_t len) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size > SIZE_MAX_BYTES)
         return 0;
-    uint8_t *copy = malloc(size ? size : 1);
+    uint8_t *copy = slog_copy(data, size);
     if (!copy)
         return 0;
-    memcpy(copy, data, size);
-    if (size >= sizeof(sl_fmt_header)) {
-        sl_fmt_header *header = (sl_fmt_header *)(void *)copy;
-        header->header_crc = sl_header_crc(header);
-    }
     check(copy, size);
     load(copy, size);
     free(copy);

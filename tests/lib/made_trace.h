@@ -29,23 +29,33 @@ static inline uint64_t made_shown(const made_trace *m, uint32_t slot) {
     return sl_alloc_addr(m->model, slot) + (m->is_wrong && slot % 3 == 0 ? 4096 : 0);
 }
 
-static inline void made_take(made_trace *m, uint32_t slot, uint64_t bytes) {
+/* The block is recorded at the address `shown`; 0 = where the model put it. */
+static inline void made_take_at(made_trace *m, uint32_t slot, uint64_t bytes, uint64_t shown) {
     uint64_t before = sl_alloc_model_stats(m->model)->reserved_bytes;
     assert_int_equal(sl_alloc_request(m->model, 0, slot, bytes), SL_ALLOC_DONE);
     uint64_t after = sl_alloc_model_stats(m->model)->reserved_bytes;
     if (after > before)
         made_push(m, SL_EV_SEGMENT_ALLOC, sl_alloc_addr(m->model, slot), after - before);
-    made_push(m, SL_EV_ALLOC, made_shown(m, slot), bytes);
+    made_push(m, SL_EV_ALLOC, shown ? shown : made_shown(m, slot), bytes);
 }
 
-static inline void made_give(made_trace *m, uint32_t slot, uint64_t bytes) {
-    made_push(m, SL_EV_FREE_REQUESTED, made_shown(m, slot), bytes);
-    made_push(m, SL_EV_FREE_COMPLETED, made_shown(m, slot), bytes);
+static inline void made_take(made_trace *m, uint32_t slot, uint64_t bytes) {
+    made_take_at(m, slot, bytes, 0);
+}
+
+static inline void made_give_at(made_trace *m, uint32_t slot, uint64_t bytes, uint64_t shown) {
+    uint64_t addr = shown ? shown : made_shown(m, slot);
+    made_push(m, SL_EV_FREE_REQUESTED, addr, bytes);
+    made_push(m, SL_EV_FREE_COMPLETED, addr, bytes);
     assert_true(sl_alloc_give_back(m->model, slot));
 }
 
-/* Segments of 300 MiB of which 200 MiB stay in use: the free memory is in pieces of 100 MiB. */
-static inline void made_pieces(made_trace *m, bool is_wrong) {
+static inline void made_give(made_trace *m, uint32_t slot, uint64_t bytes) {
+    made_give_at(m, slot, bytes, 0);
+}
+
+/* An empty trace, and a model without limits. */
+static inline void made_begin(made_trace *m, bool is_wrong) {
     sl_alloc_settings settings;
     sl_error err = SL_ERROR_INIT;
     *m =
@@ -60,6 +70,11 @@ static inline void made_pieces(made_trace *m, bool is_wrong) {
                                         &(sl_alloc_places){0}, &m->model, &err),
                      SL_OK);
     assert_true(sl_alloc_model_add_group(m->model, 0));
+}
+
+/* Segments of 300 MiB of which 200 MiB stay in use: the free memory is in pieces of 100 MiB. */
+static inline void made_pieces(made_trace *m, bool is_wrong) {
+    made_begin(m, is_wrong);
     for (uint32_t i = 0; i < MADE_PIECES; i++)
         made_take(m, i, 300 * MADE_MIB);
     for (uint32_t i = 0; i < MADE_PIECES; i++) {

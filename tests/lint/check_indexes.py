@@ -33,6 +33,13 @@ def _():
     tap.equal(sorted(rows("docs/README.md", r"\[([\w./-]+)\]\([\w./-]+\)")), sorted(there), "documents")
 
 
+@tap.test("the site's navigation has a line for each document")
+def _():
+    named = re.findall(r": ([\w-]+\.md)$", (ROOT / "docs" / "mkdocs.yml").read_text(), re.MULTILINE)
+    there = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    tap.equal(sorted(set(named) - {"changelog.md", "architecture.md", "contributing.md", "tests.md"}), sorted(there), "docs/mkdocs.yml")
+
+
 @tap.test("ARCHITECTURE.md has a row for each folder of src, with the folders below it")
 def _():
     text = (ROOT / "ARCHITECTURE.md").read_text()

@@ -28,7 +28,8 @@ FIXED = {
     "no STOP": (b"\x80\x04}", BAD_INPUT, "E_TRUNCATED: the input ends at byte 3, inside the pickle, before its STOP opcode"),
     "not an opcode": (b"\x80\x04\xff", BAD_INPUT, "E_FORMAT: byte 0xff at 2 is not a pickle opcode; the file is damaged"),
     "another dict": (pickle.dumps({"a": 1, "b": 2}, 4), BAD_INPUT,
-                     "E_FOREIGN: it is not a torch memory snapshot: its outermost dict has neither 'segments' nor 'device_traces'"),
+                     "E_FOREIGN: it is not a torch memory snapshot: its outermost dict has neither 'segments' nor "
+                     "'device_traces'"),
     "an int": (b"\x80\x04K\x05.", BAD_INPUT, "E_FOREIGN: it is not a torch memory snapshot: the pickle holds an int, expected a dict"),
     "a list of ints": (b"\x80\x04](K\x05K\x06e.", BAD_INPUT,
                        "E_FORMAT: the list of segments holds an int at byte 8, expected a dict"),
@@ -65,7 +66,8 @@ FIXED = {
     "JSON cut off": (b'{"segments": [', BAD_INPUT, "E_TRUNCATED: the input ends at byte 14, inside JSON"),
     "JSON with a comma too many": (b'{"segments": [],}', BAD_INPUT, "E_FORMAT: JSON: expected a key at byte 16, found '}'"),
     "JSON of something else": (b'{"a": 1}', BAD_INPUT,
-                               "E_FOREIGN: it is not a torch memory snapshot: its outermost dict has neither 'segments' nor 'device_traces'"),
+                               "E_FOREIGN: it is not a torch memory snapshot: its outermost dict has neither 'segments' nor "
+                               "'device_traces'"),
     "JSON too deep": (b"[" * 100, BAD_INPUT, "E_LIMIT: JSON: more than 64 levels of brackets at byte 64"),
     "gzip that is damaged": (gzip.compress(b"\x80\x04}.")[:10] + b"\xff" * 20, BAD_INPUT,
                              "E_FORMAT: the gzip data is damaged: invalid block type"),

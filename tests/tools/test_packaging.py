@@ -15,13 +15,15 @@ sys.path.insert(0, str(PACKAGING))
 import release_notes  # noqa: E402
 import sbom  # noqa: E402
 
-LOG = "# Changelog\n\n## Unreleased\n\nNew\n- a thing\n\n## 0.0.9 - 2026-01-02\n\nOld things\n- one: two.\n  more of it\n\n## 0.0.8\n- first\n"
+LOG = "# Changelog\n\n## Unreleased\n\nNew\n- a thing\n\n" \
+      "## 0.0.9 - 2026-01-02\n\nOld things\n- one: two.\n  more of it\n\n## 0.0.8\n- first\n"
 
 
 @tap.test("release notes are the section of the version, with its groups as headings")
 def _():
     tap.equal(release_notes.notes(LOG, "0.0.9"), "# stormlog 0.0.9\n\n## Old things\n- one: two.\n  more of it\n")
-    tap.equal(release_notes.notes(LOG, release_notes.current_version()), f"# stormlog {release_notes.current_version()}\n\n## New\n- a thing\n",
+    version = release_notes.current_version()
+    tap.equal(release_notes.notes(LOG, version), f"# stormlog {version}\n\n## New\n- a thing\n",
               "what is not released yet belongs to the current version")
     tap.equal(release_notes.notes(LOG, "0.0.1"), None, "a version that is not there")
 

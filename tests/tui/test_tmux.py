@@ -43,6 +43,7 @@ class Terminal:
         self.marker = os.path.join(folder, "ended")
         inner = f"env LC_ALL=C.UTF-8 {environment} {command}; echo ended $? > {self.marker}; stty -a | grep -o '[-]*icanon'; cat"
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "-c", folder, inner)
+        self.tmux("set-option", "-s", "set-clipboard", "on")
 
     def tmux(self, *arguments):
         environment = {key: value for key, value in os.environ.items() if key not in ("TMUX", "NO_COLOR", "COLORTERM")}
@@ -65,6 +66,12 @@ class Terminal:
                 return screen
             if time.monotonic() > end:
                 raise AssertionError(f"expected {texts!r} on the screen, found\n{screen}")
+            time.sleep(0.05)
+
+    def wait_for_none(self, text):
+        end = time.monotonic() + PATIENCE_S
+        while text in self.screen():
+            tap.true(time.monotonic() < end, f"{text!r} goes from the screen")
             time.sleep(0.05)
 
     def press(self, *keys):
@@ -92,7 +99,7 @@ def check_restored(terminal):
     """The old screen is back, and the terminal edits lines again."""
     screen = terminal.wait_for("icanon")
     tap.true("-icanon" not in screen, "the terminal is in its own mode again")
-    tap.true("Quit" not in screen, "the screen from before is back")
+    tap.true("Help" not in screen, "the screen from before is back")
 
 
 @tap.test("every tab shows its part of a snapshot")
@@ -109,17 +116,49 @@ def _(folder):
         screen = t.wait_for('with "py:12"')
         tap.true("s1_loss_history.py:8 " not in screen, "the search leaves other lines out")
         t.press("Escape")
+        t.press("Home", "F")
+        t.wait_for("following 17.6 GiB now, peak 17.6 GiB")
+        t.press("g")
+        t.wait_for("by file")
+        t.press("g")
+        t.wait_for("this input has no modules")
+        t.press("y")
+        t.wait_for("copied: /home/user/train/s1_loss_history.py:8")
+        tap.contains(t.tmux("show-buffer").stdout, "s1_loss_history.py:8", "the terminal's clipboard")
         t.press("4")
         t.wait_for("by line  at ", "everything else")
+        t.wait_for("1 silence shortened", "6.87 s")
+        t.press("z")
+        t.wait_for("3.74 s")
+        t.press("p")
+        t.wait_for("18.0 GiB live")
         t.press("t")
         t.wait_for("by tag")
         t.press("+")
+        t.wait_for("5.61 s")
+        t.press("<")
+        t.wait_for("2.34 s")
+        t.press("0")
         t.press("5")
         t.wait_for("no ledger")
         t.press("6")
         t.wait_for("not of several ranks")
         t.press("8")
         t.wait_for("critical", "s1_loss_history.py:8")
+        t.press("t", "0s-7s", "Enter")  # it starts to leak later
+        t.wait_for("time: 0s-7s", "Healthy")
+        t.press("Escape")
+        t.wait_for("critical")
+        t.press("t", "7s-1s", "Enter")
+        t.wait_for("the end is before the start", "critical")
+        t.press("f", "x", "Enter")
+        t.wait_for("expected numbers and ranges", "critical")
+        t.press("c", f"{DATA}/h200/s4_fixed.pickle.gz", "Enter")
+        t.wait_for("compared with", "+17.9 GiB", "allocated, device 0", "before: Healthy", "appeared")
+        t.press("v")
+        t.wait_for("leaks 897 MiB per step")
+        t.press("c", "C-u", "/nowhere", "Enter")
+        t.wait_for("/nowhere", "leaks 897 MiB per step")
         t.press("9")
         t.wait_for("Report as a page")
         t.press("?")
@@ -140,6 +179,12 @@ def _(folder):
         t.wait_for("Enter replays")
         t.press("Enter")
         t.wait_for("expandable_segments")
+        t.press("e", "max_split_size_mb=64 roundup_power2_divisions=4", "Enter")
+        t.wait_for("settings: max_split_size_mb=64 roundup_power2_divisions=4   card: as recorded", "max_split_size_mb:64")
+        t.press("c", "16MiB", "Enter")
+        t.wait_for("card: 16MiB", "yes")
+        t.press("c", "C-u", "big", "Enter")
+        t.wait_for("big", "card: 16MiB")  # the reason, and the answer stays
         t.press("q")
         tap.equal(t.wait_for_end(), "ended 0")
 
@@ -165,14 +210,20 @@ def _(folder):
         t.wait_for("s1_loss_history.pickle.gz, ")
         t.press("9")
         for label, end in (("Report as a page", ".html"), ("Report as JSON", ".json"), ("Report as Markdown", ".md"),
-                           ("Samples as CSV", ".csv"), ("Samples as JSON", ".telemetry.json"), ("PyTorch snapshot", ".pickle")):
+                           ("Samples as CSV", ".csv"), ("Samples as JSON", ".telemetry.json"), ("PyTorch snapshot", ".pickle"),
+                           ("Picture as PNG", ".png"), ("Picture as SVG", ".svg")):
             t.press("Enter")
-            t.wait_for(f"done: {label}")
+            t.wait_for(f"done: {label}: wrote s1_loss_history-", "iB)")
             tap.true(any(name.endswith(end) for name in os.listdir(folder)), f"a file that ends in {end}")
             t.press("j")
+        t.press("Enter")
+        t.wait_for("done: Diagnose this machine: wrote", "(a folder)")
         t.press("S")
         t.wait_for("saved ")
-        tap.true(any(name.endswith(".svg") for name in os.listdir(folder)), "the screen as a picture")
+        tap.true(any(name.startswith("stormlog-screen") and name.endswith(".svg") for name in os.listdir(folder)),
+                 "the screen as a picture")
+        t.press("j", "Enter")
+        t.wait_for("Check the recording: exit code 3: ")
         t.press("q")
         tap.equal(t.wait_for_end(), "ended 0")
 
@@ -182,7 +233,7 @@ def start_training(folder):
     tap.skip_if_sanitized(STORMLOG)
     Path(folder, "train.py").write_text(TRAIN)
     process = subprocess.Popen([STORMLOG, "run", "--", python, "train.py"], cwd=folder, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, start_new_session=True)
+                               stderr=subprocess.DEVNULL, start_new_session=True, env={**os.environ, "SLURM_JOB_ID": "4711"})
     return process
 
 
@@ -199,6 +250,10 @@ def _(folder):
             t.press("3")
             t.wait_for("train.py:", "since this screen was opened", "+")
             t.wait_for("kept.append(torch.zeros(25000))")
+            t.press("F")
+            t.wait_for("following ")
+            t.press("1", "v")
+            t.wait_for("slurm 4711", "(recorded)", "host")
             t.press("4")
             t.wait_for("by line  at ", "train.py")
             t.press("2")
@@ -284,7 +339,9 @@ def _(folder):
             t.press(tab)
             for size in ((40, 10), (1, 1), (2, 50), (200, 2), (20, 6), (300, 80), (7, 7)):
                 t.tmux("resize-window", "-x", str(size[0]), "-y", str(size[1]))
-        os.kill(t.pid(), signal.SIGWINCH)
+        pid = t.pid()
+        for _ in range(500):
+            os.kill(pid, signal.SIGWINCH)
         t.tmux("resize-window", "-x", "100", "-y", "30")
         t.press("1")
         t.wait_for("processors", "s1_loss_history.pickle.gz, ")
@@ -304,7 +361,7 @@ def add_signal_test(name, expected):
             check_restored(t)
 
 
-for name in ("SIGTERM", "SIGHUP", "SIGABRT", "SIGSEGV"):
+for name in ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGABRT", "SIGSEGV"):
     add_signal_test(name, 128 + getattr(signal, name))
 
 
@@ -319,6 +376,124 @@ def _(folder):
             tap.equal(bool(re.search(r"\x1b\[[0-9;]*(38;|3[0-7]m|9[0-7]m)", colored)), wanted, f"colours with {environment}")
             t.press("q")
             t.wait_for_end()
+
+
+@tap.test("the terminal is restored while the program is stopped by Ctrl-Z, and drawn again after fg")
+def _(folder):
+    with Terminal(folder, "bash --norc --noprofile", environment="PS1=prompt:") as t:
+        t.wait_for("prompt:")
+        t.press(f"{STORMLOG} tui", "Enter")
+        t.wait_for("processors", "Quit")
+        t.press("C-z")
+        t.wait_for("Stopped")
+        t.press("stty -a | grep -o '[-]*icanon'", "Enter")
+        check_restored(t)
+        t.press("fg", "Enter")
+        t.wait_for("processors", "Quit")
+        t.press("C-c")
+        t.wait_for_none("Help")
+        t.press("echo code $?", "Enter")
+        t.wait_for("code 130")
+
+
+@tap.test("terminals of several kinds; without one the message names a way out")
+def _(folder):
+    for index, (environment, expected) in enumerate((("TERM=linux", "ended 0"), ("TERM=screen", "ended 0"), ("TERM=vt100", "ended 0"),
+                                                     ("TERM=xterm-256color LC_ALL=C", "ended 0"), ("TERM=dumb", "ended 4"))):
+        own = os.path.join(folder, str(index))
+        os.mkdir(own)
+        with Terminal(own, f"{STORMLOG} tui {DATA}/h200/s5_oom.pickle.gz", environment=environment) as t:
+            if expected == "ended 0":
+                t.wait_for("s5_oom.pickle.gz, ", "Quit")
+                t.press("2")
+                screen = t.wait_for("allocated", "GiB")
+                ascii_only = "linux" in environment or "LC_ALL=C" in environment
+                tap.equal(screen.isascii(), ascii_only, f"only ASCII with {environment}")
+                t.press("q")
+            tap.equal(t.wait_for_end(), expected, environment)
+            if expected == "ended 0":
+                check_restored(t)
+            else:
+                t.wait_for("TERM is dumb", "print text")
+
+
+@tap.test("the mouse opens tabs and selects rows")
+def _(folder):
+    with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s1_loss_history.pickle.gz", environment="TERM=screen") as t:
+        t.wait_for("s1_loss_history.pickle.gz, ")
+
+        def click(column, row):
+            for button in (" ", "#"):  # pressed, released
+                t.tmux("send-keys", "-l", "\x1b[M" + button + chr(33 + column) + chr(33 + row))
+
+        click(20, 0)
+        t.wait_for("growth", "s1_loss_history.py:8")
+        click(10, 5)
+        click(10, 5)  # a second click opens the stack
+        t.wait_for("in _apply")
+        click(28, 0)
+        t.wait_for("at 0 s: ")
+        click(50, 10)
+        t.wait_for_none("at 0 s: ")
+        t.tmux("send-keys", "-l", "\x1b[M" + chr(32 + 64) + chr(33 + 50) + chr(33 + 10))
+        t.wait_for("3.74 s")  # the wheel zooms in: the second half
+        t.press("q")
+        tap.equal(t.wait_for_end(), "ended 0")
+
+
+@tap.test("the flow of the known tool's terminal test: its footer, r, f and q")
+def _(folder):
+    import pty
+    import select
+
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.environ.update(TERM="xterm-256color", COLORTERM="truecolor", CUDA_VISIBLE_DEVICES="")
+        os.environ.pop("NO_COLOR", None)
+        os.execv(STORMLOG, ["stormlog"])
+    import fcntl
+    import struct
+    import termios
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    sent, at = b"", 0
+
+    def expect(text):
+        nonlocal sent, at
+        end = time.monotonic() + PATIENCE_S
+        while text not in sent[at:]:
+            tap.true(time.monotonic() < end, f"{text!r} in {sent[at:]!r}")
+            if select.select([fd], [], [], 1)[0]:
+                sent += os.read(fd, 65536)
+        at = sent.index(text, at) + len(text)
+
+    for text in (b"Refresh Overview", b"Focus Log", b"Quit"):  # in this order, each in one piece
+        expect(text)
+    for key, shown in ((b"r", b""), (b"f", b"Report as a page"), (b"q", b"")):
+        os.write(fd, key)
+        expect(shown)
+    try:
+        while os.read(fd, 65536):
+            pass
+    except OSError:
+        pass  # the end of the terminal
+    tap.equal(os.waitpid(pid, 0)[1], 0, "ended by itself, with 0")
+    os.close(fd)
+
+
+@tap.test("a folder, a bundle and several files are loaded; a wrong one among them is named")
+def _(folder):
+    with Terminal(folder, f"{STORMLOG} tui {DATA}/peer/oom") as t:
+        t.press("8")
+        t.wait_for("memory of device", "confidence")
+        t.press("o", f"{DATA}/peer/leaky, {DATA}/h200/s4_fixed.pickle.gz", "Enter")
+        t.wait_for("2 inputs: 1 with a leak, 1 healthy")
+        t.press("o", f"{DATA}/peer/leaky, /nowhere", "Enter")
+        t.wait_for("cannot open '/nowhere'", "2 inputs: 1 with a leak, 1 healthy")
+        t.press("r")
+        t.wait_for("2 inputs: 1 with a leak, 1 healthy")
+        t.press("q")
+        tap.equal(t.wait_for_end(), "ended 0")
 
 
 @tap.test("python -m stormlog.tui is the same program")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The views of the full-screen program as text: golden grids, and rules that hold at every size.
 
-Arguments: the path of tui_probe. TUI_GOLDEN_UPDATE=1 writes the golden files anew; read the diff.
+Arguments: the paths of tui_probe and of tui_absent. TUI_GOLDEN_UPDATE=1 writes the golden files anew; read the diff.
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import tap
 
-PROBE = sys.argv.pop(1)
+PROBE, ABSENT = sys.argv.pop(1), sys.argv.pop(1)
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "data"
 SIZES = [(20, 6), (44, 12), (80, 24), (132, 40), (200, 60), (300, 100)]
@@ -69,12 +69,25 @@ def _():
     tap.true(busy * 2 < first, f"a frame later costs less than half of the first one ({busy} of {first} bytes)")
 
 
-@tap.test("a screen can be saved as a picture that is well-formed XML")
+@tap.test("a screen can be saved as a picture that is well-formed XML, with every word of it")
 def _():
     import xml.etree.ElementTree as tree
 
-    svg = tap.run([PROBE, "svg", "100", "30", "1"]).stdout
-    tap.true(len(tree.fromstring(svg)) > 100, "a rectangle or a text for every cell")
+    for view in range(15):
+        svg = tree.fromstring(tap.run([PROBE, "svg", "100", "30", str(view)]).stdout)
+        text = "".join("".join(node.itertext()) for node in svg)
+        shown = tap.run([PROBE, "draw", "100", "30"]).stdout.split("---- ")[view + 1].split("\n", 1)[1]
+        letters = "".join(ch for ch in shown if ch.isalnum())
+        tap.equal("".join(ch for ch in text if ch.isalnum()), letters, f"letters and digits of view {view}")
+
+
+@tap.test("a build without ncurses says so in one line, and what to use instead")
+def _():
+    result = tap.run([ABSENT])
+    tap.equal(result.returncode, 4, "exit code")
+    tap.equal(len(result.stdout.splitlines()), 1, result.stdout)
+    tap.contains(result.stdout, "ncursesw")
+    tap.contains(result.stdout, "stormlog top")
 
 
 tap.main()

@@ -3,6 +3,7 @@
  *
  *   tui_probe draw W H [ascii|mono]    every view of the made-up screen, as text
  *   tui_probe svg W H TAB              one of them (0 to 14) as a picture
+ *   tui_probe svg-file PATH W H VIEW   the same of an input that is read; for the README: make screens
  *   tui_probe sweep                    every view at every size from 20 x 6 to 400 x 120: prints what breaks the rules
  *   tui_probe sweep-file PATH          the same for an input that is read
  *   tui_probe bytes                    what an idle and a busy screen send */
@@ -49,6 +50,8 @@ static const struct {
 
 enum { PROCESSES, FOLLOWED, COMPARED, FILTERED, QUESTION, HELP, TOP };
 
+static const char *followed = "train.py:42 in step";
+
 #define VIEW_CNT (SL_TAB_CNT + SL_COUNT_OF(others))
 
 static const char *view_name(size_t view) {
@@ -64,8 +67,7 @@ static void draw_view(sl_grid *grid, const sl_screen *screen, size_t view) {
     ui->prompt = other == QUESTION ? SL_PROMPT_SETTINGS : SL_PROMPT_NONE;
     ui->has_help = other == HELP;
     snprintf(ui->prompt_text, sizeof ui->prompt_text, "max_split_size_mb=128 no_caching");
-    snprintf(ui->followed, sizeof ui->followed, "%s",
-             other == FOLLOWED ? "train.py:42 in step" : "");
+    snprintf(ui->followed, sizeof ui->followed, "%s", other == FOLLOWED ? followed : "");
     snprintf(ui->rank_filter, sizeof ui->rank_filter, "%s", other == FILTERED ? "0,2-5" : "");
     snprintf(ui->time_filter, sizeof ui->time_filter, "%s", other == FILTERED ? "10s-2m" : "");
     sl_screen_prepare(screen);
@@ -160,26 +162,62 @@ static int sweep_made_up(void) {
     return finish(&s);
 }
 
-static int sweep_file(const char *path) {
-    sl_tui_read_options options = {0};
+/* An input in place of the made-up one. */
+typedef struct probe_input {
     sl_tui_inputs inputs;
     sl_tui_source *source;
     sl_tui_timeline *timeline;
+    sl_tui_follow follow; /* of the line that holds most */
+} probe_input;
+
+static void follow_largest(probe_input *in) {
+    const sl_tree *sites = &in->source->devices.at[0].sites;
+    const sl_tree_node *most = NULL;
+    for (size_t i = 0; i < sites->nodes.cnt; i++) {
+        const sl_tree_node *node = &sites->nodes.at[i];
+        if (node->level == SL_TREE_LINE &&
+            (!most || node->figures[SL_TREE_LIVE] > most->figures[SL_TREE_LIVE]))
+            most = node;
+    }
+    if (most && sl_follow_facts(&in->inputs, in->source, 0, most->key, &in->follow))
+        followed = most->text;
+}
+
+static bool read_input(const char *path, sl_tui_split split, size_t columns, probe_input *in,
+                       sl_screen *screen) {
+    sl_tui_read_options options = {0};
+    sl_timeline_question question = {.split = split, .columns = columns};
     sl_error err = SL_ERROR_INIT;
-    sl_screen *screen = made_up_screen();
-    sweep_state s = {.screen = screen};
-    sl_status status = sl_run_facts_read(&path, 1, &options, &inputs, &source, &err);
+    sl_status status = sl_run_facts_read(&path, 1, &options, &in->inputs, &in->source, &err);
     if (status >= 0)
-        status = sl_timeline_facts(&inputs, source, 0,
-                                   &(sl_timeline_question){.split = SL_TUI_BY_TAG, .columns = 100},
-                                   &timeline, &err);
+        status = sl_timeline_facts(&in->inputs, in->source, 0, &question, &in->timeline, &err);
     if (status < 0) {
         fprintf(stderr, "%s\n", err.text);
-        return 3;
+        return false;
     }
-    screen->whole = source;
-    screen->timeline = timeline;
-    for (size_t d = 0; d < (source->devices.cnt ? source->devices.cnt : 1) && d < 3; d++) {
+    screen->whole = in->source;
+    screen->timeline = in->timeline;
+    screen->ui->source.cnt = 0;
+    if (in->source->devices.cnt) {
+        follow_largest(in);
+        screen->follow = &in->follow;
+    }
+    return true;
+}
+
+static void free_input(probe_input *in) {
+    sl_tui_timeline_free(in->timeline);
+    sl_tui_source_free(in->source);
+    sl_tui_inputs_fini(&in->inputs);
+}
+
+static int sweep_file(const char *path) {
+    static probe_input in;
+    sl_screen *screen = made_up_screen();
+    sweep_state s = {.screen = screen};
+    if (!read_input(path, SL_TUI_BY_TAG, 100, &in, screen))
+        return 3;
+    for (size_t d = 0; d < (in.source->devices.cnt ? in.source->devices.cnt : 1) && d < 3; d++) {
         screen->ui->device = d;
         for (int w = 20; w <= 400; w = next_size(w, 24, 23))
             for (int h = 6; h <= 120; h = next_size(h, 12, 19)) {
@@ -192,10 +230,24 @@ static int sweep_file(const char *path) {
                 sl_grid_fini(&grid);
             }
     }
-    sl_tui_timeline_free(timeline);
-    sl_tui_source_free(source);
-    sl_tui_inputs_fini(&inputs);
+    free_input(&in);
     return finish(&s);
+}
+
+/* As the program shows it after p: the cursor is at the peak. */
+static int write_svg_file(const char *path, int w, int h, size_t view) {
+    static probe_input in;
+    sl_screen *screen = made_up_screen();
+    sl_grid grid;
+    if (!read_input(path, SL_TUI_BY_LINE, (size_t)w - 10, &in, screen))
+        return 3;
+    screen->ui->cursor = (int)in.timeline->cnt - 1;
+    make_grid(&grid, w, h, false, false);
+    draw_view(&grid, screen, view % VIEW_CNT);
+    sl_screen_write_svg(&grid, stdout);
+    sl_grid_fini(&grid);
+    free_input(&in);
+    return 0;
 }
 
 static void report_bytes(const char *what, const sl_bytes *bytes) {
@@ -246,6 +298,8 @@ int main(int argc, char **argv) {
         return draw_all(atoi(argv[2]), atoi(argv[3]), argc > 4 ? argv[4] : "");
     if (strcmp(what, "svg") == 0 && argc >= 5)
         return write_svg(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
+    if (strcmp(what, "svg-file") == 0 && argc >= 6)
+        return write_svg_file(argv[2], atoi(argv[3]), atoi(argv[4]), (size_t)atoi(argv[5]));
     if (strcmp(what, "sweep") == 0)
         return sweep_made_up();
     if (strcmp(what, "sweep-file") == 0 && argc >= 3)
@@ -254,6 +308,7 @@ int main(int argc, char **argv) {
         return measure_bytes();
     fprintf(
         stderr,
-        "usage: tui_probe draw W H [ascii|mono] | svg W H TAB | sweep | sweep-file PATH | bytes\n");
+        "usage: tui_probe draw W H [ascii|mono] | svg W H VIEW | svg-file PATH W H VIEW | sweep | "
+        "sweep-file PATH | bytes\n");
     return 2;
 }

@@ -7,69 +7,39 @@
 #include <string.h>
 
 #include "base/core/str.h"
+#include "made_trace.h"
 #include "whatif/whatif.h"
 
-#define MIB      ((uint64_t)1 << 20)
+#define MIB      MADE_MIB
 #define LIVE     40
 #define REQUESTS 4000
 
 typedef struct made {
-    sl_trace *trace;
-    sl_device_trace *device;
+    made_trace t;
     sl_run *run;
-    sl_alloc_model *model;
     uint64_t peak;
-    int64_t now;
 } made;
-
-static void push(made *m, sl_event_kind kind, uint64_t addr, uint64_t bytes) {
-    sl_event event = {.time_us = m->now++, .addr = addr, .size_bytes = bytes, .kind = kind};
-    assert_true(sl_events_push(&m->device->events, &event));
-}
-
-static void make_request(made *m, uint32_t slot, uint64_t bytes, uint64_t shown) {
-    uint64_t before = sl_alloc_model_stats(m->model)->reserved_bytes;
-    assert_int_equal(sl_alloc_request(m->model, 0, slot, bytes), SL_ALLOC_DONE);
-    uint64_t after = sl_alloc_model_stats(m->model)->reserved_bytes;
-    if (after > before)
-        push(m, SL_EV_SEGMENT_ALLOC, sl_alloc_addr(m->model, slot), after - before);
-    push(m, SL_EV_ALLOC, shown ? shown : sl_alloc_addr(m->model, slot), bytes);
-}
 
 /* Of every `wrong_each` requests one is recorded at an address where the allocator would not have
  * put it; 0 = none. */
 static void make(made *m, unsigned wrong_each) {
-    sl_alloc_settings settings;
-    sl_error err = SL_ERROR_INIT;
     uint64_t sizes[LIVE] = {0}, shown[LIVE] = {0};
     unsigned seed = 5, cnt = 0;
-    *m = (made){.trace = sl_trace_new("made", SL_SOURCE_TORCH_SNAPSHOT)};
-    m->device = sl_trace_device(m->trace, 0);
-    m->trace->has_requested_sizes = m->trace->has_time = true;
-    sl_trace_stream(m->trace, 0);
-    sl_trace_pool(m->trace, 0, 0);
-    sl_alloc_settings_init(&settings);
-    assert_int_equal(sl_alloc_model_new(&settings,
-                                        &(sl_alloc_limits){SL_ALLOC_NO_LIMIT, SL_ALLOC_NO_LIMIT, 0},
-                                        &(sl_alloc_places){0}, &m->model, &err),
-                     SL_OK);
-    assert_true(sl_alloc_model_add_group(m->model, 0));
+    *m = (made){0};
+    made_begin(&m->t, false);
     while (cnt < REQUESTS) {
         uint32_t slot = (uint32_t)rand_r(&seed) % LIVE;
         if (sizes[slot]) {
-            uint64_t addr = shown[slot] ? shown[slot] : sl_alloc_addr(m->model, slot);
-            push(m, SL_EV_FREE_REQUESTED, addr, sizes[slot]);
-            push(m, SL_EV_FREE_COMPLETED, addr, sizes[slot]);
-            assert_true(sl_alloc_give_back(m->model, slot));
+            made_give_at(&m->t, slot, sizes[slot], shown[slot]);
             sizes[slot] = 0;
             continue;
         }
         sizes[slot] = ((uint64_t)rand_r(&seed) % 64 + 1) << (8 + rand_r(&seed) % 12);
         shown[slot] = wrong_each && cnt % wrong_each == 0 ? 4096 * (cnt + 1) : 0;
-        make_request(m, slot, sizes[slot], shown[slot]);
+        made_take_at(&m->t, slot, sizes[slot], shown[slot]);
         cnt++;
     }
-    m->peak = sl_alloc_model_stats(m->model)->reserved_peak;
+    m->peak = sl_alloc_model_stats(m->t.model)->reserved_peak;
 }
 
 static sl_whatif *answer(made *m, const char *conf, uint64_t card) {
@@ -85,7 +55,7 @@ static sl_whatif *answer(made *m, const char *conf, uint64_t card) {
     }
     if (card)
         options.card_bytes = sl_known_u64(card);
-    assert_int_equal(sl_run_new((const sl_trace *const *)&m->trace, 1, &m->run, &err), SL_OK);
+    assert_int_equal(sl_run_new((const sl_trace *const *)&m->t.trace, 1, &m->run, &err), SL_OK);
     if (sl_whatif_new(&m->run->inputs[0].devices[0], &options, &result, &err) < 0)
         fail_msg("%s", err.text);
     return result;
@@ -94,8 +64,7 @@ static sl_whatif *answer(made *m, const char *conf, uint64_t card) {
 static void drop(made *m, sl_whatif *result) {
     sl_whatif_free(result);
     sl_run_free(m->run);
-    sl_alloc_model_free(m->model);
-    sl_trace_free(m->trace);
+    made_free(&m->t);
 }
 
 static void test_an_exact_replay_is_proven(void **state) {
@@ -164,9 +133,9 @@ static void test_card(void **state) {
     sl_run_free(m.run);
     w = answer(&m, "expandable_segments:True", card - MIB);
     const sl_pass *pass = &w->rows.at[0].pass;
-    assert_true(pass->has_failed && pass->fail_event < m.device->events.cnt);
-    assert_int_equal(m.device->events.kind[pass->fail_event], SL_EV_ALLOC);
-    assert_int_equal(m.device->events.size_bytes[pass->fail_event], pass->fail_bytes);
+    assert_true(pass->has_failed && pass->fail_event < m.t.device->events.cnt);
+    assert_int_equal(m.t.device->events.kind[pass->fail_event], SL_EV_ALLOC);
+    assert_int_equal(m.t.device->events.size_bytes[pass->fail_event], pass->fail_bytes);
     drop(&m, w);
 }
 
@@ -176,7 +145,7 @@ static void test_failure_with_room(void **state) {
     made m;
     make(&m, 0);
     uint64_t bytes = m.peak; /* whole MiB */
-    push(&m, SL_EV_OOM, (uint64_t)100 << 30, bytes);
+    made_push(&m.t, SL_EV_OOM, (uint64_t)100 << 30, bytes);
     sl_whatif *w = answer(&m, "expandable_segments:True", 0);
     assert_int_equal(w->limit_bytes, m.peak);
     assert_int_equal(w->calls->limit_below_bytes, m.peak + bytes);
@@ -191,7 +160,7 @@ static void test_full_card(void **state) {
     (void)state;
     made m;
     make(&m, 0);
-    push(&m, SL_EV_OOM, 10 * MIB, 200 * MIB);
+    made_push(&m.t, SL_EV_OOM, 10 * MIB, 200 * MIB);
     sl_whatif *w = answer(&m, "no_caching:True", 0);
     uint64_t limit = m.peak + 10 * MIB;
     assert_int_equal(w->limit_bytes, limit);
@@ -207,13 +176,13 @@ static void test_an_absurd_trace_does_not_crash(void **state) {
     made m;
     make(&m, 0);
     for (uint64_t i = 0; i < 64; i++) {
-        push(&m, SL_EV_ALLOC, UINT64_MAX - i, UINT64_MAX >> i);
-        push(&m, SL_EV_SEGMENT_ALLOC, UINT64_MAX << i, UINT64_MAX >> (i / 2));
-        push(&m, SL_EV_SEGMENT_MAP, i, UINT64_MAX);
-        push(&m, SL_EV_SEGMENT_FREE, UINT64_MAX << i, UINT64_MAX >> (i / 3));
-        push(&m, SL_EV_SEGMENT_UNMAP, i * MIB, UINT64_MAX / 2);
-        push(&m, SL_EV_FREE_COMPLETED, UINT64_MAX - i / 2, 0);
-        push(&m, SL_EV_OOM, UINT64_MAX, UINT64_MAX);
+        made_push(&m.t, SL_EV_ALLOC, UINT64_MAX - i, UINT64_MAX >> i);
+        made_push(&m.t, SL_EV_SEGMENT_ALLOC, UINT64_MAX << i, UINT64_MAX >> (i / 2));
+        made_push(&m.t, SL_EV_SEGMENT_MAP, i, UINT64_MAX);
+        made_push(&m.t, SL_EV_SEGMENT_FREE, UINT64_MAX << i, UINT64_MAX >> (i / 3));
+        made_push(&m.t, SL_EV_SEGMENT_UNMAP, i * MIB, UINT64_MAX / 2);
+        made_push(&m.t, SL_EV_FREE_COMPLETED, UINT64_MAX - i / 2, 0);
+        made_push(&m.t, SL_EV_OOM, UINT64_MAX, UINT64_MAX);
     }
     sl_whatif *w = answer(&m, NULL, 0);
     assert_true(w->proof.pass.placed_cnt >= REQUESTS);

@@ -76,6 +76,20 @@ export async function tabsOf(page) {
   return ids.map((id) => id.replace(/^tab-/, ""));
 }
 
-export function axeSource() {
+function axeSource() {
   return require("axe-core").source;
+}
+
+/** What axe finds wrong for people who cannot see the page or use a mouse: one line each. */
+export async function axeProblems(page) {
+  await page.evaluate(axeSource());
+  return page.evaluate(async () =>
+    (await window.axe.run(document, { resultTypes: ["violations"] })).violations.map(
+      (v) =>
+        `${v.id}: ${v.nodes
+          .slice(0, 3)
+          .map((n) => n.html.slice(0, 160))
+          .join(" | ")}`,
+    ),
+  );
 }

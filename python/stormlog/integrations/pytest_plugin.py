@@ -7,9 +7,10 @@ the sizes that it asked for, never a clock or the process's size. The allocator'
 
 ``max_peak``   highest bytes of blocks of the test that were live at once.
 ``no_leak``    judged over the steps of the test (stormlog.step(), an optimizer's steps). A test without enough steps is called three more
-               times with the same fixtures: a line whose memory grew from the second to the third call and again to the fourth leaks.
-               What only the first calls make (workspaces, caches) is not a leak.
-``fits``       whether a card with this much for PyTorch's allocator would do, by replay; needs CUDA and is a warning without it.
+               times with the same fixtures: a line whose memory grew from the second to the third call and again to the fourth leaks; what
+               the first calls make (workspaces, caches) does not.
+``fits``       whether a card with this much for PyTorch's allocator would do, by replay. Without CUDA it is a warning; where others hold memory on
+               the card (fixtures, earlier tests) the replay cannot be proven, and the test fails saying so.
 
 A test fails with one line that names the line of code. Recordings of failed tests stay in pytest's temporary folder.
 """
@@ -127,8 +128,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
         with stormlog.phase(pyfuncitem.nodeid):
             yield
         return
-    factory = pyfuncitem._request.getfixturevalue("tmp_path_factory")
-    folder: Path = factory.mktemp("stormlog")
+    folder: Path = pyfuncitem._request.getfixturevalue("tmp_path_factory").mktemp("stormlog")
     names = pyfuncitem._fixtureinfo.argnames
     _settle()
     recording = stormlog.record(dir=folder, oom_snapshot=None, replay=bool(limits.get("fits")))

@@ -209,6 +209,7 @@ static sl_status read_options(sl_agent_options *options, texts *t, const sl_opts
         .listen = strcmp(listen, "none") == 0 ? NULL : listen,
         .tls_cert_file = sl_opts_text(opts, "tls-cert"),
         .tls_key_file = sl_opts_text(opts, "tls-key"),
+        .has_workers = sl_opts_flag(opts, "workers"),
         .is_once = sl_opts_flag(opts, "once"),
         .say = say,
         .ready = print_ready,
@@ -326,6 +327,10 @@ static const sl_opt options[] = {
      .type = SL_OPT_DURATION,
      .initial = "5min",
      .help = "how long a recording that has ended is still served"},
+    {.name = "workers",
+     .type = SL_OPT_FLAG,
+     .help = "also export processes that a rank has started and that use no card, such as those of "
+             "a DataLoader"},
     {.name = "once",
      .type = SL_OPT_FLAG,
      .help = "push what is there, then exit; for the end of a job"},
@@ -352,7 +357,7 @@ const sl_cmd sl_cmd_agent = {
         "outage, a restart and a kill leave no gap. See docs/agent.md.",
     .examples = "stormlog agent --push http://127.0.0.1:8428\n"
                 "  every recorded process of this user, to a VictoriaMetrics\n"
-                "stormlog agent --once --remote-write https://mimir.example/api/v1/push runs/job7\n"
+                "stormlog agent --once --remote-write https://mimir.example/push runs/job7\n"
                 "  what a job left behind, at its end\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),

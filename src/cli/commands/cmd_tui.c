@@ -58,7 +58,8 @@ static sl_status list_runs(sl_tui_jobs *jobs, sl_error *err) {
 static int run(const sl_opts *opts, sl_error *err) {
     static const sl_tui_services services = {find_process, list_runs};
     sl_tui_options options = {
-        .what = opts->operands.cnt ? opts->operands.at[0] : NULL,
+        .what = (const char *const *)opts->operands.at,
+        .what_cnt = opts->operands.cnt,
         .interval_us = sl_opts_number(opts, "interval"),
         .is_ascii = sl_opts_flag(opts, "ascii"),
         .code = &sl_config_get()->code,
@@ -81,13 +82,13 @@ static const sl_opt options[] = {
 
 const sl_cmd sl_cmd_tui = {
     .name = "tui",
-    .operands = "[PATH|PID]",
+    .operands = "[PATH...|PID]",
     .operand_min = 0,
-    .operand_max = 1,
+    .operand_max = SL_OPERANDS_ANY,
     .summary = "the full-screen program: live and recorded runs",
     .description =
-        "Opens a recording, a run folder, a snapshot, telemetry, or what a running process "
-        "records. "
+        "Opens recordings, run folders, snapshots, telemetry, bundles, or what a running process "
+        "records; several are shown together. "
         "Without an argument the run that is being recorded from this folder, else an overview of "
         "the machine and its runs. Bare 'stormlog' on a terminal does the same.\n\n"
         "Tabs are reached by Tab or by their numbers; '?' lists the keys. Reading a running "
@@ -95,6 +96,7 @@ const sl_cmd sl_cmd_tui = {
     .examples = "stormlog tui\n"
                 "stormlog tui stormlog-runs/latest\n"
                 "stormlog tui snap.pickle\n"
+                "stormlog tui rank0.json rank1.json\n"
                 "stormlog tui 4711\n",
     .options = options,
     .option_cnt = SL_COUNT_OF(options),

@@ -5,9 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/clock.h"
 #include "base/core/sys.h"
 #include "log/layout/log_columns.h"
 #include "log/read/log_reader_impl.h"
+
+/* How long a writer may take from its lock to its header: 3 s. */
+#define BEGIN_TRIES    300
+#define BEGIN_PAUSE_US 10000
 
 /* ---- bytes ---- */
 
@@ -159,7 +164,7 @@ sl_status sl_log_refresh(sl_log_reader *r, sl_error *err) {
     return check_state(r, err);
 }
 
-static sl_status read_header(sl_log_reader *r, sl_error *err) {
+static sl_status try_header(sl_log_reader *r, sl_error *err) {
     SL_TRY(read_size(r, err));
     if (r->size == 0)
         return sl_fail_at(err, SL_E_TRUNCATED, 0,
@@ -167,6 +172,16 @@ static sl_status read_header(sl_log_reader *r, sl_error *err) {
     uint64_t len = r->size < sizeof r->header ? r->size : sizeof r->header;
     SL_TRY(sl__log_read(r, &r->header, len, 0, err));
     return sl_header_check(&r->header, r->size, err);
+}
+
+/* A writer that has just begun holds the lock, and writes the header last: it is given a moment. */
+static sl_status read_header(sl_log_reader *r, sl_error *err) {
+    sl_status status = try_header(r, err);
+    for (int i = 0; i < BEGIN_TRIES && status < 0 && r->is_locked && r->header.magic[0] == 0; i++) {
+        sl_clock_pause_us(BEGIN_PAUSE_US);
+        status = try_header(r, err);
+    }
+    return status;
 }
 
 /* ---- a ring in columns ---- */

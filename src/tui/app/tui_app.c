@@ -33,9 +33,9 @@ sl_status sl_app_init(sl_app *app, const sl_tui_options *options, sl_error *err)
     SL_TRY(sl_loader_new(&app->loader, err));
     sl_machine_facts_read(&app->machine);
     sl__app_list_runs(app);
-    app->wants_newest = !options->what;
-    if (options->what)
-        sl_app_open(app, options->what);
+    app->wants_newest = !options->what_cnt;
+    if (options->what_cnt)
+        sl__app_open_all(app, options->what, options->what_cnt);
     else
         sl__app_open_newest(app);
     return SL_OK;

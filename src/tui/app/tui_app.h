@@ -19,16 +19,16 @@ typedef struct sl_app {
     sl_output output;
     sl_task task;
     sl_loader *loader;
-    sl_live *live;               /* owned; NULL = what is open is not being written */
-    sl_tui_inputs inputs;        /* of screen.whole */
-    sl_tui_timeline *timeline;   /* owned */
-    sl_tui_whatif *whatif;       /* owned */
-    sl_tui_source *judged;       /* owned; findings of the part that was asked for */
-    sl_tui_comparison *compared; /* owned */
-    sl_whatif_question question; /* of What-if, as typed */
-    int64_t since_us, until_us;  /* of `judged` */
-    char *path;                  /* owned; what is open, as the user wrote it; NULL = nothing */
-    sl_tui_paths paths;          /* owned; its parts */
+    sl_live *live;                    /* owned; NULL = what is open is not being written */
+    sl_tui_inputs inputs;             /* of screen.whole */
+    sl_tui_timeline *timeline;        /* owned */
+    sl_tui_whatif *whatif;            /* owned */
+    sl_tui_source *judged;            /* owned; findings of the part that was asked for */
+    sl_tui_comparison *compared;      /* owned */
+    sl_whatif_question question;      /* of What-if, as typed */
+    int64_t since_us, until_us;       /* of `judged` */
+    char *path;                       /* owned; what is open, the first of it; NULL = nothing */
+    sl_tui_paths paths;               /* owned; its parts */
     int64_t part_from_us, part_to_us; /* of the timeline; to <= from: all of it */
     int64_t cursor_us;                /* where the cursor goes when the part has changed */
     bool has_cursor;
@@ -47,7 +47,7 @@ typedef struct sl_app {
 sl_status sl_app_init(sl_app *app, const sl_tui_options *options, sl_error *err);
 void sl_app_fini(sl_app *app);
 
-/* Opens a path, or the recordings of a process; the status line says why it failed. */
+/* Opens paths with commas between them, or the recordings of a process; the status line says why it failed. */
 void sl_app_open(sl_app *app, const char *what);
 
 /* Reads what changes by itself. */
@@ -76,6 +76,7 @@ void sl__app_zoom(sl_app *app, int64_t by);
 void sl__app_zoom_all(sl_app *app, int64_t arg);
 void sl__app_pan(sl_app *app, int64_t by);
 void sl__app_move_cursor(sl_app *app, int64_t by);
+void sl__app_set_cursor(sl_app *app, int column);
 void sl__app_find_peak(sl_app *app, int64_t arg);
 /* tui_follow.c: the place that is selected in the tab Sites, its source, and the line that is followed. */
 void sl__app_keep_selection(sl_app *app);
@@ -85,6 +86,7 @@ void sl__app_follow(sl_app *app);
 void sl__app_ask(sl_app *app, sl_prompt prompt);
 void sl__app_prompt_key(sl_app *app, uint32_t key);
 /* tui_open.c. */
+void sl__app_open_all(sl_app *app, const char *const *what, size_t cnt);
 void sl__app_list_runs(sl_app *app);
 /* Opens the newest run if it is still running and nothing else is being read. */
 void sl__app_open_newest(sl_app *app);

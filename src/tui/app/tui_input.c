@@ -296,6 +296,10 @@ static void click(sl_app *app, int x, int y, const sl_grid *grid) {
             go_tab(app, (int)tab);
         return;
     }
+    if (app->ui.tab == SL_TAB_TIMELINE) {
+        sl__app_set_cursor(app, x - (grid->w - (int)(app->timeline ? app->timeline->cnt : 0)));
+        return;
+    }
     /* The row that is painted is the selected one; the others are above and below it. */
     for (int row = 1; view->row_cnt && row < grid->h - 1; row++)
         if (sl_grid_at(grid, 0, row)->back == SL_INK_SELECTED) {
@@ -305,6 +309,14 @@ static void click(sl_app *app, int x, int y, const sl_grid *grid) {
                 move_rows(app, y - row);
             return;
         }
+}
+
+/* Through a list, or into a chart. */
+static void turn_wheel(sl_app *app, bool is_up) {
+    if (sl_views[app->ui.tab].row_cnt)
+        move_rows(app, is_up ? -3 : 3);
+    else
+        sl__app_zoom(app, is_up ? 1 : -1);
 }
 
 void sl_app_key(sl_app *app, uint32_t key, int x, int y, const sl_grid *grid) {
@@ -321,10 +333,8 @@ void sl_app_key(sl_app *app, uint32_t key, int x, int y, const sl_grid *grid) {
     }
     if (key == SL_KEY_CLICK)
         click(app, x, y, grid);
-    else if (key == SL_KEY_WHEEL_UP)
-        move_rows(app, -3);
-    else if (key == SL_KEY_WHEEL_DOWN)
-        move_rows(app, 3);
+    else if (key == SL_KEY_WHEEL_UP || key == SL_KEY_WHEEL_DOWN)
+        turn_wheel(app, key == SL_KEY_WHEEL_UP);
     else
         do_action(app, sl_key_action(key, app->ui.tab), key);
 }

@@ -165,36 +165,60 @@ static sl_status find_all(sl_app *app, sl_tui_paths *paths, sl_tui_paths *record
     return SL_OK;
 }
 
-void sl_app_open(sl_app *app, const char *what) {
+/* Takes both; shows what is there at once, and starts to read all of it. */
+static void show_paths(sl_app *app, char *name, sl_tui_paths paths,
+                       const sl_tui_paths *recordings) {
+    sl__app_close(app);
+    sl_tui_paths_free(&app->paths);
+    free(app->path);
+    app->path = name, app->paths = paths;
+    app->part_from_us = app->part_to_us = 0;
+    app->ui.device = 0, app->ui.cursor = 0;
+    app->ui.followed[0] = app->ui.time_filter[0] = app->ui.rank_filter[0] = '\0';
+    open_recordings(app, recordings);
+    if (!app->live)
+        sl__app_read_whole(app);
+    if (app->ui.tab == SL_TAB_OVERVIEW && app->live)
+        app->ui.tab = SL_TAB_LIVE;
+}
+
+/* Takes the paths. */
+static void open_paths(sl_app *app, sl_tui_paths paths) {
     sl_error err = SL_ERROR_INIT;
-    sl_tui_paths paths = {0}, recordings = {0};
-    char *path = strdup(what);
+    sl_tui_paths recordings = {0};
+    char *name = paths.cnt ? strdup(paths.at[0]) : NULL;
     sl_status status = sl_loader_is_busy(app->loader)
                            ? sl_fail(&err, SL_E_BUSY, "another input is still being read")
-                           : sl_tui_paths_split(&paths, what, &err);
-    if (status >= 0)
-        status = find_all(app, &paths, &recordings, &err);
-    if (status >= 0 && !path)
+                           : find_all(app, &paths, &recordings, &err);
+    if (status >= 0 && !name)
         status = sl_fail_no_memory(&err, "the path");
-    if (status < 0) {
+    if (status >= 0) {
+        show_paths(app, name, paths, &recordings);
+    } else {
         sl_app_say(app, true, "%s", err.text);
         sl_tui_paths_free(&paths);
-        free(path);
-    } else {
-        sl__app_close(app);
-        sl_tui_paths_free(&app->paths);
-        free(app->path);
-        app->path = path, app->paths = paths;
-        app->part_from_us = app->part_to_us = 0;
-        app->ui.device = 0, app->ui.cursor = 0;
-        app->ui.followed[0] = app->ui.time_filter[0] = app->ui.rank_filter[0] = '\0';
-        open_recordings(app, &recordings);
-        if (!app->live)
-            sl__app_read_whole(app);
-        if (app->ui.tab == SL_TAB_OVERVIEW && app->live)
-            app->ui.tab = SL_TAB_LIVE;
+        free(name);
     }
     sl_tui_paths_free(&recordings);
+}
+
+void sl_app_open(sl_app *app, const char *what) {
+    sl_error err = SL_ERROR_INIT;
+    sl_tui_paths paths = {0};
+    if (sl_tui_paths_split(&paths, what, &err) >= 0) {
+        open_paths(app, paths);
+        return;
+    }
+    sl_app_say(app, true, "%s", err.text);
+    sl_tui_paths_free(&paths);
+}
+
+void sl__app_open_all(sl_app *app, const char *const *what, size_t cnt) {
+    sl_tui_paths paths = {0};
+    for (size_t i = 0; i < cnt; i++)
+        if (!sl_tui_paths_add(&paths, what[i]))
+            break;
+    open_paths(app, paths);
 }
 
 /* A recording that has just begun may have nothing to show yet: it is tried again at the next tick. */

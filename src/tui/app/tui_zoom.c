@@ -99,3 +99,10 @@ void sl__app_move_cursor(sl_app *app, int64_t by) {
     app->has_cursor = true;
     show_part(app, t->from_us + (by < 0 ? -length / 4 : length / 4), length);
 }
+
+void sl__app_set_cursor(sl_app *app, int column) {
+    if (has_timeline(app))
+        app->ui.cursor = column < 0                          ? 0
+                         : column >= (int)app->timeline->cnt ? (int)app->timeline->cnt - 1
+                                                             : column;
+}

@@ -255,23 +255,23 @@ static void keep_ledger(reading *r, sl_tui_device *to) {
     sl_live_ledger_fini(&ledger);
 }
 
-/* What will be, as long as the process runs. */
-static sl_status add_outlook(reading *r, sl_tui_device *to, sl_error *err) {
+/* What will be, as long as the process runs. What cannot be read at this moment has no outlook, and is still shown. */
+static void add_outlook(reading *r, sl_tui_device *to) {
     char text[SL_FORECAST_TEXT_CAP], what[SL_FAILURE_TEXT_CAP];
     sl_log_reader *reader = r->log->reader;
     sl_live_forecast live;
     sl_live_failure failure;
     if (sl_log_get_ending(reader) != SL_LOG_LIVE)
-        return SL_OK;
-    SL_TRY(sl_live_forecast_read(reader, &r->counters, &r->tables, to->number, &live, err));
-    SL_TRY(sl_live_failure_find(reader, &r->counters, &r->tables, to->number, &failure, err));
-    if (live.forecast.is_expected)
+        return;
+    if (sl_live_forecast_read(reader, &r->counters, &r->tables, to->number, &live, NULL) >= 0 &&
+        live.forecast.is_expected)
         to->forecast =
             keep(r->source, sl_forecast_text(text, &live.forecast, sl_str_of(live.line)));
-    if (failure.is_known)
-        to->failure = keep(r->source, sl_live_failure_text(what, &failure));
+    if (sl_live_failure_find(reader, &r->counters, &r->tables, to->number, &failure, NULL) < 0 ||
+        !failure.is_known)
+        return;
+    to->failure = keep(r->source, sl_live_failure_text(what, &failure));
     to->is_failing = sl_live_failure_is_near(&failure);
-    return SL_OK;
 }
 
 static sl_status add_device(reading *r, int number, sl_error *err) {
@@ -293,7 +293,7 @@ static sl_status add_device(reading *r, int number, sl_error *err) {
     SL_TRY(add_curve(r, &to, SL_TUI_RESERVED, SL_COUNTER_RESERVED, err));
     SL_TRY(add_curve(r, &to, SL_TUI_USED, is_host ? SL_COUNTER_HOST_RSS : SL_COUNTER_DEVICE_USED,
                      err));
-    SL_TRY(add_outlook(r, &to, err));
+    add_outlook(r, &to);
     if (!is_host)
         keep_ledger(r, &to);
     if (r->wants_sites && !sl_live_sites_fill(&to.sites, &to.modules, &r->source->arena,

@@ -7,6 +7,7 @@
 #include "analyze/samples/an_ranks.h"
 #include "base/core/order.h"
 #include "base/text/human.h"
+#include "ranks/fleet.h"
 #include "telemetry/telemetry.h"
 #include "tui/facts/run_facts.h"
 
@@ -87,6 +88,36 @@ static void add_recorded(sl_tui_source *source, const sl_run_input *input) {
         source->world_size = (int)process->world_size.value;
 }
 
+/* What `stormlog ranks` says of the recordings: the first cause over the table, what happened to a rank beside it. */
+static void say_merge(sl_tui_source *source, const char *const *paths, size_t cnt) {
+    sl_fleet *fleet;
+    if (cnt < 2 || sl_fleet_read(paths, cnt, NULL, &fleet, NULL) < 0)
+        return;
+    const char *sentence = sl_fleet_sentence(fleet);
+    if (fleet->has_cause || fleet->common_slope > 0)
+        source->rank_verdict = sl_arena_copy(&source->arena, sentence, strlen(sentence));
+    for (size_t i = fleet->events.cnt; i-- > 0;) { /* the first event of a rank is written last */
+        const sl_fleet_event *event = &fleet->events.at[i];
+        sl_tui_rank *rank = find_rank(source, event->rank);
+        const char *text = sl_fleet_event_text(&fleet->arena, fleet, event);
+        const char *kept = sl_arena_copy(&source->arena, text, strlen(text));
+        if (rank && kept)
+            rank->ending = kept;
+    }
+    sl_fleet_free(fleet);
+}
+
+static void merge_recorded(const sl_tui_inputs *inputs, sl_tui_source *source) {
+    SL_VEC(const char *) paths = {0};
+    for (size_t i = 0; i < inputs->run->input_cnt; i++) {
+        const sl_run_input *input = &inputs->run->inputs[i];
+        if (!input->trace->telemetry && input->place.role == SL_PROCESS_RANK)
+            source->has_failed |= !sl_vec_push(&paths, input->trace->path);
+    }
+    say_merge(source, paths.at, paths.cnt);
+    sl_vec_free(&paths);
+}
+
 static int compare_ranks(const void *a, const void *b) {
     const sl_tui_rank *x = a, *y = b;
     return (x->number > y->number) - (x->number < y->number);
@@ -100,6 +131,7 @@ void sl__rank_facts(const sl_tui_inputs *inputs, sl_tui_source *source) {
         else
             add_recorded(source, input);
     }
+    merge_recorded(inputs, source);
     size_t present = source->ranks.cnt, missing = 0;
     for (int i = 0; present && i < source->world_size && missing < MISSING_MAX; i++)
         if (!find_rank(source, i)) {

@@ -68,12 +68,18 @@ static double highest(const sl_curve *curves, size_t curve_cnt, size_t cnt, bool
 
 /* ---- axes ---- */
 
-static void put_byte_axis(sl_grid *grid, sl_rect axis, double top) {
+/* The row of a value from the bottom: of an area the cell that it ends in, of a line the nearest one. */
+static int value_row(double value, double top, int rows, bool is_area) {
+    int row = is_area ? (int)(value / top * rows) : (int)lround(value / top * (rows - 1));
+    return row < rows ? row : rows - 1;
+}
+
+static void put_byte_axis(sl_grid *grid, sl_rect axis, double top, bool is_area) {
     char text[32];
     double step = sl_tick_step(top, axis.h / TICK_ROWS > 2 ? axis.h / TICK_ROWS : 2);
     int last_y = axis.y + axis.h;
     for (double value = 0; value <= top * 1.0001; value += step) {
-        int y = axis.y + axis.h - 1 - (int)lround(value / top * (axis.h - 1));
+        int y = axis.y + axis.h - 1 - value_row(value, top, axis.h, is_area);
         if (y >= last_y || y < axis.y)
             continue;
         sl_put_right(grid, (sl_rect){axis.x, y, axis.w, 1}, SL_INK_DIM,
@@ -140,7 +146,7 @@ static plot_area put_axes(sl_grid *grid, sl_rect area, const sl_chart_frame *fra
         sl_rect left = sl_rect_take_left(&area, width > 8 ? width : 8);
         sl_rect_take_left(&area, 1);
         bottom.w -= area.x - bottom.x, bottom.x = area.x;
-        put_byte_axis(grid, left, plot.top);
+        put_byte_axis(grid, left, plot.top, is_area);
         if (!frame->has_no_time_axis)
             put_time_axis(grid, bottom, frame);
     }
@@ -246,23 +252,42 @@ void sl_put_curves(sl_grid *grid, sl_rect area, const sl_curve *curves, size_t c
 
 /* ---- areas ---- */
 
-/* What lies on half the height of each row of a column, from the bottom; the last cell is cut to an eighth. */
+/* Which curve covers most of a cell that reaches from `low` to one above it; *filled: how much of it is covered. */
+static size_t main_curve(const double *tops, size_t cnt, double low, double *filled) {
+    size_t best = 0;
+    double most = 0, below = 0;
+    *filled = 0;
+    for (size_t c = 0; c < cnt; c++) {
+        double part = fmin(tops[c], low + 1) - fmax(below, low);
+        if (part > most)
+            most = part, best = c;
+        *filled += part > 0 ? part : 0;
+        below = tops[c];
+    }
+    return best;
+}
+
+/* A cell has the colour of what fills most of it; the highest one is filled by eighths. */
 static void put_column(const plot_area *plot, int x, const sl_curve *curves, size_t curve_cnt,
                        size_t cnt) {
-    double sum = 0;
-    int y = 0, rows = plot->cells.h;
+    double tops[SL_STACK_MAX], sum = 0, filled;
+    int rows = plot->cells.h;
+    bool has_eighths = !plot->grid->is_ascii && !plot->grid->is_mono;
+    curve_cnt = curve_cnt < SL_STACK_MAX ? curve_cnt : SL_STACK_MAX;
     for (size_t c = 0; c < curve_cnt; c++) {
         double value = column_value(curves[c].values, cnt, x, plot->cells.w);
         sum += isnan(value) ? 0 : value;
-        double height = sum / plot->top * rows;
-        for (; y < rows && y + 0.5 <= height; y++)
-            sl_grid_put(plot->grid, plot->cells.x + x, plot->cells.y + rows - 1 - y,
-                        sl_series_glyph(plot->grid, c), curves[c].ink);
-        bool is_last = c + 1 == curve_cnt;
-        int eighths = (int)((height - y) * 8);
-        if (is_last && y < rows && eighths > 0 && !plot->grid->is_ascii && !plot->grid->is_mono)
-            sl_grid_put(plot->grid, plot->cells.x + x, plot->cells.y + rows - 1 - y,
-                        0x2580u + (uint32_t)(eighths < 8 ? eighths : 8), curves[c].ink);
+        tops[c] = sum / plot->top * rows;
+    }
+    for (int y = 0; y < rows; y++) {
+        size_t c = main_curve(tops, curve_cnt, y, &filled);
+        int eighths = (int)lround(filled * 8);
+        if (has_eighths ? eighths < 1 : filled < 0.5)
+            break;
+        sl_grid_put(plot->grid, plot->cells.x + x, plot->cells.y + rows - 1 - y,
+                    has_eighths && eighths < 8 ? 0x2580u + (uint32_t)eighths
+                                               : sl_series_glyph(plot->grid, c),
+                    curves[c].ink);
     }
 }
 

@@ -35,6 +35,9 @@ typedef struct sl_chart_frame {
 void sl_put_curves(sl_grid *grid, sl_rect area, const sl_curve *curves, size_t curve_cnt,
                    size_t cnt, const sl_chart_frame *frame);
 
+/* Curves of one stack; more are not drawn. */
+#define SL_STACK_MAX 64
+
 /* The same, each curve on top of the one before it. */
 void sl_put_stack(sl_grid *grid, sl_rect area, const sl_curve *curves, size_t curve_cnt, size_t cnt,
                   const sl_chart_frame *frame);

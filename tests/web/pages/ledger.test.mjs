@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { axeSource, openBrowser, openPage } from "../browser.mjs";
-import { OUT, analyze, data, makeReport } from "../report.mjs";
+import { openBrowser } from "../browser.mjs";
+import { analyze, checkLooks, data, openReport } from "../report.mjs";
 
 let browser;
 let folder;
@@ -38,16 +38,9 @@ function unpack(name) {
 }
 
 async function openLedger(name, context = browser.context) {
-  const { file } = makeReport(`ledger-${name}`, [recordings[name]]);
-  const { page, troubles } = await openPage(context, file);
-  await page.click("#tab-ledger");
-  return {
-    page,
-    done: async () => {
-      await page.close();
-      assert.deepEqual(troubles, []);
-    },
-  };
+  const opened = await openReport(context, `ledger-${name}`, [recordings[name]]);
+  await opened.page.click("#tab-ledger");
+  return opened;
 }
 
 /** {row: bytes or null} of the table that is shown. */
@@ -139,20 +132,7 @@ for (const [width, colorScheme] of [
     const own = await openBrowser({ viewport: { width, height: 900 }, colorScheme });
     try {
       const { page, done } = await openLedger("nccl", own.context);
-      const over = await page.evaluate(
-        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      );
-      assert.ok(over <= 0, `the page is ${over} px too wide`);
-      await page
-        .locator("#panel-ledger")
-        .screenshot({ path: path.join(OUT, `ledger-${width}-${colorScheme}.png`) });
-      await page.evaluate(axeSource());
-      const problems = await page.evaluate(async () =>
-        (await window.axe.run(document, { resultTypes: ["violations"] })).violations.map(
-          (v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`,
-        ),
-      );
-      assert.deepEqual(problems, []);
+      await checkLooks(page, "#panel-ledger", `ledger-${width}-${colorScheme}`);
       await done();
     } finally {
       await own.close();

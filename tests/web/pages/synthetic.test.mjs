@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { ROOT, axeSource, openBrowser, openPage, tabsOf } from "../browser.mjs";
+import { ROOT, axeProblems, openBrowser, openPage, tabsOf } from "../browser.mjs";
 import { OUT, makeReport } from "../report.mjs";
 
 const MAKE_PAGE = process.env.STORMLOG_MAKE_PAGE ?? path.join(ROOT, "build/tests/web/make_page");
@@ -160,16 +160,7 @@ for (const [scheme, width] of [
             path: path.join(OUT, `synthetic-${name}-${tab}-${scheme}-${width}.png`),
             fullPage: true,
           });
-          await page.evaluate(axeSource());
-          const problems = await page.evaluate(async () =>
-            (await window.axe.run(document, { resultTypes: ["violations"] })).violations.map(
-              (v) =>
-                `${v.id}: ${v.nodes
-                  .slice(0, 3)
-                  .map((n) => n.html.slice(0, 160))
-                  .join(" | ")}`,
-            ),
-          );
+          const problems = await axeProblems(page);
           assert.deepEqual(problems, [], `${name}, ${tab}`);
           assert.ok(
             await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { ROOT, axeSource, openBrowser, openPage, tabsOf } from "../browser.mjs";
+import { ROOT, axeProblems, openBrowser, openPage, tabsOf } from "../browser.mjs";
 import { OUT, data, makeReport } from "../report.mjs";
 
 const LEAK = data("h200", "s2_retention.pickle.gz");
@@ -267,19 +267,6 @@ test("two inputs can be shown as a difference", async () => {
   await page.screenshot({ path: path.join(OUT, "use-diff.png"), fullPage: true });
   await done();
 });
-
-async function axeProblems(page) {
-  await page.evaluate(axeSource());
-  return page.evaluate(async () =>
-    (await window.axe.run(document, { resultTypes: ["violations"] })).violations.map(
-      (v) =>
-        `${v.id}: ${v.nodes
-          .slice(0, 3)
-          .map((n) => n.html.slice(0, 160))
-          .join(" | ")}`,
-    ),
-  );
-}
 
 for (const [scheme, width] of [
   ["light", 1280],

@@ -1,10 +1,9 @@
 // Other allocator settings on the page: the figures of `stormlog whatif`, no tab where there is
 // nothing to show, and how it looks.
 import assert from "node:assert/strict";
-import path from "node:path";
 import { after, before, test } from "node:test";
-import { axeSource, openBrowser, openPage } from "../browser.mjs";
-import { OUT, data, makeReport, stormlog } from "../report.mjs";
+import { openBrowser } from "../browser.mjs";
+import { checkLooks, data, openReport, stormlog } from "../report.mjs";
 
 const SAVES = data("corpus", "c39_one_long_sample.pickle.gz");
 const FAILS = data("corpus", "c21_oom_fragmentation.pickle.gz");
@@ -15,17 +14,8 @@ before(async () => {
 });
 after(() => browser.close());
 
-async function open(name, inputs, context = browser.context, ...options) {
-  const { file } = makeReport(`whatif-${name}`, inputs, ...options);
-  const { page, troubles } = await openPage(context, file);
-  return {
-    page,
-    done: async () => {
-      await page.close();
-      assert.deepEqual(troubles, []);
-    },
-  };
-}
+const open = (name, inputs, context = browser.context, ...options) =>
+  openReport(context, `whatif-${name}`, inputs, ...options);
 
 const answer = (input) =>
   JSON.parse(stormlog("whatif", input, "--quick", "--format", "json").stdout).answers[0];
@@ -126,20 +116,7 @@ for (const [width, colorScheme] of [
       for (const [name, input] of Object.entries({ saves: SAVES, fails: FAILS })) {
         const { page, done } = await open(name, [input], own.context);
         await page.click("#tab-whatif");
-        const over = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        assert.ok(over <= 0, `the page is ${over} px too wide`);
-        await page
-          .locator("#panel-whatif")
-          .screenshot({ path: path.join(OUT, `whatif-${name}-${width}-${colorScheme}.png`) });
-        await page.evaluate(axeSource());
-        const problems = await page.evaluate(async () =>
-          (await window.axe.run(document, { resultTypes: ["violations"] })).violations.map(
-            (v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`,
-          ),
-        );
-        assert.deepEqual(problems, []);
+        await checkLooks(page, "#panel-whatif", `whatif-${name}-${width}-${colorScheme}`);
         await done();
       }
     } finally {

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* In place of tui_run.c and tui_top.c in a build without ncurses. */
+#include "tui/tui_run.h"
+#include "tui/tui_top.h"
+
+int sl_tui_run(const sl_tui_options *options, sl_error *err) {
+    SL_UNUSED(options);
+    return sl_fail(err, SL_E_UNSUPPORTED,
+                   "this build has no full-screen program: ncursesw was not found when it was "
+                   "built; 'stormlog top' shows a running recording");
+}
+
+sl_status sl_tui_top(const sl_tui_top_options *options, sl_error *err) {
+    SL_UNUSED(options);
+    return sl_fail(err, SL_E_UNSUPPORTED, "this build has no full-screen program");
+}
