@@ -181,6 +181,14 @@ static int seek_body(void *arg, curl_off_t offset, int origin) {
     return CURL_SEEKFUNC_OK;
 }
 
+/* libcurl asks at least once per second. */
+static int is_stopped(void *arg, curl_off_t total, curl_off_t now, curl_off_t up_total,
+                      curl_off_t up_now) {
+    const transfer *t = arg;
+    SL_UNUSED(total), SL_UNUSED(now), SL_UNUSED(up_total), SL_UNUSED(up_now);
+    return *t->http->options.stop != 0;
+}
+
 static bool add_header(transfer *t, const char *line) {
     struct curl_slist *grown = t->http->curl->slist_append(t->headers, line);
     if (grown)
@@ -265,6 +273,11 @@ static void set_callbacks(transfer *t) {
     SET(CURLOPT_HEADERDATA, t);
     SET(CURLOPT_WRITEFUNCTION, take_body);
     SET(CURLOPT_WRITEDATA, t);
+    if (t->http->options.stop) {
+        SET(CURLOPT_NOPROGRESS, 0L);
+        SET(CURLOPT_XFERINFOFUNCTION, is_stopped);
+        SET(CURLOPT_XFERINFODATA, t);
+    }
 }
 
 static void read_facts(transfer *t) {

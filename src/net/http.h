@@ -16,6 +16,8 @@
 #ifndef SL_HTTP_H
 #define SL_HTTP_H
 
+#include <signal.h>
+
 #include "base/core/status.h"
 
 typedef struct sl_http sl_http;
@@ -29,7 +31,9 @@ typedef struct sl_http_options {
     const char *unix_socket;   /* connect to this socket, whatever host the URL names */
     uint32_t connect_ms;       /* limit of the connection, 0 = 2 s */
     uint32_t total_ms;         /* limit of the whole request, 0 = 10 s */
-    size_t response_max;       /* bytes of a response kept in memory, 0 = 64 KiB */
+    const volatile sig_atomic_t
+        *stop;           /* set from outside: a request ends within a second; may be NULL */
+    size_t response_max; /* bytes of a response kept in memory, 0 = 64 KiB */
 } sl_http_options;
 
 /* Opens a client; the first one of a program loads libcurl. SL_E_UNSUPPORTED without it. */

@@ -67,6 +67,7 @@ static sl_status open_client(sl_s3 *s3, const sl_ship_target_options *options, s
                                            .aws_sigv4 = s3->signing,
                                            .ca_file = options->ca_file,
                                            .connect_ms = 5000,
+                                           .stop = options->patience.stop,
                                            .response_max = (size_t)4 << 20},
                         err);
 }

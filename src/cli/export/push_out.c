@@ -184,8 +184,8 @@ sl_status sl_push_out(const sl_opts *opts, const sl_exporter *exporter, sl_path_
     SL_TRY(sl_secret_read(sl_opts_text(opts, "token-file"), &token, err));
     sl_http_options options = {.bearer_token = token, .ca_file = sl_opts_text(opts, "ca-file")};
     signal(SIGPIPE, SIG_IGN);
+    options.stop = job.patience.stop = sl_stop_signals_hold();
     sl_status status = sl_http_open(&job.http, &options, err);
-    job.patience.stop = sl_stop_signals_hold();
     for (size_t i = 0; status >= 0 && i < paths.cnt; i++)
         status = push_path(&job, paths.at[i], err);
     sl_http_close(job.http);

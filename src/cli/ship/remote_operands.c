@@ -13,6 +13,9 @@
 
 #define TRIES 5
 
+/* What the operands point to, as long as the process lives. */
+static SL_VEC(char *) folders;
+
 static void complain(void *self, const char *text) {
     SL_UNUSED(self);
     sl_cli_complain("skipped: %s", text);
@@ -59,8 +62,10 @@ static sl_status fetch(const char *where, char **folder, sl_error *err) {
     SL_TRY(make_folder(place, run, path, err));
     if (fetch_into(place, run, path, err) < 0)
         return sl_error_prefix(err, "cannot fetch '%s'", where);
-    *folder = strdup(path);
-    return *folder ? SL_OK : sl_fail_no_memory(err, "a path");
+    if (!sl_vec_push(&folders, NULL) || !(folders.at[folders.cnt - 1] = strdup(path)))
+        return sl_fail_no_memory(err, "a path");
+    *folder = folders.at[folders.cnt - 1];
+    return SL_OK;
 }
 
 sl_status sl_remote_operands(sl_opts *opts, sl_error *err) {
