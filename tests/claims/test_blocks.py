@@ -46,6 +46,10 @@ NOT_RUN = {
     "--open": "opens a browser",
     "stormlog tui": "needs a terminal; tests/tui has one",
     "stormlog top 4711": "tests/walk does, with a process that is recorded",
+    "stormlog agent": "tests/agent does, with real servers",
+    "--push http": "tests/engines does, with a server",
+    "stormlog ship": "tests/engines does",
+    "s3://": "make check-engines does, with real servers",
     "memprof monitor": "tests/telemetry watches processes and commands",
     "memprof track": "tests/telemetry watches processes and commands",
 }
