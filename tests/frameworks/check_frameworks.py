@@ -292,8 +292,8 @@ def main():
             cells = [one_cell(check, runner, f"{name}, {what}") for check, what in ((run, "under stormlog run"), (use, "integration"))]
             results += [score for _, score in cells]
             rows.append((installed, cells[0][0], cells[1][0]))
+            write_table(rows, given.python)  # at once: what was measured stays if the rest is interrupted
             print(f"{'not ok' if -1 in [score for _, score in cells] else 'ok'}: {installed}: {cells[0][0]} | {cells[1][0]}", flush=True)
-    write_table(rows, given.python)
     print(f"{results.count(1)} passed, {results.count(-1)} failed, {skipped} skipped")
     return 1 if -1 in results or 1 not in results else 0
 
