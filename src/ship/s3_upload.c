@@ -87,7 +87,7 @@ static bool read_state(upload *u, FILE *file) {
     if (!read_line(file, line, sizeof line) || strcmp(line, expected) != 0 ||
         !read_line(file, line, sizeof line) || !is_word(line, sizeof u->id))
         return false;
-    snprintf(u->id, sizeof u->id, "%s", line);
+    memcpy(u->id, line, strlen(line) + 1); /* is_word has seen that it fits */
     while (read_line(file, line, sizeof line)) {
         receipt one;
         char *text = strchr(line, ' ');

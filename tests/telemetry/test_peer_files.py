@@ -123,7 +123,7 @@ def _(folder):
         json.dump(rows, open(os.path.join(folder, f"rank{rank}.json"), "w"))
     result = tap.run([STORMLOG, "ranks", folder])
     tap.equal(result.returncode, 0, f"exit code ({result.stderr})")
-    tap.contains(result.stdout, "first    rank 1 diverged first: ")
+    tap.contains(result.stdout, "samples  rank 1 rose first: ")
     tap.contains(result.stdout, "missing  3")
     got = json.loads(tap.run([STORMLOG, "ranks", folder, "--format", "json"]).stdout)
     tap.equal(got["missing_ranks"], [3], "missing ranks")
