@@ -12,7 +12,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=$(realpath "${1:?usage: tools/check-frameworks.sh BUILD [NAME...]}")
 shift
 folder=${STORMLOG_FRAMEWORKS:-${XDG_CACHE_HOME:-$HOME/.cache}/stormlog/frameworks}
-packages=(torch torchvision torch-geometric tensorflow-cpu jax lightning transformers accelerate trl 'ray[train]' ipython ipykernel nbclient tensorboard mlflow wandb pytest mypy)
+packages=(torch torchvision torch-geometric tensorflow-cpu jax lightning transformers accelerate trl 'ray[train]' \
+    ipython ipykernel nbclient tensorboard mlflow wandb pytest mypy)
 
 # The list of packages is written last: an interrupted installation begins again.
 if [ "${STORMLOG_UPGRADE:-0}" = 1 ] || [ "$(cat "$folder/.packages" 2>/dev/null)" != "${packages[*]}" ]; then

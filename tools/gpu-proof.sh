@@ -76,8 +76,8 @@ is_wanted page || exit $status
     echo
     echo "## Time to out of memory"
     echo
-    echo "\`bench/forecast/gpu.py\`: the programs of \`bench/forecast/programs.py\` under \`stormlog run\`, at the same time, each with 4.5 % of"
-    echo "the card as its limit; \`card\` fills all of it beside \`neighbour\`."
+    echo "\`bench/forecast/gpu.py\`: the programs of \`bench/forecast/programs.py\` under \`stormlog run\`, at the same time,"
+    echo "each with 4.5 % of the card as its limit; \`card\` fills all of it beside \`neighbour\`."
     echo
     cat "$out/forecast"
 } >"$out/gpu-results.md"

@@ -9,4 +9,5 @@ set -euo pipefail
 build=$1
 ninja -C "$build" tests/agent/agent_fleet >/dev/null
 tools/fetch_servers.sh "$build"
-PYTHONPATH=tests/lib:tests/agent exec /usr/bin/python3 bench/agent/measure_agent.py "$build/stormlog" "$build/tests/agent/agent_fleet" "$build"
+PYTHONPATH=tests/lib:tests/agent exec /usr/bin/python3 bench/agent/measure_agent.py "$build/stormlog" \
+    "$build/tests/agent/agent_fleet" "$build"

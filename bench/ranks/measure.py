@@ -31,7 +31,8 @@ def main():
     answer, bytes_read = runs[0][2], sum(entry.stat().st_size for entry in os.scandir(folder))
     print(f"{answer['ranks_read']} ranks, {truth['events']:,} events, {bytes_read / 2**20:,.0f} MiB: "
           f"{statistics.median(seconds):.2f} s (first {seconds[0]:.2f}, others {min(seconds[1:]):.2f} to {max(seconds[1:]):.2f}), "
-          f"{statistics.median(run[3] for run in runs):.2f} s of processor time, {memory:,.0f} MiB resident, {len(os.sched_getaffinity(0))} processors")
+          f"{statistics.median(run[3] for run in runs):.2f} s of processor time, {memory:,.0f} MiB resident, "
+          f"{len(os.sched_getaffinity(0))} processors")
     print(f"  {answer['sentence']}")
     print(f"  the truth: {truth['fault']} on rank {truth['rank']} at step {truth['step']}, {truth['line']}")
 

@@ -52,15 +52,16 @@ def _ask(*words: str, good: Sequence[int] = ()) -> str:
 
 def page(*paths: _PathLike, output: _PathLike = "stormlog-report.html", title: Optional[str] = None) -> str:
     """Writes the HTML page of ``stormlog report`` and returns its path."""
-    _ask("report", "-o", os.fspath(output), *(("--title", title) if title else ()), "--", *(os.fspath(path) for path in paths or (_LATEST,)))
+    _ask("report", "-o", os.fspath(output), *(("--title", title) if title else ()), "--",
+         *(os.fspath(path) for path in paths or (_LATEST,)))
     return os.fspath(output)
 
 
 def check(path: _PathLike = _LATEST, *, baseline: Optional[_PathLike] = None, max_peak: Union[int, str, None] = None,
           max_live: Union[int, str, None] = None, max_reserved: Union[int, str, None] = None, max_slope: Union[int, str, None] = None,
           fits: Union[int, str, None] = None, no_leak: bool = False, no_oom: bool = False, device: Optional[int] = None) -> Dict[str, Any]:
-    """The JSON of ``stormlog check``: ``passed`` and ``gates``. Limits are bytes or texts such as ``"20GiB"``; ``"5%"`` and ``"+200MiB"`` are
-    relative to the baseline."""
+    """The JSON of ``stormlog check``: ``passed`` and ``gates``. Limits are bytes or texts such as ``"20GiB"``; ``"5%"`` and ``"+200MiB"``
+    are relative to the baseline."""
     given = {"baseline": baseline, "max-peak": max_peak, "max-live": max_live, "max-reserved": max_reserved, "max-slope": max_slope,
              "fits": fits, "device": device}
     words = [word for name, value in given.items() if value is not None for word in (f"--{name}", str(value))]
@@ -70,8 +71,8 @@ def check(path: _PathLike = _LATEST, *, baseline: Optional[_PathLike] = None, ma
 
 def diff(before: _PathLike, after: _PathLike, *, device: Optional[int] = None, top: int = 15,
          at: Optional[Tuple[str, str]] = None) -> Dict[str, Any]:
-    """What grew and shrank from one file's end to the other's, by line of code; the JSON of ``stormlog diff``. ``at``: other moments than the
-    ends, such as ``("step:1", "peak")``."""
+    """What grew and shrank from one file's end to the other's, by line of code; the JSON of ``stormlog diff``. ``at``: other moments than
+    the ends, such as ``("step:1", "peak")``."""
     if at is not None:
         words = [word for name, value in (("at-a", at[0]), ("at-b", at[1]), ("device", device), ("top", top)) if value is not None
                  for word in (f"--{name}", str(value))]

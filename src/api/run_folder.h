@@ -30,8 +30,8 @@ typedef struct sl_run_folder {
  * recording is. For its owner only unless STORMLOG_SHARE is set. `wanted` is the user's choice
  * or NULL for stormlog-runs/<UTC time>-<name>. Under a launcher all ranks of one start share
  * stormlog-runs/<key of the start>-<name>; a second start with the same key gets ".1" after it.
- * `is_launcher`: the command starts the ranks (sl_launcher_is_command), and all recordings are own. SL_E_PERMISSION for a place that another user
- * prepared in a folder such as /tmp. */
+ * `is_launcher`: the command starts the ranks (sl_launcher_is_command), and all recordings are own.
+ * SL_E_PERMISSION for a place that another user prepared in a folder such as /tmp. */
 sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
                              bool is_launcher, sl_error *err);
 

@@ -5,7 +5,8 @@
  *   agent_fleet DIR ranks=4 past=60 live=0 leak=-1 job=made end=closed curves=512
  *
  * ranks: recordings; past: seconds of history that are made first; live: seconds in real time after them; leak: a rank
- * that grows by LEAK bytes per second; worker: a recording that is a worker of rank 0, on the host only; end: closed, killed (by SIGKILL at the end) or stay (until standard input ends).
+ * that grows by LEAK bytes per second; worker: a recording that is a worker of rank 0, on the host
+ * only; end: closed, killed (by SIGKILL at the end) or stay (until standard input ends).
  * Prints "ready" and the start of the recordings in milliseconds since 1970 when the history is there.
  *
  * At second s (0, 1, …) of rank r, on card 0: tensors V(r, s) = BASE + r MiB + (s % 7) MiB + leak, held from s + 0.0 on,

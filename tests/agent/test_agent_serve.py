@@ -146,7 +146,8 @@ def _(folder):
     if tool.returncode:
         tap.skip("a PID namespace cannot be made here")
     Path(f"{folder}/inside").mkdir()
-    inside = subprocess.Popen(["unshare", "--pid", "--fork", "--mount-proc", kit.FLEET, f"{folder}/inside", "ranks=1", "past=5", "end=stay"],
+    inside = subprocess.Popen(["unshare", "--pid", "--fork", "--mount-proc", kit.FLEET, f"{folder}/inside", "ranks=1", "past=5",
+                               "end=stay"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         inside.stdout.readline()

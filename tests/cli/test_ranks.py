@@ -184,7 +184,8 @@ def _(folder):
     answer = ask(path)
     tap.equal((answer["ranks_read"], answer["first_cause"]["rank"]), (8, truth["rank"]), "cut within the events")
     tap.contains("\n".join(answer["merge_notes"]), "1 file is cut within the raw events")
-    for damage, words in ((whole[:3000], "end of the file"), (b"\x89SLOG\r\n\x1a" + struct.pack("<HHHH", 9, 0, 9, 0) + whole[16:], "version"),
+    for damage, words in ((whole[:3000], "end of the file"),
+                          (b"\x89SLOG\r\n\x1a" + struct.pack("<HHHH", 9, 0, 9, 0) + whole[16:], "version"),
                           (b"nothing of ours", "expected")):
         victim.write_bytes(damage)
         answer = ask(path)

@@ -126,7 +126,8 @@ def _(folder):
     tap.equal(report_of(folder, "memory_snapshots/snapshot_step_100_device_cpu.pickle")["verdict"], "healthy", "the snapshot")
     tap.contains(Path(folder, "summary.md").read_text(), "max-peak")
     tap.contains(Path(folder, "memory.xml").read_text(), "<testsuite")
-    train.write_text("import torch\nkept = []\nmodel = torch.nn.Linear(64, 64)\nfor _ in range(40):\n    model(torch.ones(8, 64)).sum().backward()\n"
+    train.write_text("import torch\nkept = []\nmodel = torch.nn.Linear(64, 64)\nfor _ in range(40):\n"
+                     "    model(torch.ones(8, 64)).sum().backward()\n"
                      "    kept.append(torch.ones(1 << 16))\n")
     ci(github[0])
     done = ci(github[1])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Small real trainings with the frameworks of a virtual environment: each under `stormlog run` and through its integration. Writes the table
-into docs/frameworks.md. Last line: N passed, N failed, N skipped.
+"""Small real trainings with the frameworks of a virtual environment: each under `stormlog run` and through its integration. Writes the
+table into docs/frameworks.md. Last line: N passed, N failed, N skipped.
 
     tests/frameworks/check_frameworks.py BUILD PYTHON [--only NAME]
 """
@@ -20,7 +20,8 @@ PROGRAMS = ROOT / "tests" / "frameworks" / "programs"
 DOCUMENT = ROOT / "docs" / "frameworks.md"
 MIB = 1 << 20
 STEPS = 24
-LEAK_LINE = next(number for number, line in enumerate((PROGRAMS / "common_frameworks.py").read_text().splitlines(), 1) if "# the leak" in line)
+LEAK_LINE = next(number for number, line in enumerate((PROGRAMS / "common_frameworks.py").read_text().splitlines(), 1)
+                 if "# the leak" in line)
 BEGIN, END = "<!-- table: make check-frameworks -->", "<!-- end of the table -->"
 
 
@@ -46,7 +47,8 @@ class Runner:
 
     def call(self, command, place, **env):
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(("STORMLOG_", "LD_PRELOAD"))}
-        env = {**inherited, "PYTHONPATH": str(self.build / "python"), "CUDA_VISIBLE_DEVICES": "-1", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1",
+        env = {**inherited, "PYTHONPATH": str(self.build / "python"), "CUDA_VISIBLE_DEVICES": "-1", "HF_HUB_OFFLINE": "1",
+               "OMP_NUM_THREADS": "1",
                "TOKENIZERS_PARALLELISM": "false", "HOME": str(place), **env}
         done = subprocess.run([str(word) for word in command], cwd=place, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               errors="replace", timeout=900)
@@ -66,9 +68,11 @@ class Runner:
     def recorded(self, program, *options, **env):
         """The program under `stormlog run`, and the reports of its recordings."""
         place = self.place()
-        done = self.call([self.build / "stormlog", "run", "-o", "out", *options, "--", self.python, PROGRAMS / f"train_{program}.py"], place, **env)
+        done = self.call([self.build / "stormlog", "run", "-o", "out", *options, "--", self.python, PROGRAMS / f"train_{program}.py"],
+                         place, **env)
         paths = sorted(Path(place, "out").glob("*.slog"))
-        reports = [json.loads(self.call([self.build / "stormlog", "analyze", path, "-f", "json", "--no-whatif"], place).stdout) for path in paths]
+        reports = [json.loads(self.call([self.build / "stormlog", "analyze", path, "-f", "json", "--no-whatif"], place).stdout)
+                   for path in paths]
         return [report for report in reports if report["devices"]], done.stderr
 
 
@@ -88,7 +92,8 @@ def check_recorded(runner, program, processes=1):
     equal(len(leaky), processes, "processes with a leak")
     for report in leaky:
         finding = next(finding for finding in report["findings"] if finding["kind"] == "leak")
-        check_leak(report["verdict"], finding["site"]["file"], finding["site"]["line"], finding["bytes_per_step"], report["devices"][0]["steps"], program)
+        check_leak(report["verdict"], finding["site"]["file"], finding["site"]["line"], finding["bytes_per_step"],
+                   report["devices"][0]["steps"], program)
     clean, _ = runner.recorded(program, FRAMEWORK_LEAKS="0")
     equal({report["verdict"] for report in clean}, {"healthy"}, f"{program} without the leak")
     peak = max(device["peak_requested_bytes"] for report in leaky for device in report["devices"])
@@ -105,7 +110,8 @@ def check_facts(facts, what):
 def use_torch(runner):
     facts = runner.facts("torch", "use")
     check_facts(facts, "torch")
-    equal((facts["trace_verdict"], facts["trace_overlaps"], facts["trace_steps"] >= STEPS - 1), ("leak", True, True), "the profiler's trace")
+    equal((facts["trace_verdict"], facts["trace_overlaps"], facts["trace_steps"] >= STEPS - 1), ("leak", True, True),
+          "the profiler's trace")
     return f"`record()`: the same line; {facts['trace_steps']} steps and the verdict in the profiler's trace"
 
 
@@ -190,7 +196,8 @@ def use_jupyter(runner):
 
 def run_pytest(runner):
     done = subprocess.run([runner.python, ROOT / "tests" / "py" / "test_integrations.py", "pytest"], capture_output=True, text=True, env={
-        **os.environ, "PYTHONPATH": f"{runner.build / 'python'}:{ROOT / 'tests' / 'lib'}", "STORMLOG_BUILD": str(runner.build), "STORMLOG_SOURCE": str(ROOT),
+        **os.environ, "PYTHONPATH": f"{runner.build / 'python'}:{ROOT / 'tests' / 'lib'}", "STORMLOG_BUILD": str(runner.build),
+        "STORMLOG_SOURCE": str(ROOT),
         "STORMLOG_TEST_PYTHON": runner.python}, timeout=600)
     if done.returncode or "not ok" in done.stdout or "SKIP" in done.stdout:
         raise Failed(f"the plugin's tests: {done.stdout[-1500:]}{done.stderr[-500:]}")
@@ -220,7 +227,8 @@ def pairs():
 
 
 def run_mypy(runner):
-    done = subprocess.run([runner.python, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", runner.folder, "stormlog/integrations"],
+    done = subprocess.run([runner.python, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", runner.folder,
+                           "stormlog/integrations"],
                           cwd=ROOT / "python", capture_output=True, text=True)
     if done.returncode:
         raise Failed(done.stdout[-1500:])

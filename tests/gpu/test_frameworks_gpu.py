@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Trainings with the frameworks of this machine on a real card, under `stormlog run` and through their integrations, against torch's own counters
-and the pools' own figures. Argument: the build folder. All run at once: torch's counters are those of a process.
+"""Trainings with the frameworks of this machine on a real card, under `stormlog run` and through their integrations, against torch's own
+counters and the pools' own figures. Argument: the build folder. All run at once: torch's counters are those of a process.
 
 With STORMLOG_GPU_FRAMEWORKS set, the figures go there as a Markdown table."""
 
@@ -17,7 +17,8 @@ build = Path(sys.argv.pop(1)).resolve()
 PROGRAMS = Path(__file__).resolve().parents[1] / "frameworks" / "programs"
 MIB = 1 << 20
 # program: the module it needs
-TORCH = {"torch": "torch", "lightning": "lightning", "transformers": "transformers", "accelerate": "accelerate", "torchvision": "torchvision",
+TORCH = {"torch": "torch", "lightning": "lightning", "transformers": "transformers", "accelerate": "accelerate",
+         "torchvision": "torchvision",
          "geometric": "torch_geometric"}
 POOLS = {"jax": "jax", "cupy": "cupy"}
 LINE = next(number for number, line in enumerate((PROGRAMS / "common_frameworks.py").read_text().splitlines(), 1) if "# the leak" in line)
@@ -39,7 +40,8 @@ def train(folder, program, mode):
         return f"{words} ended with {done.returncode}: {done.stdout[-1000:]}{done.stderr[-2000:]}", None, None
     facts = json.loads(facts[-1][len("FACTS "):])
     paths = [str(path) for path in place.glob("out/*.slog")] if mode == "run" else [str(place / facts["path"])]
-    reports = [json.loads(tap.run([str(build / "stormlog"), "analyze", "-f", "json", "--no-whatif", path], timeout=120).stdout or "null") for path in paths]
+    reports = [json.loads(tap.run([str(build / "stormlog"), "analyze", "-f", "json", "--no-whatif", path], timeout=120).stdout or "null")
+               for path in paths]
     return "", facts, max((report for report in reports if report), key=lambda report: report["inputs"][0]["events"], default=None)
 
 
@@ -54,7 +56,8 @@ def results_in(folder):
 
 
 def is_there(module):
-    return tap.run([find_python(), "-c", f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"]).returncode == 0
+    return tap.run([find_python(), "-c",
+                    f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"]).returncode == 0
 
 
 def card_of(report):
@@ -64,7 +67,9 @@ def card_of(report):
 for _program, _module in TORCH.items():
     for _mode in ("run", "use"):
 
-        @tap.test(f"{_module}, {'under stormlog run' if _mode == 'run' else 'through its integration'}: counters to the byte, and the line that leaks")
+        _how = "under stormlog run" if _mode == "run" else "through its integration"
+
+        @tap.test(f"{_module}, {_how}: counters to the byte, and the line that leaks")
         def _(folder, program=_program, module=_module, mode=_mode):
             need_module(module)
             problem, facts, report = results_in(folder)[program, mode]
@@ -73,10 +78,12 @@ for _program, _module in TORCH.items():
             rows.append((module, mode, facts["torch_peak"], card["peak_allocated_bytes"], facts["torch_end"], card["allocated_bytes"],
                          facts.get("torch_base", 0), card["steps"]))
             base = facts.get("torch_base", 0)
-            tap.equal((card["peak_allocated_bytes"] + base, card["allocated_bytes"] + base), (facts["torch_peak"], facts["torch_end"]), "peak and end")
+            tap.equal((card["peak_allocated_bytes"] + base, card["allocated_bytes"] + base), (facts["torch_peak"], facts["torch_end"]),
+                      "peak and end")
             leak = next((finding for finding in report["findings"] if finding["kind"] == "leak"), None)
             tap.true(leak, f"a leak in {report['headline']}")
-            tap.equal((os.path.basename(leak["site"]["file"]), leak["site"]["line"], leak["bytes_per_step"]), ("common_frameworks.py", LINE, MIB), "leak")
+            tap.equal((os.path.basename(leak["site"]["file"]), leak["site"]["line"], leak["bytes_per_step"]),
+                      ("common_frameworks.py", LINE, MIB), "leak")
 
 
 for _program in POOLS:
@@ -90,7 +97,8 @@ for _program in POOLS:
         ledger = card_of(report)["ledger"]
         held = sum(row["bytes"] or 0 for row in ledger["rows"] if row["kind"] == "library")
         rows.append((program, "run", facts["pool"], held, facts["in_use"], None, None, card_of(report)["steps"]))
-        tap.true(facts["pool"] <= held <= facts["pool"] + 256 * MIB, f"the pool's {facts['pool']} bytes are in the libraries' {ledger['rows']}")
+        tap.true(facts["pool"] <= held <= facts["pool"] + 256 * MIB,
+                 f"the pool's {facts['pool']} bytes are in the libraries' {ledger['rows']}")
 
 
 PYTEST = """
@@ -115,7 +123,8 @@ def test_leak():
 def _(folder):
     need_module("pytest")
     Path(folder, "test_card.py").write_text(PYTEST)
-    done = tap.run([find_python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "stormlog.integrations.pytest_plugin", "--basetemp=tmp",
+    done = tap.run([find_python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "stormlog.integrations.pytest_plugin",
+                    "--basetemp=tmp",
                     "test_card.py"], cwd=folder, env={**os.environ, "PYTHONPATH": str(build / "python")})
     tap.contains(done.stdout, "2 failed, 1 passed")
     for part in ("too large", "leak"):
@@ -132,7 +141,9 @@ def _():
     head = ("package", "how", "torch's peak (pool's size)", "ours", "torch's at the end (pool's used)", "ours", "live before", "steps")
     with open(path, "w") as file:
         file.write(f"| {' | '.join(head)} |\n|{' --- |' * len(head)}\n")
-        file.writelines("| " + " | ".join("–" if cell is None else f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row) + " |\n" for row in rows)
+        for row in rows:
+            cells = ("–" if cell is None else f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row)
+            file.write("| " + " | ".join(cells) + " |\n")
 
 
 tap.main()

@@ -132,7 +132,8 @@ CALLABLES = {
 }
 
 # Calls that take milliseconds are repeated less often; what they would lose is larger, too.
-SLOW = {"_read.report": 30, "_read.diff": 30, "_read.whatif": 30, "_read.export": 30, "_record.MemoryWatch": 300, "_record.run_folder_open": 1000,
+SLOW = {"_read.report": 30, "_read.diff": 30, "_read.whatif": 30, "_read.export": 30, "_record.MemoryWatch": 300,
+        "_record.run_folder_open": 1000,
         "_record.run_folder_discard": 1000, "_read.log_health": 300,
         "_read.load_records": 2000, "_read.Chart": 150, "_read.analyze_gaps": 1500, "_read.merge_ranks": 1500,
         "_read.attribute_collective": 1500, "_read.profile_report": 1500}

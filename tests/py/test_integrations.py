@@ -38,7 +38,8 @@ def _():
 import sys
 import stormlog, stormlog.integrations
 stormlog.integrations, stormlog.page, stormlog.check
-print([name for name in ("torch", "lightning", "transformers", "pytest", "IPython", "stormlog.integrations.lightning") if name in sys.modules])
+names = ("torch", "lightning", "transformers", "pytest", "IPython", "stormlog.integrations.lightning")
+print([name for name in names if name in sys.modules])
 """])
     tap.equal(loaded.stdout.strip(), "[]", loaded.stderr)
 
@@ -190,10 +191,12 @@ def _(folder):
     python = need("pytest")
     Path(folder, "test_memory.py").write_text(TESTS)
     names = [line.split("(")[0].split()[1] for line in TESTS.splitlines() if line.startswith("def test_")]
-    at = {text: number for number, line in enumerate(TESTS.splitlines(), 1) for text in ("x = torch.zeros(1024, 1024)", "kept.append(", "mine.append(")
+    at = {text: number for number, line in enumerate(TESTS.splitlines(), 1)
+          for text in ("x = torch.zeros(1024, 1024)", "kept.append(", "mine.append(")
           if text in line}
     for order in (names, names[::-1]):
-        result = tap.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "stormlog.integrations.pytest_plugin", "--basetemp=tmp", "-ra",
+        result = tap.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "stormlog.integrations.pytest_plugin",
+                          "--basetemp=tmp", "-ra",
                           *(f"test_memory.py::{name}" for name in order)], cwd=folder)
         lines = [line for line in result.stdout.splitlines() if f"{folder}/test_memory.py:" in line and ".slog)" in line]
         found = {int(line.split("test_memory.py:")[1].split(" ")[0]): line for line in lines}

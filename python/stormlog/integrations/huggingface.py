@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The Trainer of transformers, and of trl: ``Trainer(…, callbacks=[StormlogCallback()])``.
 
-An optimizer step is a step, evaluation is a phase, stacks name the running module, and the verdict is printed at the end. The Trainer has no
-event for an exception. A program that dies in train() writes the evidence when it exits; where it goes on, as in a notebook:
+An optimizer step is a step, evaluation is a phase, stacks name the running module, and the verdict is printed at the end. The Trainer has
+no event for an exception. A program that dies in train() writes the evidence when it exits; where it goes on, as in a notebook:
 
     with StormlogCallback() as memory:
         Trainer(…, callbacks=[memory]).train()

@@ -18,7 +18,8 @@ _BATCH = 1000  # metrics of one request, MLflow's own limit
 
 
 def log_run(recording: Union[Evidence, str, "os.PathLike[str]"], run_id: Optional[str] = None, prefix: str = "memory") -> None:
-    """Curves and peaks as metrics, the verdict as tags, ledger (JSON) and page as artifacts of ``stormlog/``. ``run_id``: the active run."""
+    """Curves and peaks as metrics, the verdict as tags, ledger (JSON) and page as artifacts of ``stormlog/``. ``run_id``: the active
+    run."""
     evidence = recording if isinstance(recording, Evidence) else Evidence(recording)
     active = active_run()
     target = run_id or (active.info.run_id if active else None)

@@ -2,15 +2,15 @@
 """pytest: ``@pytest.mark.stormlog(max_peak="100MiB", no_leak=True, fits="24GiB")``. pytest finds the plugin by itself where stormlog is
 installed; else ``-p stormlog.integrations.pytest_plugin``.
 
-Results do not depend on the machine's load, on other tests or on their order: only the test's own body is recorded, and what is compared are
-the sizes that it asked for, never a clock or the process's size. The allocator's cache is emptied before.
+Results do not depend on the machine's load, on other tests or on their order: only the test's own body is recorded, and what is compared
+are the sizes that it asked for, never a clock or the process's size. The allocator's cache is emptied before.
 
 ``max_peak``   highest bytes of blocks of the test that were live at once.
 ``no_leak``    judged over the steps of the test (stormlog.step(), an optimizer's steps). A test without enough steps is called three more
                times with the same fixtures: a line whose memory grew from the second to the third call and again to the fourth leaks; what
                the first calls make (workspaces, caches) does not.
-``fits``       whether a card with this much for PyTorch's allocator would do, by replay. Without CUDA it is a warning; where others hold memory on
-               the card (fixtures, earlier tests) the replay cannot be proven, and the test fails saying so.
+``fits``       whether a card with this much for PyTorch's allocator would do, by replay. Without CUDA it is a warning; where others hold
+               memory on the card (fixtures, earlier tests) the replay cannot be proven, and the test fails saying so.
 
 A test fails with one line that names the line of code. Recordings of failed tests stay in pytest's temporary folder.
 """

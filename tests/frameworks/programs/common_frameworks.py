@@ -43,7 +43,8 @@ def dataset(count=STEPS * 8, width=64):
 
 
 def note_counters(evidence=None):
-    """torch's own counters where there is a card. As a sink it is called when the recording has just ended; frameworks free memory later."""
+    """torch's own counters where there is a card. As a sink it is called when the recording has just ended; frameworks free memory
+    later."""
     if DEVICE == "cuda" and "torch_peak" not in _counters:
         _counters.update(torch_peak=torch.cuda.max_memory_allocated(), torch_end=torch.cuda.memory_allocated(),
                          torch_reserved=torch.cuda.max_memory_reserved())
@@ -71,6 +72,8 @@ def facts_of(evidence):
     leaks = [finding for finding in report_["findings"] if finding["kind"] == "leak"]
     modules = {frame["function"] for row in device["top_peak"] for frame in (row["site"] or {}).get("stack", ())
                if frame["file"] == "<module>"}
-    return {"verdict": report_["verdict"], "steps": device["steps"], "peak": device["peak_allocated_bytes"] or device["peak_requested_bytes"],
-            "end": device["allocated_bytes"] or device["live_requested_bytes"], "path": evidence.path, "base": device["base_bytes"], "modules": sorted(modules),
+    return {"verdict": report_["verdict"], "steps": device["steps"],
+            "peak": device["peak_allocated_bytes"] or device["peak_requested_bytes"],
+            "end": device["allocated_bytes"] or device["live_requested_bytes"], "path": evidence.path, "base": device["base_bytes"],
+            "modules": sorted(modules),
             "leak": [leaks[0]["site"]["file"], leaks[0]["site"]["function"], leaks[0]["bytes_per_step"]] if leaks else None}

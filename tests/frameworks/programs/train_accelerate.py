@@ -8,7 +8,8 @@ from common_frameworks import DEVICE, IS_USED, STEPS, Net, dataset, facts_of, ke
 
 def train(accelerator):
     net = Net()
-    net, optimizer, loader = accelerator.prepare(net, torch.optim.Adam(net.parameters()), torch.utils.data.DataLoader(dataset(), batch_size=8))
+    net, optimizer, loader = accelerator.prepare(net, torch.optim.Adam(net.parameters()),
+                                                 torch.utils.data.DataLoader(dataset(), batch_size=8))
     for number, (x, y) in enumerate(loader):
         optimizer.zero_grad()
         loss = torch.nn.functional.mse_loss(net(x), y)

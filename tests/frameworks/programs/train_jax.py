@@ -37,7 +37,8 @@ def main():
         if sys.argv[1:] == ["use"]:
             stormlog.step()
     stats = jax.devices()[0].memory_stats() or {}
-    facts = {"learned": values[-1] < values[0], "backend": jax.default_backend(), "pool": stats.get("pool_bytes"), "peak_pool": stats.get("peak_pool_bytes"),
+    facts = {"learned": values[-1] < values[0], "backend": jax.default_backend(), "pool": stats.get("pool_bytes"),
+             "peak_pool": stats.get("peak_pool_bytes"),
              "in_use": stats.get("bytes_in_use")}
     if sys.argv[1:] == ["use"]:
         facts["path"] = recording.path

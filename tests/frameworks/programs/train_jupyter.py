@@ -23,13 +23,15 @@ for _ in range(24):
 
 def main():
     is_used = sys.argv[1:] == ["use"]
-    cells = ["%load_ext stormlog", "%%memory -o seen" + TRAIN, "%%memory --page\nbig = torch.ones(1024, 1024)",
-             "print([seen.verdict, seen.report['findings'][0]['bytes_per_step'], seen.report['findings'][0]['site']['line']])"] if is_used else [TRAIN]
+    used = ["%load_ext stormlog", "%%memory -o seen" + TRAIN, "%%memory --page\nbig = torch.ones(1024, 1024)",
+            "print([seen.verdict, seen.report['findings'][0]['bytes_per_step'], seen.report['findings'][0]['site']['line']])"]
+    cells = used if is_used else [TRAIN]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
     shown = [output.get("data", {}).get("text/html", "") or output.get("text", "") for cell in notebook.cells for output in cell.outputs]
     print("FACTS " + json.dumps({"cells": len(cells), "table": any("MiB" in text and "<table>" in text for text in shown),
-                                 "page": any(text.startswith("<iframe srcdoc=") for text in shown), "seen": (shown or [""])[-1].strip()}), flush=True)
+                                 "page": any(text.startswith("<iframe srcdoc=") for text in shown), "seen": (shown or [""])[-1].strip()}),
+          flush=True)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 import os
 import time
 
-os.environ.update(WANDB_MODE="offline", WANDB_SILENT="true", WANDB_DATA_DIR=os.getcwd(), WANDB_CACHE_DIR=os.getcwd(), MLFLOW_TRACKING_URI="sqlite:///mlflow.db")
+os.environ.update(WANDB_MODE="offline", WANDB_SILENT="true", WANDB_DATA_DIR=os.getcwd(), WANDB_CACHE_DIR=os.getcwd(),
+                  MLFLOW_TRACKING_URI="sqlite:///mlflow.db")
 
 from common_frameworks import STEPS, facts_of, report  # noqa: E402
 from train_torch import train  # noqa: E402
@@ -40,8 +41,8 @@ def with_mlflow(evidence):
 
 
 def wandb_records(path):
-    """The records of an offline run. W&B has no reader for Python; the file is LevelDB's log: blocks of 32 KiB with a check sum, a length and a
-    kind before each piece of a record."""
+    """The records of an offline run. W&B has no reader for Python; the file is LevelDB's log: blocks of 32 KiB with a check sum, a length
+    and a kind before each piece of a record."""
     with open(path, "rb") as file:
         data = file.read()
     at, record = 7, b""
@@ -85,7 +86,8 @@ def main():
         path = recording.path
     evidence = Evidence(path)
     truth = [figures[TAG[len("memory/"):]] for _, _, figures in evidence.curves()]
-    report(**facts_of(evidence), truth=truth, tensorboard=with_tensorboard(evidence), mlflow=with_mlflow(evidence), wandb=with_wandb(evidence),
+    report(**facts_of(evidence), truth=truth, tensorboard=with_tensorboard(evidence), mlflow=with_mlflow(evidence),
+           wandb=with_wandb(evidence),
            wanted=STEPS)
     return kept
 

@@ -42,7 +42,8 @@ def main():
     found = profiler.get_results()
     info = get_system_info()
     print("FACTS " + json.dumps({"device": profiler.device, "grown_mib": after - before, "tensor_mib": float(grown.shape[0]) * 4 / MIB,
-                                 "samples": len(result.memory_usage), "peak_mb": result.peak_memory, "profiled": list(found.function_profiles) or
+                                 "samples": len(result.memory_usage), "peak_mb": result.peak_memory,
+                                 "profiled": list(found.function_profiles) or
                                  [snapshot.name for snapshot in found.snapshots], "backend": info["backend"]["runtime_backend"],
                                  "version": info["tensorflow_version"]}), flush=True)
     return kept

@@ -36,7 +36,8 @@ class Leak(TrainerCallback):
 
 def main():
     model = GPT2LMHeadModel(GPT2Config(vocab_size=VOCABULARY, n_positions=LENGTH, n_embd=32, n_layer=2, n_head=2))
-    arguments = TrainingArguments("out", max_steps=STEPS, per_device_train_batch_size=4, report_to=[], save_strategy="no", eval_strategy="steps",
+    arguments = TrainingArguments("out", max_steps=STEPS, per_device_train_batch_size=4, report_to=[], save_strategy="no",
+                                  eval_strategy="steps",
                                   eval_steps=STEPS // 2, logging_strategy="no", use_cpu=DEVICE == "cpu", disable_tqdm=True)
     callback = None
     if IS_USED:

@@ -23,7 +23,8 @@ def tokenizer():
 
 def main():
     rows = Dataset.from_dict({"text": [" ".join(f"w{(row * 7 + at) % 61}" for at in range(24)) for row in range(STEPS * 2)]})
-    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(WORDS), n_positions=32, n_embd=32, n_layer=2, n_head=2, pad_token_id=0, eos_token_id=1))
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(WORDS), n_positions=32, n_embd=32, n_layer=2, n_head=2, pad_token_id=0,
+                                       eos_token_id=1))
     arguments = SFTConfig("out", max_steps=STEPS, per_device_train_batch_size=2, report_to=[], save_strategy="no", logging_strategy="no",
                           use_cpu=DEVICE == "cpu", bf16=False, max_length=32, disable_tqdm=True)
     callback = None
