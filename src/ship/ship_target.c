@@ -2,8 +2,10 @@
 #include "ship/ship_target.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/core/sys.h"
 
@@ -52,11 +54,35 @@ sl_status sl_ship_put_text(sl_ship_target *target, const char *key, sl_str text,
     return target->ops->put_text(target, key, text, err);
 }
 
+static sl_status read_whole(int fd, const char *key, char **text, size_t *len, sl_error *err) {
+    off_t bytes = lseek(fd, 0, SEEK_END);
+    if (bytes < 0)
+        return sl_fail_errno(err, SL_E_READ, "cannot read '%s'", key);
+    if (!(*text = malloc((size_t)bytes + 1)))
+        return sl_fail_no_memory(err, "'%s'", key);
+    if (bytes && sl_sys_pread(fd, *text, (size_t)bytes, 0) != (ssize_t)bytes) {
+        free(*text);
+        *text = NULL;
+        return sl_fail_errno(err, SL_E_READ, "cannot read '%s'", key);
+    }
+    (*text)[bytes] = '\0';
+    *len = (size_t)bytes;
+    return SL_OK;
+}
+
+/* Through a file without a name, because an index may be larger than a response is allowed to be. */
 sl_status sl_ship_get_text(sl_ship_target *target, const char *key, size_t max, char **text,
                            size_t *len, sl_error *err) {
     *text = NULL;
     *len = 0;
-    return target->ops->get_text(target, key, max, text, len, err);
+    FILE *file = tmpfile();
+    if (!file)
+        return sl_fail_errno(err, SL_E_WRITE, "cannot make a temporary file");
+    sl_status status = target->ops->get_file(target, key, fileno(file), max, err);
+    if (status >= 0)
+        status = read_whole(fileno(file), key, text, len, err);
+    fclose(file);
+    return status;
 }
 
 sl_status sl_ship_get_file(sl_ship_target *target, const char *key, int fd, uint64_t max,

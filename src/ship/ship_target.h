@@ -43,8 +43,6 @@ typedef struct sl_ship_target_ops {
     sl_status (*put_file)(sl_ship_target *target, const sl_ship_file *file, sl_ship_put *put,
                           sl_error *err);
     sl_status (*put_text)(sl_ship_target *target, const char *key, sl_str text, sl_error *err);
-    sl_status (*get_text)(sl_ship_target *target, const char *key, size_t max, char **text,
-                          size_t *len, sl_error *err);
     sl_status (*get_file)(sl_ship_target *target, const char *key, int fd, uint64_t max,
                           sl_error *err);
     sl_status (*size)(sl_ship_target *target, const char *key, uint64_t *bytes, sl_error *err);

@@ -182,29 +182,6 @@ static sl_status open_key(const sl_ship_target *target, const char *key, int *fd
     return sl_fail_errno(err, SL_E_OPEN, "cannot open '%s'", path);
 }
 
-static sl_status get_text(sl_ship_target *target, const char *key, size_t max, char **text,
-                          size_t *len, sl_error *err) {
-    int fd;
-    uint64_t bytes;
-    sl_status status = SL_OK;
-    SL_TRY(open_key(target, key, &fd, &bytes, err));
-    if (bytes > max)
-        status = sl_fail(err, SL_E_LIMIT, "'%s' is larger than %zu bytes", key, max);
-    else if (!(*text = malloc((size_t)bytes + 1)))
-        status = sl_fail_no_memory(err, "'%s'", key);
-    else if (bytes && sl_sys_pread(fd, *text, (size_t)bytes, 0) != (ssize_t)bytes)
-        status = sl_fail_errno(err, SL_E_READ, "cannot read '%s'", key);
-    close(fd);
-    if (status < 0) {
-        free(*text);
-        *text = NULL;
-        return status;
-    }
-    (*text)[bytes] = '\0';
-    *len = (size_t)bytes;
-    return SL_OK;
-}
-
 static sl_status get_file(sl_ship_target *target, const char *key, int fd, uint64_t max,
                           sl_error *err) {
     int from;
@@ -245,7 +222,6 @@ const sl_ship_target_ops sl_ship_folder_ops = {
     .close = close_folder,
     .put_file = put_file,
     .put_text = put_text,
-    .get_text = get_text,
     .get_file = get_file,
     .size = get_size,
     .list = list_folder,

@@ -195,31 +195,6 @@ static sl_status put_text(sl_ship_target *target, const char *key, sl_str text, 
     return send_only(target->own, &(sl_s3_call){.method = "PUT", .key = key, .body = text}, err);
 }
 
-/* Through a file without a name, because an index may be larger than a response is allowed to be. */
-static sl_status get_text(sl_ship_target *target, const char *key, size_t max, char **text,
-                          size_t *len, sl_error *err) {
-    FILE *file = tmpfile();
-    if (!file)
-        return sl_fail_errno(err, SL_E_WRITE, "cannot make a temporary file");
-    sl_s3_call call = {
-        .method = "GET", .key = key, .to_file = true, .fd = fileno(file), .max = max};
-    sl_status status = send_only(target->own, &call, err);
-    off_t bytes = status == SL_OK ? lseek(fileno(file), 0, SEEK_END) : 0;
-    if (status == SL_OK && (bytes < 0 || !(*text = malloc((size_t)bytes + 1))))
-        status = sl_fail_no_memory(err, "'%s'", key);
-    if (status == SL_OK && pread(fileno(file), *text, (size_t)bytes, 0) != bytes)
-        status = sl_fail_errno(err, SL_E_READ, "cannot read '%s'", key);
-    fclose(file);
-    if (status < 0) {
-        free(*text);
-        *text = NULL;
-        return status;
-    }
-    (*text)[bytes] = '\0';
-    *len = (size_t)bytes;
-    return SL_OK;
-}
-
 static sl_status get_file(sl_ship_target *target, const char *key, int fd, uint64_t max,
                           sl_error *err) {
     sl_s3_call call = {.method = "GET", .key = key, .to_file = true, .fd = fd, .max = max};
@@ -321,7 +296,6 @@ const sl_ship_target_ops sl_ship_s3_ops = {
     .close = close_s3,
     .put_file = put_file,
     .put_text = put_text,
-    .get_text = get_text,
     .get_file = get_file,
     .size = get_size,
     .list = list_keys,

@@ -77,3 +77,18 @@ def facts_of(evidence):
             "end": device["allocated_bytes"] or device["live_requested_bytes"], "path": evidence.path, "base": device["base_bytes"],
             "modules": sorted(modules),
             "leak": [leaks[0]["site"]["file"], leaks[0]["site"]["function"], leaks[0]["bytes_per_step"]] if leaks else None}
+
+
+def run(train):
+    """train(on_step) alone, or through stormlog.record(). Returns what it returns, to be held until the process ends."""
+    if not IS_USED:
+        kept = train(lambda: None)
+        report(steps=STEPS)
+        return kept
+    from stormlog.integrations._session import Session
+
+    session = Session(sinks=[note_counters])
+    session.start()
+    kept = train(session.step)
+    report(**facts_of(session.finish()))
+    return kept

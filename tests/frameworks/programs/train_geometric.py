@@ -3,7 +3,7 @@
 
 import torch
 import torch_geometric.nn
-from common_frameworks import DEVICE, IS_USED, STEPS, facts_of, keep_one, note_counters, report
+from common_frameworks import DEVICE, STEPS, keep_one, run
 from torch_geometric.data import Data
 
 
@@ -31,19 +31,5 @@ def train(on_step):
     return data, model, optimizer, loss
 
 
-def main():
-    if not IS_USED:
-        kept = train(lambda: None)
-        report(steps=STEPS)
-        return kept
-    from stormlog.integrations._session import Session
-
-    session = Session(sinks=[note_counters])
-    session.start()
-    kept = train(session.step)
-    report(**facts_of(session.finish()))
-    return kept
-
-
 if __name__ == "__main__":
-    kept_to_the_end = main()
+    kept_to_the_end = run(train)
