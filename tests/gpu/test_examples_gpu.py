@@ -2,6 +2,7 @@
 """The tutorial and the programs of examples/ on a card. Argument: the build folder. STORMLOG_GPU_EXAMPLES names a file for what
 they print, for docs/tutorial.md and the other walks."""
 
+import json
 import os
 import re
 import shutil
@@ -73,6 +74,22 @@ def _(folder):
         need(env, module)
         printed = run(folder, env, f"{setting} stormlog run -o '{script}' -- python3 {EXAMPLES / 'jax_cupy' / script}")
         tap.true(re.search(rf"Leak: .*{line} leaks", printed), printed)
+
+
+@tap.test("an allocator of a program's own on the card: its leak, its live bytes, the request that failed")
+def _(folder):
+    env = environment(folder)
+    program = Path(folder, "pool_card")
+    source = Path(__file__).with_name("pool_card.c")
+    run(folder, env, f"cc -O2 -g -I{ROOT}/include {source} -L{build} -lstormlog_record -Wl,-rpath,{build} -ldl -o {program}")
+    printed = run(folder, env, f"stormlog run -q --stacks native -o pool -- {program}")
+    steps, live = map(int, re.search(r"^(\d+) (\d+)$", printed, re.M).groups())
+    report = json.loads(tap.run([str(build / "stormlog"), "analyze", "-f", "json", "pool"], cwd=folder, env=env).stdout)
+    card = next(device for device in report["devices"] if device["device"] == 0)
+    tap.equal((card["steps"], card["live_bytes"], report["verdict"]), (steps, live, "oom"), report["headline"])
+    oom = next(finding for finding in report["findings"] if finding["kind"] == "oom")
+    tap.equal((oom["cause"], oom["requested_bytes"]), ("leak", 64 << 20), oom["title"])
+    run(folder, env, "stormlog analyze pool")
 
 
 tap.main()
