@@ -7,7 +7,7 @@ import cupy
 
 
 def main():
-    x = cupy.random.default_rng(0).normal(size=(4096, 512), dtype=cupy.float32)
+    x = cupy.random.default_rng(0).standard_normal((4096, 512), dtype=cupy.float32)
     truth = cupy.arange(512, dtype=cupy.float32)
     y = x @ truth
     weights = cupy.zeros(512, dtype=cupy.float32)
