@@ -33,7 +33,10 @@ class BuildWithMeson(build_py):
 
     def run(self):
         folder = Path(self.get_finalized_command("build").build_temp).resolve() / "meson"
-        if not (folder / "build.ninja").exists():
+        made = folder / "build.ninja"
+        if made.exists() and str(shutil.which("meson")) not in made.read_text():
+            shutil.rmtree(folder)  # of an earlier pip, whose own meson is gone
+        if not made.exists():
             extra = shlex.split(os.environ.get("STORMLOG_MESON_ARGS", ""))
             subprocess.run(["meson", "setup", folder, "-Dpython=enabled", "-Dcmocka=disabled", *extra], cwd=ROOT, check=True)
         subprocess.run(["ninja", "-C", folder, "wheel-products"], check=True)

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import sys
+import tarfile
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -195,13 +196,28 @@ def _(folder):
         tap.contains(text.lower(), "leak", "verdict in Python")
 
 
-@tap.test("sdist: pip install from it, with build isolation, in an empty environment")
-def _(folder):
-    run(sys.executable, "-m", "venv", f"{folder}/venv")
+def check_pip(folder, *what, options=()):
+    if not Path(folder, "venv").exists():
+        run(sys.executable, "-m", "venv", *options, f"{folder}/venv")
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "CC", "LDFLAGS")}
-    run(f"{folder}/venv/bin/pip", "install", "--quiet", "--no-deps", only("*.tar.gz"), env=env, cwd=folder)
+    run(f"{folder}/venv/bin/pip", "install", "--quiet", "--no-deps", *what, env=env, cwd=folder)
     tap.contains(run(f"{folder}/venv/bin/stormlog", "--version", cwd=folder), "stormlog ")
     tap.contains(run(f"{folder}/venv/bin/python", "-c", "import gpumemprof; print(gpumemprof.__file__)", cwd=folder), folder)
+
+
+@tap.test("sdist: pip install from it, with build isolation, in an empty environment")
+def _(folder):
+    check_pip(folder, only("*.tar.gz"))
+
+
+@tap.test("sources: pip install in an environment that sees Debian's packages, and again after a change")
+def _(folder):
+    with tarfile.open(only("*.tar.gz")) as archive:
+        archive.extractall(folder)
+    source = next(Path(folder).glob("stormlog-*"))
+    for _ in range(2):
+        check_pip(folder, "--force-reinstall", source, options=["--system-site-packages"])
+        (source / "meson.build").write_text((source / "meson.build").read_text() + "# changed\n")
 
 
 # --- Debian packages -------------------------------------------------------------------------------------------------

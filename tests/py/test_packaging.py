@@ -88,6 +88,18 @@ def _():
         tap.contains(run(python, "-m", "pytest", "--markers", cwd=state["folder"]), "stormlog(max_peak", "pytest finds the plugin")
 
 
+@tap.test("pip is asked for meson and ninja when there is none, or one that does not run")
+def _(folder):
+    code = "import backend; print(sorted(set(backend.get_requires_for_build_wheel()) & {'meson>=1.0', 'ninja'}))"
+    for exit_code, expected in ((None, "['meson>=1.0', 'ninja']"), (1, "['meson>=1.0', 'ninja']"), (0, "[]")):
+        if exit_code is not None:
+            for name in ("meson", "ninja"):
+                Path(folder, name).write_text(f"#!/bin/sh\nexit {exit_code}\n")
+                Path(folder, name).chmod(0o755)
+        result = tap.run([sys.executable, "-c", code], cwd=SOURCE, env={**CLEAN, "PATH": folder, "PYTHONPATH": "packaging"})
+        tap.equal((result.returncode, result.stdout.strip().splitlines()[-1:]), (0, [expected]), f"{exit_code}: {result.stderr}")
+
+
 @tap.test("pip install . works without a network")
 def _():
     if "wheel" not in state:
