@@ -194,6 +194,7 @@ typedef struct sl_tui_source {
     const char *verdict;
     int verdict_rank;
     bool is_whole;   /* read whole: it has findings and a timeline */
+    bool is_early;   /* its events are not read yet: only what is live at the end is known */
     bool has_failed; /* memory ran out while it was made */
 } sl_tui_source;
 

@@ -10,14 +10,17 @@
 static void put_process(sl_grid *grid, sl_rect row, const sl_tui_process *process) {
     char text[SL_HUMAN_CAP];
     sl_put_part(grid, &row, process->is_live ? SL_INK_GOOD : SL_INK_WARN, "%s", process->ending);
-    sl_put_part(grid, &row, SL_INK_TEXT, "  %s", sl_human_duration_us(text, process->length_us));
+    if (process->length_us || process->is_live)
+        sl_put_part(grid, &row, SL_INK_TEXT, "  %s",
+                    sl_human_duration_us(text, process->length_us));
     if (process->steps.known)
         sl_put_part(grid, &row, SL_INK_TEXT, "  %s step%s",
                     sl_human_count(text, process->steps.value), sl_plural(process->steps.value));
     if (process->steps_per_s.known)
         sl_put_part(grid, &row, SL_INK_TEXT, "  %.3g steps/s", process->steps_per_s.value);
-    sl_put_part(grid, &row, SL_INK_DIM, "  %s event%s", sl_human_count(text, process->events),
-                sl_plural(process->events));
+    if (process->events || process->is_live)
+        sl_put_part(grid, &row, SL_INK_DIM, "  %s event%s", sl_human_count(text, process->events),
+                    sl_plural(process->events));
     if (process->oom_cnt)
         sl_put_part(grid, &row, SL_INK_BAD, "  %s out of memory",
                     sl_human_count(text, process->oom_cnt));
@@ -36,7 +39,9 @@ static void put_figures(sl_grid *grid, sl_rect row, const sl_tui_device *device)
             continue;
         sl_put_part(grid, &row, sl_ink_series(k), "%s ", curve_name(device, (sl_tui_curve_kind)k));
         sl_put_part(grid, &row, SL_INK_TEXT, "%s", sl_view_bytes(now, device->now[k]));
-        sl_put_part(grid, &row, SL_INK_DIM, " (peak %s)  ", sl_view_bytes(peak, device->peak[k]));
+        if (device->peak[k].known)
+            sl_put_part(grid, &row, SL_INK_DIM, " (peak %s)", sl_view_bytes(peak, device->peak[k]));
+        sl_rect_take_left(&row, 2);
     }
 }
 
@@ -125,7 +130,7 @@ static void put_parts(sl_grid *grid, sl_rect row, const sl_ledger_state *ledger)
 void sl_view_live(sl_grid *grid, sl_rect area, const sl_screen *screen) {
     const sl_tui_source *source = sl_screen_source(screen);
     const sl_tui_device *device = sl_screen_device(screen);
-    if (!device || !device->has_curves) {
+    if (!device) {
         sl_view_nothing(grid, area, screen, "This input has no curves.");
         return;
     }
@@ -140,5 +145,8 @@ void sl_view_live(sl_grid *grid, sl_rect area, const sl_screen *screen) {
         put_parts(grid, sl_rect_take_bottom(&area, 1), &device->ledger);
         sl_view_ledger_bar(grid, sl_rect_take_bottom(&area, 1), &device->ledger);
     }
-    put_chart(grid, area, screen, device);
+    if (device->has_curves)
+        put_chart(grid, area, screen, device);
+    else
+        sl_view_nothing(grid, area, screen, "This input has no history, so there are no curves.");
 }

@@ -80,8 +80,10 @@ static void put_open(sl_grid *grid, sl_rect *area, const sl_screen *screen) {
                     sl_view_verdict_ink(screen->whole->verdict_rank), screen->whole->verdict);
     for (size_t i = 0; i < source->processes.cnt && i < 4 && area->h > 4; i++) {
         const sl_tui_process *process = &source->processes.at[i];
-        sl_put(grid, sl_rect_take_top(area, 1), SL_INK_TEXT, "  %s, %s, %s", process->label,
-               process->ending, sl_human_duration_us(length, process->length_us));
+        bool has_length = process->length_us || process->is_live;
+        sl_put(grid, sl_rect_take_top(area, 1), SL_INK_TEXT, "  %s, %s%s%s", process->label,
+               process->ending, has_length ? ", " : "",
+               has_length ? sl_human_duration_us(length, process->length_us) : "");
     }
 }
 
