@@ -133,7 +133,7 @@ def _():
     tap.equal(result.returncode, 4, "exit code")
     tap.equal(len(result.stdout.splitlines()), 1, result.stdout)
     tap.contains(result.stdout, "ncursesw")
-    tap.contains(result.stdout, "stormlog top")
+    tap.contains(result.stdout, "'stormlog analyze PATH', 'stormlog top'")
 
 
 tap.main()
