@@ -42,7 +42,6 @@ sl_status sl_app_init(sl_app *app, const sl_tui_options *options, sl_error *err)
 }
 
 void sl_app_fini(sl_app *app) {
-    sl_task_stop(&app->task);
     sl_loader_free(app->loader); /* freed first: it may use the inputs */
     sl__app_close(app);
     sl_vec_free(&app->jobs.rows);
