@@ -186,8 +186,12 @@ const char *sl_live_failure_text(char buf[SL_FAILURE_TEXT_CAP], const sl_live_fa
     if (f->cause == SL_FAILURE_FRAGMENTATION)
         snprintf(piece, sizeof piece, ", %s is cached",
                  sl_human_bytes(cached, f->cached_bytes.value));
-    snprintf(buf, SL_FAILURE_TEXT_CAP, "%s: %s; it asks for %s, %s fits%s",
-             f->line[0] ? f->line : "the largest request", cause_words(f->cause), request, largest,
-             piece);
+    const char *who = f->line[0] ? f->line : "the largest request";
+    if (sl_live_failure_is_near(f))
+        snprintf(buf, SL_FAILURE_TEXT_CAP, "%s: %s; it asks for %s, %s fits%s", who,
+                 cause_words(f->cause), request, largest, piece);
+    else
+        snprintf(buf, SL_FAILURE_TEXT_CAP, "%s asks for %s, %s fits%s; beyond that, %s", who,
+                 request, largest, piece, cause_words(f->cause));
     return buf;
 }

@@ -48,7 +48,8 @@ sl_status sl_live_failure_find(sl_log_reader *reader, const sl_log_counters *cou
 const char *sl_failure_cause_name(sl_failure_cause cause);
 
 #define SL_FAILURE_TEXT_CAP 400
-/* "train.py:41: the card is full; it asks for 1.20 GiB, 300 MiB fits". Returns buf; empty when nothing is known. */
+/* "train.py:41: the card is full; it asks for 1.20 GiB, 300 MiB fits", and as long as it would be served
+ * "train.py:41 asks for 1.20 GiB, 20.0 GiB fits; beyond that, the card is full". Returns buf; empty when nothing is known. */
 const char *sl_live_failure_text(char buf[SL_FAILURE_TEXT_CAP], const sl_live_failure *failure);
 
 #endif

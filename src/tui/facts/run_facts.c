@@ -95,6 +95,14 @@ static void judge_process(sl_tui_source *source, sl_tui_process *process, const 
     }
 }
 
+/* In place of how the process ended, where the input does not say. */
+static const char *const kind_words[] = {
+    [SL_SOURCE_SLOG] = "recording",
+    [SL_SOURCE_TORCH_SNAPSHOT] = "PyTorch snapshot",
+    [SL_SOURCE_TELEMETRY] = "telemetry",
+    [SL_SOURCE_OOM_BUNDLE] = "bundle of a failed request",
+};
+
 /* Without a report it is not judged yet. */
 static void add_process(sl_tui_source *source, const sl_run_input *input, const sl_report *report) {
     char label[SL_PROCESS_LABEL_CAP];
@@ -109,8 +117,9 @@ static void add_process(sl_tui_source *source, const sl_run_input *input, const 
         .command = keep(source, trace->process.is_known ? trace->process.command : ""),
         .host = keep(source, trace->process.is_known ? trace->process.host : ""),
         .ending = trace->process.is_known ? sl_process_end_words(input->place.end)
-                                          : sl_words_source(trace->source),
+                                          : kind_words[trace->source],
         .is_live = trace->is_live,
+        .is_sampled = sl_run_is_sampled(input),
         .length_us = trace->has_time ? span.last_us - span.first_us : 0,
     };
     if (trace->process.is_known)

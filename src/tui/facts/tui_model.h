@@ -113,6 +113,7 @@ typedef struct sl_tui_process {
     int verdict_rank;    /* sl_verdict */
     const char *ending;  /* "still running", "exited", … */
     bool is_live;
+    bool is_sampled; /* `events` are samples */
     sl_maybe_u64 pid, rank;
     int64_t length_us;
     uint64_t events, oom_cnt;
