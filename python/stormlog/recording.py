@@ -270,13 +270,16 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
         raise ValueError(f"steps must be (first, after the last), found {steps}")
     options = {"dir": dir, "cpu": _CPU[cpu], "stacks": _STACKS[stacks], "interval_ms": interval_ms,
                "ring_bytes": (max_entries or 0) * _EVENT_BYTES, "has_modules": int(modules), "has_replay": int(replay)}
+    if not _is_on():
+        _counter["step"] = 0
     recording = Recording(options=options, steps=steps, snapshot=snapshot, oom_snapshot=oom_snapshot)
     _active["recording"] = recording
     return recording if steps is not None else recording.start()
 
 
 def step(number: Optional[int] = None) -> None:
-    """A step of the program ended. Without a number steps are counted from 0. Costs nothing when nothing is recorded."""
+    """A step of the program ended. Without a number steps are counted from 0. It is the number that every command shows and takes
+    (``--at step:N``), as long as numbers ascend. Costs nothing when nothing is recorded."""
     number = _counter["step"] if number is None else int(number)
     _counter["step"] = number + 1
     recording = _active.get("recording")
@@ -290,7 +293,7 @@ def step(number: Optional[int] = None) -> None:
 def own_steps() -> None:
     """From now on only step() ends steps; else the recorder also counts an optimizer's, until the first call of step()."""
     if _is_on():
-        _record.step(0)
+        _record.own_steps()
 
 
 def mark(name: str) -> None:
