@@ -254,7 +254,7 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
 
     ``max_entries``: raw events that are kept (the newest; totals by line are kept for the whole run). ``stacks``:
     ``python``, ``native`` (those of C and C++, too) or ``none``. ``dir``: the folder of the
-    file, else STORMLOG_DIR, else a new one in ``stormlog-runs``, which ``latest`` then points to. ``steps``: begin at
+    file, else STORMLOG_DIR, else a new one in STORMLOG_RUNS or ``stormlog-runs``, which ``latest`` then points to. ``steps``: begin at
     the first and stop at the second step. ``snapshot``: a file in PyTorch's format to write at the end. ``oom_snapshot``:
     the same when memory runs out; None for none. ``cpu``: record PyTorch's CPU allocator, too; None: where there is no
     GPU. ``modules``: put the path of the running module into the stacks. ``replay``: record what ``stormlog whatif`` needs to
