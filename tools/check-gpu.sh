@@ -3,8 +3,8 @@
 #
 # Builds and runs everything that needs a real device, on a machine with gcc, meson, ninja, and a Python with torch.
 # Ends with what torch and the recorder counted, the ledger of the card, frameworks, what the examples print, and one line: N passed,
-# N failed, N skipped. Argument: a file for the tables (default: only shown). T in the
-# environment: some tests only, as for `make check-gpu`.
+# N failed, N skipped. Argument: a file for the tables (default: only shown). T in the environment: some tests only, as for
+# `make check-gpu`.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 counts=$(mktemp)
@@ -24,10 +24,11 @@ echo
     echo
     cat "$ledger"
     echo
-    cat "$frameworks"
+    echo "Frameworks, bytes: the leak of each is found at its line; live before: what torch held when the recording was started."
     echo
-    cat "$examples"
+    cat "$frameworks"
 } | tee ${1:+"$1"}
+cat "$examples"
 echo
 tail -n 1 "$log"
 exit $status

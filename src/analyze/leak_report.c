@@ -34,8 +34,16 @@ static const leak_words words[] = {
                        "registry. Remove them there too."},
 };
 
-const char *sl_leak_kind_name(sl_leak_kind kind) {
-    return words[kind].name;
+/* A function of a native library or program: it may know nothing of tensors. */
+static const leak_words native_words = {"block retention", "blocks that are never freed",
+                                        "Look for what keeps the blocks that this function takes: "
+                                        "a container that only grows, or a path on "
+                                        "which they are not given back."};
+
+static const leak_words *words_of(const sl_leak *leak, sl_site site) {
+    sl_frame frame;
+    bool is_native = leak->kind == SL_LEAK_TENSOR && sl_site_frame(site, &frame) && !frame.line;
+    return is_native ? &native_words : &words[leak->kind];
 }
 
 static double confidence(const sl_leak_scan *scan, const sl_leak *leak) {
@@ -153,8 +161,8 @@ bool sl_leak_report(sl_an *an, const sl_leak_scan *scan, const sl_leak *leak) {
         sl_an_finding(an, SL_FINDING_LEAK, judge(an, leak, sure), evidence, evidence_cnt);
     if (!f)
         return false;
-    const leak_words *w = &words[leak->kind];
     f->site = sl_sites_show(an->sites, leak->site_idx, leak->stack_id);
+    const leak_words *w = words_of(leak, f->site);
     f->subkind = w->name;
     f->confidence = sure;
     f->bytes = sl_known_u64(leak->bytes);

@@ -38,6 +38,4 @@ typedef SL_VEC(sl_leak) sl_leaks;
 /* Adds the finding. False when memory ran out. */
 bool sl_leak_report(sl_an *an, const sl_leak_scan *scan, const sl_leak *leak);
 
-const char *sl_leak_kind_name(sl_leak_kind kind);
-
 #endif

@@ -84,7 +84,7 @@ def _(folder):
         tap.equal(host["failure"]["cause"], "host-full")
         text = tap.run([STORMLOG, "top", "--once", f"{folder}/run"], check=True).stdout
         tap.contains(text, "out of memory in ")
-        tap.contains(text, "if it failed now: train.py:12: the host's memory is full; it asks for ")
+        tap.contains(text, "largest request: train.py:12 asks for ")
     finally:
         process.kill()
         process.communicate()

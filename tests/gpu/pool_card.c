@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stormlog/record.h>
+#include <unistd.h>
 
 #define MIB     ((uint64_t)1 << 20)
 #define SLAB    (1024 * MIB)
@@ -15,7 +16,7 @@ typedef int driver_call(void *, uint64_t);
 
 static uint64_t slab, used;
 
-static uint64_t take(uint64_t bytes) {
+static __attribute__((noinline)) uint64_t take(uint64_t bytes) {
     const void *caller = __builtin_return_address(0);
     if (used + bytes > SLAB) {
         sl_record_oom(0, bytes, caller);
@@ -58,6 +59,7 @@ int main(void) {
             break;
         live += PIECE;
         sl_record_step(step);
+        usleep(20000); /* long enough for the sampler to read the card */
     }
     printf("%lu %lu\n", (unsigned long)step, (unsigned long)live);
     return 0;

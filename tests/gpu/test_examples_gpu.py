@@ -87,8 +87,10 @@ def _(folder):
     report = json.loads(tap.run([str(build / "stormlog"), "analyze", "-f", "json", "pool"], cwd=folder, env=env).stdout)
     card = next(device for device in report["devices"] if device["device"] == 0)
     tap.equal((card["steps"], card["live_bytes"], report["verdict"]), (steps, live, "oom"), report["headline"])
-    oom = next(finding for finding in report["findings"] if finding["kind"] == "oom")
-    tap.equal((oom["cause"], oom["requested_bytes"]), ("leak", 64 << 20), oom["title"])
+    tap.equal((report["oom"]["cause"], report["oom"]["requested_bytes"]), ("leak", 64 << 20), report["headline"])
+    leak = next(finding for finding in report["findings"] if finding["kind"] == "leak")
+    tap.equal((leak["subkind"], leak["bytes_per_step"]), ("block retention", 16 << 20), leak["title"])
+    tap.true(leak["site"]["function"].startswith("keep+"), f"{leak['site']}")
     run(folder, env, "stormlog analyze pool")
 
 

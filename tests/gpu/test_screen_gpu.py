@@ -92,12 +92,18 @@ def processes_of_card():
     return {int(pid): int(used) for pid, used in rows if used.isdigit()}
 
 
+def sum_of_tensors(shown):
+    units = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+    return sum(float(number) * units[unit] for number, unit in re.findall(r"([\d.]+) (B|[KMG]iB) +[\d.]+ % +tensors", shown))
+
+
 @tap.test("live: torch's allocated bytes, and the card's memory by the driver")
 def _(folder):
     with Live(folder) as live:
         gib = live.allocated / (1 << 30)
         live.show("2", rf"{gib:.2f} GiB")
-        live.show("5", rf"{gib:.2f} GiB.*tensors", "CUDA context and modules")
+        shown = live.show("5", "tensors: optimizer state", "CUDA context and modules")
+        tap.true(abs(sum_of_tensors(shown) - live.allocated) <= 24 << 20, f"the tensors' rows, each of three digits, are torch's bytes\n{shown}")
 
 
 @tap.test("the processes of the card are those of nvidia-smi, with their memory")

@@ -6,7 +6,8 @@ line. `indent` has one digit per line, the depth of each; `cut` is the number of
 else of a block is changed.
 
 `before` defines what the text takes for granted (a model, a loader), `after` says what must be true then, `error` is the exception
-that the text itself lets through. Blocks of one chain run in one process and share their names, as on the page.
+that the text itself lets through. `refused` is what the program of somebody else says that does not take the command of the text;
+`after` then shows how to get what it promises. Blocks of one chain run in one process and share their names, as on the page.
 """
 
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ class Block:
     before: str = ""
     after: str = ""
     error: str = ""
+    refused: str = ""
     chain: str = ""
     note: str = ""
 
@@ -68,6 +70,9 @@ def train_epoch(model, loader):
         model(batch).sum().backward()
 dataloader = [torch.randn(32, 1000, device="cuda") for _ in range(3)]
 """
+# `trace` of torch 2.11 prints its lines and takes no -o; the page is trace_plot's, and ours.
+NO_PAGE = "unrecognized arguments: -o"
+PAGE = "python -m torch.cuda._memory_viz trace_plot {0} -o {1} && test -s {1} && stormlog report {0} -o ours.html && test -s ours.html"
 READ = """
 import stormlog
 report = stormlog.analyze("{0}")
@@ -145,9 +150,12 @@ BLOCKS = [
     Block("003", 57, 66, needs="cuda", chain="003", before=FUNCTIONS, after="assert len(profiler.snapshots) >= 1"),
     Block("003", 71, 76, needs="cuda", chain="003"),
     Block("003", 82, 100, needs="cuda", chain="003", before="result = None  # a tensor, which the text replaces",
-          after="assert (result.memory_allocated, result.memory_freed, result.memory_diff()) == (4 << 20, 0, 4 << 20)\n"
-                "assert result.peak_memory_usage() - result.memory_before.allocated_memory == 20 << 20\n"
-                "assert (result.tensors_created, result.tensors_deleted) == (1, 0)"),
+          # 4 MiB may get a cached block that is larger by less than 1 MiB: torch counts blocks, and so do we.
+          after="kept = torch.cuda.memory_allocated() - result.memory_before.allocated_memory\n"
+                "found = (result.memory_allocated, result.memory_freed, result.memory_diff(), result.tensors_created, "
+                "result.tensors_deleted, result.peak_memory_usage())\n"
+                "assert found == (kept, 0, kept, 1, 0, torch.cuda.max_memory_allocated()), (found, kept)\n"
+                "assert 4 << 20 <= kept < 5 << 20, kept"),
     Block("003", 105, 114, needs="cuda", chain="003",
           after="assert snapshot.allocated_memory == torch.cuda.memory_allocated()\n"
                 "assert snapshot.reserved_memory == torch.cuda.memory_reserved() and snapshot.cpu_memory > 0\n"
@@ -164,7 +172,7 @@ BLOCKS = [
           after="assert snapshot['segments'] and 'device_traces' in snapshot\ntorch.cuda.memory._record_memory_history(enabled=None)"),
     Block("004", 11, 25, needs="cuda", indent="000000111110010", chain="004b",
           after="live = torch.cuda.memory_allocated()" + MATCHES_TORCH.format("memory_snapshot.pkl")),
-    Block("004", 27, 28, "shell", "cuda", after="test -s snapshot.html && stormlog report memory_snapshot.pkl -o ours.html",
+    Block("004", 27, 28, "shell", "cuda", refused=NO_PAGE, after=PAGE.format("memory_snapshot.pkl", "snapshot.html"),
           note="`open` is a stand-in that checks the file"),
     Block("004", 31, 46, needs="cuda", indent="0011000011111111", chain="004c", before="import torch, pickle",
           after="pickle.dump(torch.cuda.memory._snapshot(), open('leak.pkl', 'wb'))\n"
@@ -175,8 +183,9 @@ BLOCKS = [
     Block("004", 54, 74, needs="cuda", indent="001200000111000011100", chain="004d",
           after="import stormlog\ngrew = stormlog.diff('snap_before.pkl', 'snap_after.pkl')\n"
                 "assert abs(grew['diffs'][0]['delta_bytes']) < 1 << 20, grew['diffs'][0]['delta_bytes']"),
-    Block("004", 75, 76, "shell", "cuda",
-          after="test -s before.html && test -s after.html && stormlog diff snap_before.pkl snap_after.pkl"),
+    Block("004", 75, 76, "shell", "cuda", refused=NO_PAGE,
+          after=PAGE.format("snap_before.pkl", "before.html") + " && " + PAGE.format("snap_after.pkl", "after.html") +
+                " && stormlog diff snap_before.pkl snap_after.pkl"),
     Block("004", 80, 93, needs="cuda", indent="00112201121101", chain="004e", error="OutOfMemoryError",
           before="import torch, pickle\ntorch.cuda.init()\ntorch.cuda.set_per_process_memory_fraction("
                  "100 * 2 ** 20 / torch.cuda.get_device_properties(0).total_memory)",
@@ -187,7 +196,8 @@ BLOCKS = [
           after="live = torch.cuda.memory_allocated()" + MATCHES_TORCH.format("snapshot_rank0.pkl") + "dist.destroy_process_group()\n"
                 "import shutil\nfor other in (1, 2, 3):\n    shutil.copy('snapshot_rank0.pkl', f'snapshot_rank{other}.pkl')",
           note="one rank: NCCL wants a card per rank"),
-    Block("004", 111, 114, "shell", "cuda", after="test -s snapshot_rank3.html", note="ranks 1 to 3 are copies of rank 0"),
+    Block("004", 111, 114, "shell", "cuda", refused=NO_PAGE, after=PAGE.format("snapshot_rank3.pkl", "snapshot_rank3.html"),
+          note="ranks 1 to 3 are copies of rank 0"),
     Block("004", 117, 134, indent="001000011110001111",
           before="import os\nif not os.path.exists('memory_snapshot.pkl'):\n    import stormlog, torch\n"
                  "    with stormlog.record(dir='inspect') as recording:\n        kept = [torch.ones(1 << 18) for _ in range(4)]\n"

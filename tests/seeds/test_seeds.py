@@ -88,8 +88,8 @@ class Place:
     # --- shell ---------------------------------------------------------------------------------------------------------
 
     def shell(self, block):
-        """The problem, or "". A line that several blocks have runs once."""
-        commands = [code_of(block)]
+        """The problem, "" or "refused: …". A line that several blocks have runs once."""
+        commands, refused = [code_of(block)], ""
         if all(line.startswith("python3 scripts/") for line in commands[0].splitlines()):
             commands = commands[0].splitlines()
         for command in [*commands, block.after]:
@@ -97,9 +97,12 @@ class Place:
             if command and key not in self.done:
                 done = tap.run(["bash", "-ec", command], cwd=key[0], env=self.env, timeout=LIMIT_S)
                 self.done[key] = "" if done.returncode == 0 else f"{command}\nexit code {done.returncode}\n{done.stdout}{done.stderr}"
-            if self.done.get(key):
-                return self.done[key]
-        return ""
+            problem = self.done.get(key, "")
+            if block.refused and command != block.after and block.refused in problem:
+                refused = f"refused: {problem.strip().splitlines()[-1]}"
+            elif problem:
+                return problem
+        return refused
 
     def terminal(self, block):
         screen = Screen(code_of(block).strip(), 100, self.cwd(block), {**self.env, "TERM": "xterm-256color"})
@@ -147,7 +150,7 @@ def reason_to_skip(block, device):
 
 
 def run_all(place):
-    """{block: (result, seconds)}; a result is "works", "skipped: why", or a problem."""
+    """{block: (result, seconds)}; a result is "works", "skipped: why", "refused: by whom" (not by us), or a problem."""
     results, chains = {}, {}
     for block in BLOCKS:
         reason = reason_to_skip(block, place.device)
@@ -175,9 +178,13 @@ def show(results, device):
         swapped = f" ({device} for mps)" if block.needs == "mps" and result == "works" else ""
         note = f" ({block.note})" if block.note and result == "works" else ""
         print(f"# {str(block):14} {block.kind:7} {seconds:5.1f}  {first}{swapped}{note}")
-    counts = [sum(check(result) for result, _ in results.values()) for check in
-              (lambda r: r == "works", lambda r: r.startswith("skipped"), lambda r: r != "works" and not r.startswith("skipped"))]
-    print(f"# {counts[0]} of {len(BLOCKS)} blocks work, {counts[1]} skipped, {counts[2]} fail")
+    kinds = [kind_of(result) for result, _ in results.values()]
+    print(f"# {kinds.count('works')} of {len(BLOCKS)} blocks work, {kinds.count('refused')} refused by PyTorch itself, "
+          f"{kinds.count('skipped')} skipped, {kinds.count('fails')} fail")
+
+
+def kind_of(result):
+    return result if result == "works" else next((kind for kind in ("skipped", "refused") if result.startswith(f"{kind}:")), "fails")
 
 
 def need_texts():
@@ -208,7 +215,7 @@ def _(folder):
     results = run_all(place)
     show(results, place.device)
     broken = [f"{source}:{first}\n{result}" for (source, first), (result, _) in sorted(results.items())
-              if result != "works" and not result.startswith("skipped")]
+              if kind_of(result) == "fails"]
     tap.true(not broken, "no block fails:\n" + "\n".join(broken))
 
 

@@ -192,7 +192,8 @@ static sl_tui_source *make_source(void) {
     fill_ledger(&device.ledger);
     device.forecast = "out of memory in 12 min ± 2 at this rate, because of train.py:42 "
                       "(+51.2 MiB per step)";
-    device.failure = "attention.py:1207: the card is full; it asks for 2.00 GiB, 1.50 GiB fits";
+    device.failure = "if it failed now: attention.py:1207: the card is full; it asks for 2.00 GiB, "
+                     "1.50 GiB fits";
     device.is_failing = true;
     source->name = "/home/user/projects/language-models/stormlog-runs/latest";
     must(sl_vec_push(&source->processes, process));

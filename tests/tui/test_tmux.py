@@ -288,7 +288,7 @@ def _(folder):
             own = os.path.join(folder, name)
             os.mkdir(own)
             t = Terminal(own, f"{STORMLOG} top --interval 100ms {folder}/stormlog-runs/latest")
-            t.wait_for("still running", "host memory", "growth", "train.py:", "q quit", "if it failed now: train.py:")
+            t.wait_for("still running", "host memory", "growth", "train.py:", "q quit", "largest request: train.py:")
             return t
 
         with show("quit") as t:

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text/human.h"
 
+#include <string.h>
+
 #include "sltest.h"
 
 static void bytes_have_three_digits(void **state) {
@@ -24,6 +26,25 @@ static void bytes_have_three_digits(void **state) {
     assert_string_equal(sl_human_bytes_delta(buf, 512), "+512 B");
     assert_string_equal(sl_human_bytes_delta(buf, 0), "0 B");
     assert_string_equal(sl_human_bytes_delta(buf, INT64_MIN), "-8.00 EiB");
+}
+
+static void test_ticks_are_round_in_their_own_unit(void **state) {
+    SL_UNUSED(state);
+    static const double gib = 1073741824.0, mib = 1048576.0;
+    char text[SL_HUMAN_CAP];
+    assert_string_equal(sl_human_tick(text, sl_human_tick_step(18 * gib, 4)), "5 GiB");
+    assert_string_equal(sl_human_tick(text, sl_human_tick_step(140 * gib, 3)), "50 GiB");
+    assert_string_equal(sl_human_tick(text, sl_human_tick_step(900 * mib, 2)), "500 MiB");
+    assert_string_equal(sl_human_tick(text, sl_human_tick_step(3.7 * gib, 8)), "512 MiB");
+    assert_string_equal(sl_human_tick(text, 3 * sl_human_tick_step(3.7 * gib, 8)), "1.5 GiB");
+    assert_string_equal(sl_human_tick(text, sl_human_tick_step(1, 1)), "1 B");
+    for (double top = 1; top < 1e18; top *= 1.7) {
+        double step = sl_human_tick_step(top, 4);
+        assert_true(top / step <= 4.0001 && step <= top * 2.6);
+        for (double tick = step; tick <= top;
+             tick += step) /* few digits: "1.953 GiB" is not round */
+            assert_true(strcspn(sl_human_tick(text, tick), " ") <= 5 && !strstr(text, "e+"));
+    }
 }
 
 static void durations_choose_their_unit(void **state) {
@@ -78,6 +99,7 @@ static void sizes_are_parsed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_have_three_digits),
+        cmocka_unit_test(test_ticks_are_round_in_their_own_unit),
         cmocka_unit_test(durations_choose_their_unit),
         cmocka_unit_test(counts_are_grouped),
         cmocka_unit_test(sizes_are_parsed),

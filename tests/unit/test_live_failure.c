@@ -102,10 +102,14 @@ static void test_card_full(void **state) {
     assert_int_equal(f.request_bytes, 200 * MIB);
     assert_int_equal(f.largest_bytes, 50 * MIB);
     assert_false(f.cached_bytes.known); /* without segments nobody knows */
-    assert_string_equal(sl_live_failure_text(text, &f),
-                        "train.py:41: the card is full; it asks for 200 MiB, 50.0 MiB fits");
+    assert_string_equal(
+        sl_live_failure_text(text, &f),
+        "if it failed now: train.py:41: the card is full; it asks for 200 MiB, 50.0 MiB fits");
     f = ask((card){.free_mib = 5000, .reserved_mib = 1500});
     assert_false(sl_live_failure_is_near(&f));
+    assert_string_equal(
+        sl_live_failure_text(text, &f),
+        "largest request: train.py:41 asks for 200 MiB, 4.88 GiB fits before the card is full");
 }
 
 static void test_pieces(void **state) {

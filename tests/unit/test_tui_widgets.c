@@ -84,17 +84,6 @@ static void test_bar_shows_small_parts(void **state) {
     sl_grid_fini(&grid);
 }
 
-static void test_ticks_are_round(void **state) {
-    SL_UNUSED(state);
-    char text[32];
-    assert_string_equal(sl_tick_text(text, sl_tick_step(18 * GIB, 4)), "5 GiB");
-    assert_string_equal(sl_tick_text(text, sl_tick_step(140 * GIB, 3)), "50 GiB");
-    assert_string_equal(sl_tick_text(text, sl_tick_step(900 * 1048576.0, 2)), "500 MiB");
-    assert_string_equal(sl_tick_text(text, sl_tick_step(1, 1)), "1 B");
-    for (double top = 1; top < 1e18; top *= 1.7)
-        assert_true(top / sl_tick_step(top, 4) <= 4.0001 && sl_tick_step(top, 4) <= top * 2.6);
-}
-
 /* ---- tables ---- */
 
 static const sl_table_column columns[] = {
@@ -232,7 +221,6 @@ int main(void) {
         cmocka_unit_test(test_curve_in_braille),
         cmocka_unit_test(test_stack_adds_up),
         cmocka_unit_test(test_bar_shows_small_parts),
-        cmocka_unit_test(test_ticks_are_round),
         cmocka_unit_test(test_columns_are_shown_whole_or_hidden),
         cmocka_unit_test(test_list_scrolls_with_the_selection),
         cmocka_unit_test(test_tree_sorts_opens_and_searches),

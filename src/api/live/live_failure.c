@@ -160,20 +160,24 @@ sl_status sl_live_failure_find(sl_log_reader *reader, const sl_log_counters *cou
 
 const char *sl_failure_cause_name(sl_failure_cause cause) {
     static const char *const names[] = {
-#define SL_FAILURE_CAUSE_NAME(id, name, words) name,
+#define SL_FAILURE_CAUSE_NAME(id, name, why, room) name,
         SL_FAILURE_CAUSE_MAP(SL_FAILURE_CAUSE_NAME)
 #undef SL_FAILURE_CAUSE_NAME
     };
     return names[cause];
 }
 
-static const char *cause_words(sl_failure_cause cause) {
-    static const char *const words_of[] = {
-#define SL_FAILURE_CAUSE_WORDS(id, name, words) words,
+typedef struct cause_words {
+    const char *why, *room;
+} cause_words;
+
+static const cause_words *words_of(sl_failure_cause cause) {
+    static const cause_words rows[] = {
+#define SL_FAILURE_CAUSE_WORDS(id, name, why, room) {why, room},
         SL_FAILURE_CAUSE_MAP(SL_FAILURE_CAUSE_WORDS)
 #undef SL_FAILURE_CAUSE_WORDS
     };
-    return words_of[cause];
+    return &rows[cause];
 }
 
 const char *sl_live_failure_text(char buf[SL_FAILURE_TEXT_CAP], const sl_live_failure *f) {
@@ -186,8 +190,12 @@ const char *sl_live_failure_text(char buf[SL_FAILURE_TEXT_CAP], const sl_live_fa
     if (f->cause == SL_FAILURE_FRAGMENTATION)
         snprintf(piece, sizeof piece, ", %s is cached",
                  sl_human_bytes(cached, f->cached_bytes.value));
-    snprintf(buf, SL_FAILURE_TEXT_CAP, "%s: %s; it asks for %s, %s fits%s",
-             f->line[0] ? f->line : "the largest request", cause_words(f->cause), request, largest,
-             piece);
+    const char *line = f->line[0] ? f->line : "an unknown line";
+    if (sl_live_failure_is_near(f))
+        snprintf(buf, SL_FAILURE_TEXT_CAP, "if it failed now: %s: %s; it asks for %s, %s fits%s",
+                 line, words_of(f->cause)->why, request, largest, piece);
+    else
+        snprintf(buf, SL_FAILURE_TEXT_CAP, "largest request: %s asks for %s, %s fits %s%s", line,
+                 request, largest, words_of(f->cause)->room, piece);
     return buf;
 }

@@ -7,16 +7,17 @@
 
 #include "api/live/live_forecast.h"
 
-/* enumerator, outside name, what to say. */
-#define SL_FAILURE_CAUSE_MAP(X)                                   \
-    X(OTHERS, "other-process", "other processes hold the card")   \
-    X(FRAGMENTATION, "fragmentation", "free memory is in pieces") \
-    X(LIMIT, "process-limit", "the process may not reserve more") \
-    X(CARD, "card-full", "the card is full")                      \
-    X(HOST, "host-full", "the host's memory is full")
+/* enumerator, outside name, why a request fails, what bounds the room of one that does not yet. */
+#define SL_FAILURE_CAUSE_MAP(X)                                                               \
+    X(OTHERS, "other-process", "other processes hold the card", "beside the other processes") \
+    X(FRAGMENTATION, "fragmentation", "free memory is in pieces", "in one piece")             \
+    X(LIMIT, "process-limit", "the process may not reserve more",                             \
+      "within the limit of the process")                                                      \
+    X(CARD, "card-full", "the card is full", "before the card is full")                       \
+    X(HOST, "host-full", "the host's memory is full", "before the host's memory is full")
 
 typedef enum sl_failure_cause {
-#define SL_FAILURE_CAUSE_ENUM(id, name, words) SL_FAILURE_##id,
+#define SL_FAILURE_CAUSE_ENUM(id, name, why, room) SL_FAILURE_##id,
     SL_FAILURE_CAUSE_MAP(SL_FAILURE_CAUSE_ENUM)
 #undef SL_FAILURE_CAUSE_ENUM
         SL_FAILURE_CAUSE_CNT
@@ -48,7 +49,8 @@ sl_status sl_live_failure_find(sl_log_reader *reader, const sl_log_counters *cou
 const char *sl_failure_cause_name(sl_failure_cause cause);
 
 #define SL_FAILURE_TEXT_CAP 400
-/* "train.py:41: the card is full; it asks for 1.20 GiB, 300 MiB fits". Returns buf; empty when nothing is known. */
+/* "if it failed now: train.py:41: the card is full; it asks for 1.20 GiB, 300 MiB fits"; while it fits, "largest request: train.py:41
+ * asks for 1.20 GiB, 90.0 GiB fits before the card is full". Returns buf; empty when nothing is known. */
 const char *sl_live_failure_text(char buf[SL_FAILURE_TEXT_CAP], const sl_live_failure *failure);
 
 #endif

@@ -38,6 +38,26 @@ char *sl_human_bytes_delta(char buf[SL_HUMAN_CAP], int64_t bytes) {
     return print_bytes(buf, sign, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
 }
 
+double sl_human_tick_step(double top_bytes, double most) {
+    /* In the unit of top. Ticks below 1 get the next smaller unit, where these fractions are whole numbers. */
+    static const double steps[] = {0.125, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500};
+    double unit = 1;
+    while (top_bytes >= 1024 * unit && unit < 0x1p60)
+        unit *= 1024;
+    for (size_t i = 0; i < SL_COUNT_OF(steps); i++)
+        if (steps[i] * unit >= 1 && top_bytes <= steps[i] * unit * most)
+            return steps[i] * unit;
+    return top_bytes > 1 ? top_bytes : 1;
+}
+
+const char *sl_human_tick(char buf[SL_HUMAN_CAP], double bytes) {
+    size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < SL_COUNT_OF(binary_units); unit++)
+        bytes /= 1024;
+    snprintf(buf, SL_HUMAN_CAP, "%.4g %s", bytes, binary_units[unit]);
+    return buf;
+}
+
 char *sl_human_duration_us(char buf[SL_HUMAN_CAP], int64_t us) {
     const char *sign = us < 0 ? "-" : "";
     uint64_t left = us < 0 ? 0 - (uint64_t)us : (uint64_t)us;

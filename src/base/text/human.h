@@ -28,6 +28,13 @@ static inline const char *sl_plural(uint64_t count) {
 /* "once", "12 times". Returns buf. */
 char *sl_human_times(char buf[SL_HUMAN_CAP], uint64_t count);
 
+/* The axis of a chart: the step between two ticks, round in the unit that their texts have, so that no text is "1.953 GiB"; at most
+ * `most` steps up to top. */
+double sl_human_tick_step(double top_bytes, double most);
+
+/* "512 MiB", "1.5 GiB": a tick, without the digits of a measurement. Returns buf. */
+const char *sl_human_tick(char buf[SL_HUMAN_CAP], double bytes);
+
 /* "256MiB", "1.5 GB", "4096", "20k": binary for KiB/MiB/GiB/TiB and for single letters, decimal
  * for KB/MB/GB/TB. */
 sl_status sl_human_parse_bytes(const char *text, uint64_t *bytes, sl_error *err);

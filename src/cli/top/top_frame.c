@@ -178,7 +178,7 @@ static void print_outlook(const picture *p, int device) {
                 sl_forecast_text(text, &live.forecast, sl_str_of(live.line)), plain);
     if (sl_live_failure_find(p->reader, &p->counters, &p->tables, device, &failure, NULL) >= 0 &&
         failure.is_known)
-        fprintf(p->to, "  if it failed now: %s\n", sl_live_failure_text(what, &failure));
+        fprintf(p->to, "  %s\n", sl_live_failure_text(what, &failure));
 }
 
 static void print_device(const picture *p, int device) {

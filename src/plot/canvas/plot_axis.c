@@ -7,37 +7,16 @@
 
 /* ---- bytes ---- */
 
-/* Steps between two ticks, in the current unit; 1024 would be the next unit. */
-static const double byte_steps[] = {1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256, 512};
-
 #define BYTE_TICKS 7.0
-
-static double byte_step(double max_bytes) {
-    double wanted = max_bytes / BYTE_TICKS, unit = 1;
-    while (wanted >= 1024 * unit)
-        unit *= 1024;
-    for (size_t i = 0; i < SL_COUNT_OF(byte_steps); i++)
-        if (byte_steps[i] * unit >= wanted)
-            return byte_steps[i] * unit;
-    return 1024 * unit;
-}
 
 sl_byte_axis sl_byte_axis_make(sl_box box, double max_bytes) {
     double max = max_bytes > 1 ? max_bytes : 1;
-    return (sl_byte_axis){box, max, byte_step(max)};
+    return (sl_byte_axis){box, max, sl_human_tick_step(max, BYTE_TICKS)};
 }
 
 double sl_byte_axis_y(const sl_byte_axis *axis, double bytes) {
     double share = bytes / axis->max_bytes;
     return axis->box.y + axis->box.h * (1 - (share < 1 ? share : 1));
-}
-
-void sl_byte_tick_text(char buf[32], double bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    size_t unit = 0;
-    for (; bytes >= 1024 && unit + 1 < SL_COUNT_OF(units); unit++)
-        bytes /= 1024;
-    snprintf(buf, 32, "%.4g %s", bytes, units[unit]);
 }
 
 void sl_byte_axis_draw(sl_plot *plot, const sl_byte_axis *axis) {
@@ -49,9 +28,8 @@ void sl_byte_axis_draw(sl_plot *plot, const sl_byte_axis *axis) {
         sl_canvas_segment(plot->canvas, (sl_point){axis->box.x, y},
                           (sl_point){axis->box.x + axis->box.w, y},
                           (sl_stroke){sl_solid(plot->theme->grid), 1, 0});
-        sl_byte_tick_text(text, bytes);
-        sl_canvas_text(plot->canvas, (sl_point){axis->box.x - 8, y + 4}, bytes > 0 ? text : "0",
-                       style);
+        sl_canvas_text(plot->canvas, (sl_point){axis->box.x - 8, y + 4},
+                       bytes > 0 ? sl_human_tick(text, bytes) : "0", style);
     }
 }
 

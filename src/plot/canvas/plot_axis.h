@@ -15,8 +15,6 @@ typedef struct sl_byte_axis {
 
 sl_byte_axis sl_byte_axis_make(sl_box box, double max_bytes);
 double sl_byte_axis_y(const sl_byte_axis *axis, double bytes);
-/* "4 GiB", "512 MiB": a round number, without the three digits of a measurement. */
-void sl_byte_tick_text(char buf[32], double bytes);
 /* Grid lines across the box and their labels to the left of it. */
 void sl_byte_axis_draw(sl_plot *plot, const sl_byte_axis *axis);
 

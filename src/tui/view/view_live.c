@@ -56,9 +56,8 @@ static void put_outlook(sl_grid *grid, sl_rect *area, const sl_tui_device *devic
         put_forecast(grid, sl_rect_take_top(area, 1), device->forecast);
     if (!device->failure || area->h < 10)
         return;
-    sl_rect row = sl_rect_take_top(area, 1);
-    sl_put_part(grid, &row, SL_INK_DIM, "if it failed now: ");
-    sl_put_text(grid, row, device->is_failing ? SL_INK_BAD : SL_INK_TEXT, device->failure);
+    sl_put_text(grid, sl_rect_take_top(area, 1), device->is_failing ? SL_INK_BAD : SL_INK_DIM,
+                device->failure);
 }
 
 /* On the scale of the process's whole memory, the tensors in it would be a flat line. */

@@ -32,25 +32,6 @@ uint32_t sl_series_glyph(const sl_grid *grid, size_t i) {
     return grid->is_mono ? shades[at] : 0x2588;
 }
 
-double sl_tick_step(double top, int most) {
-    static const double steps[] = {1, 2, 5};
-    for (double unit = 1; unit < 0x1p62; unit *= unit < 0x1p62 ? 1024 : 1)
-        for (double ten = 1; ten < 1000; ten *= 10)
-            for (size_t i = 0; i < SL_COUNT_OF(steps); i++)
-                if (steps[i] * ten < 1024 && top / (unit * ten * steps[i]) <= most)
-                    return unit * ten * steps[i];
-    return top;
-}
-
-const char *sl_tick_text(char buf[32], double bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    size_t unit = 0;
-    while (bytes >= 1024 && unit + 1 < SL_COUNT_OF(units))
-        bytes /= 1024, unit++;
-    snprintf(buf, 32, "%.4g %s", bytes, units[unit]);
-    return buf;
-}
-
 static double highest(const sl_curve *curves, size_t curve_cnt, size_t cnt, bool is_stacked) {
     double top = 0;
     for (size_t i = 0; i < cnt; i++) {
@@ -76,14 +57,14 @@ static int value_row(double value, double top, int rows, bool is_area) {
 
 static void put_byte_axis(sl_grid *grid, sl_rect axis, double top, bool is_area) {
     char text[32];
-    double step = sl_tick_step(top, axis.h / TICK_ROWS > 2 ? axis.h / TICK_ROWS : 2);
+    double step = sl_human_tick_step(top, axis.h / TICK_ROWS > 2 ? axis.h / TICK_ROWS : 2);
     int last_y = axis.y + axis.h;
     for (double value = 0; value <= top * 1.0001; value += step) {
         int y = axis.y + axis.h - 1 - value_row(value, top, axis.h, is_area);
         if (y >= last_y || y < axis.y)
             continue;
         sl_put_right(grid, (sl_rect){axis.x, y, axis.w, 1}, SL_INK_DIM,
-                     value > 0 ? sl_tick_text(text, value) : "0");
+                     value > 0 ? sl_human_tick(text, value) : "0");
         last_y = y;
     }
 }
@@ -142,7 +123,7 @@ static plot_area put_axes(sl_grid *grid, sl_rect area, const sl_chart_frame *fra
     plot.dots_h = has_dots ? 4 : 1;
     if (area.w >= AXIS_W && area.h >= AXIS_H) {
         sl_rect bottom = sl_rect_take_bottom(&area, 1);
-        int width = (int)strlen(sl_tick_text(text, plot.top));
+        int width = (int)strlen(sl_human_tick(text, plot.top));
         sl_rect left = sl_rect_take_left(&area, width > 8 ? width : 8);
         sl_rect_take_left(&area, 1);
         bottom.w -= area.x - bottom.x, bottom.x = area.x;

@@ -57,9 +57,4 @@ void sl_put_heat(sl_grid *grid, sl_rect area, const double *values, size_t cnt, 
 /* The character that fills the area of series i. */
 uint32_t sl_series_glyph(const sl_grid *grid, size_t i);
 
-/* "512 MiB", "2 GiB": a tick without the digits of a measurement. Returns buf. */
-const char *sl_tick_text(char buf[32], double bytes);
-/* Round: 1, 2 or 5 times a power of two, so that at most `most` of them are below top. */
-double sl_tick_step(double top, int most);
-
 #endif

@@ -4,6 +4,7 @@
 import json
 import os
 import sys
+import time
 
 import jax
 import jax.numpy as np
@@ -48,3 +49,4 @@ def main():
 
 if __name__ == "__main__":
     main()
+    time.sleep(0.5)  # until the card has been read once more
