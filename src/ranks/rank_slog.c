@@ -104,10 +104,27 @@ static void take_peaks(slog_summary *s) {
     }
 }
 
+/* As sl_steps_number: where the marks' numbers do not ascend, steps are counted from 0. */
+static void number_steps(slog_summary *s) {
+    uint64_t least = 0, cnt = 0;
+    bool do_ascend = true;
+    for (size_t i = 0; i < s->marks.cnt; i++) {
+        const sl_log_mark_info *m = &s->marks.at[i];
+        if (m->kind != SL_EV_STEP)
+            continue;
+        do_ascend &= m->step >= least && m->step < UINT64_MAX;
+        least = m->step + 1;
+    }
+    for (size_t i = 0; i < s->marks.cnt && !do_ascend; i++)
+        if (s->marks.at[i].kind == SL_EV_STEP)
+            s->marks.at[i].step = cnt++;
+}
+
 /* The bytes at the end of a step are exact. */
 static bool take_steps(slog_summary *s) {
     sl_rank_summary *out = s->out;
     out->last_step_ns = SL_BIN_NONE;
+    number_steps(s);
     for (size_t i = 0; i < s->marks.cnt; i++) {
         const sl_log_mark_info *m = &s->marks.at[i];
         if (m->kind != SL_EV_STEP || !m->value.known || m->time_ns > INT64_MAX / 4)
@@ -222,12 +239,17 @@ static sl_status take_lines(slog_summary *s, sl_error *err) {
 
 /* ---- failures ---- */
 
+/* The step that was under way: the one that ended next, else the one after the last. */
 static uint64_t step_at(const slog_summary *s, uint64_t time_ns) {
     uint64_t step = 0;
-    for (size_t i = 0; i < s->marks.cnt && s->marks.at[i].time_ns <= time_ns; i++)
-        if (s->marks.at[i].kind == SL_EV_STEP)
-            step = s->marks.at[i].step;
-    return step + 1;
+    for (size_t i = 0; i < s->marks.cnt; i++) {
+        if (s->marks.at[i].kind != SL_EV_STEP)
+            continue;
+        if (s->marks.at[i].time_ns > time_ns)
+            return s->marks.at[i].step;
+        step = s->marks.at[i].step + 1;
+    }
+    return step;
 }
 
 static sl_status take_failures(slog_summary *s, sl_error *err) {

@@ -35,7 +35,7 @@ sl_maybe_u64 sl_whatif_step(const sl_whatif *whatif, uint32_t event) {
     sl_error err = SL_ERROR_INIT;
     if (sl_run_steps(whatif->calls->device, &steps, &err) < 0 || steps->borders.cnt < 2)
         return (sl_maybe_u64){0};
-    return sl_known_u64(sl_steps_at(steps, event) + 1);
+    return sl_known_u64(sl_steps_number_at(steps, event));
 }
 
 static void append_place(char buf[SL_WORDS_CAP], const sl_whatif *whatif, uint32_t event) {
