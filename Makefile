@@ -123,7 +123,7 @@ install: build  ## install below PREFIX (DESTDIR is put in front)
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet
 	@echo "installed: $(DESTDIR)$(abspath $(PREFIX))/bin/stormlog"
 
-wheel: setup  ## dist/: sdist, and a wheel for every Linux with glibc 2.27 or newer and CPython 3.9 or newer (network)
+wheel: setup  ## dist/: sdist, and a wheel for every Linux with glibc 2.25 (tried: 2.27) or newer and CPython 3.9 or newer (network)
 	@packaging/wheel/build.sh
 
 deb:  ## dist/: Debian packages (root installs what they need to be built)

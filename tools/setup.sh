@@ -48,6 +48,8 @@ clang-format            lint
 cppcheck                lint
 binutils                symbol-tests
 tmux                    full-screen-tests
+screen                  full-screen-tests
+mosh                    full-screen-tests
 chromium                page-tests
 zstd                    test-data
 xz-utils                test-data

@@ -99,6 +99,7 @@ class Recording:
         self._is_owner = False
         self._is_done = False
         self._folder: Any = None
+        self._pid = os.getpid()
         self.snapshot_path: Optional[str] = None
         self.oom_snapshot_path: Optional[str] = None
 
@@ -194,12 +195,13 @@ class Recording:
 
     def _write_evidence(self) -> None:
         """Writes what is due at the end: bundles, and the snapshot of a failure that torch did not report (on the CPU, or when
-        torch was imported after the recording began). Removes an empty folder."""
+        torch was imported after the recording began). Removes an empty folder, unless this is a forked process: its parent may still
+        need it."""
         if not _is_on():
             return
         if _record.oom_count() > 0:
             self._dump_oom()
-        if self._folder is not None and not _record.path():
+        if self._folder is not None and self._pid == os.getpid() and not _record.path():
             _record.run_folder_discard(self._folder)
 
     def _write_bundles(self) -> None:

@@ -214,11 +214,6 @@ sl_event sl_events_get(const sl_events *events, size_t i) {
                       (sl_tag)events->tag[i]};
 }
 
-typedef struct sort_key {
-    int64_t time_us;
-    size_t i;
-} sort_key;
-
 int sl_block_compare_addr(const void *a, const void *b) {
     return SL_ORDER(((const sl_block *)a)->addr, ((const sl_block *)b)->addr);
 }
@@ -231,13 +226,6 @@ int sl_alert_compare_time(const void *a, const void *b) {
     return SL_ORDER(((const sl_alert *)a)->time_us, ((const sl_alert *)b)->time_us);
 }
 
-static int compare_keys(const void *a, const void *b) {
-    const sort_key *x = a, *y = b;
-    if (x->time_us != y->time_us)
-        return x->time_us < y->time_us ? -1 : 1;
-    return x->i < y->i ? -1 : x->i > y->i;
-}
-
 static int64_t count_disorder(const sl_events *events) {
     int64_t disorder = 0;
     for (size_t i = 1; i < events->cnt; i++)
@@ -245,13 +233,68 @@ static int64_t count_disorder(const sl_events *events) {
     return disorder;
 }
 
-static bool permute(void *column_data, size_t elem_size, const sort_key *keys, size_t cnt) {
+/* Two neighbouring stretches of `from` become one; of equal times the earlier event stays first. */
+static void merge(const int64_t *time_us, const size_t *from, size_t at, size_t mid, size_t end,
+                  size_t *to) {
+    size_t left = at, right = mid;
+    while (at < end) {
+        bool is_left = right == end || (left < mid && time_us[from[left]] <= time_us[from[right]]);
+        to[at++] = is_left ? from[left++] : from[right++];
+    }
+}
+
+/* Merges neighbours until one stretch is left; `starts` has run_cnt + 1 entries. Returns the one of
+ * the two that has the result. */
+static size_t *merge_all(const sl_events *events, size_t *starts, size_t run_cnt, size_t *from,
+                         size_t *to) {
+    while (run_cnt > 1) {
+        size_t made = 0;
+        for (size_t r = 0; r < run_cnt; r += 2) {
+            size_t first = starts[r], mid = starts[r + 1];
+            merge(events->time_us, from, first, mid, r + 2 > run_cnt ? mid : starts[r + 2], to);
+            starts[made++] = first;
+        }
+        starts[made] = events->cnt;
+        run_cnt = made;
+        size_t *merged = to;
+        to = from, from = merged;
+    }
+    return from;
+}
+
+/* The indexes of the events in order of time; NULL when memory ran out. Inputs are in order but for
+ * a few events, often one, and a merge of the stretches in order takes one pass for that. */
+static size_t *find_order(const sl_events *events, size_t run_cnt) {
+    size_t cnt = events->cnt, made = 0;
+    size_t *starts = malloc((run_cnt + 1) * sizeof *starts);
+    size_t *from = malloc(cnt * sizeof *from), *to = malloc(cnt * sizeof *to), *order = NULL;
+    if (starts && from && to) {
+        for (size_t i = 0; i < cnt; i++) {
+            from[i] = i;
+            if (i == 0 || events->time_us[i] < events->time_us[i - 1])
+                starts[made++] = i;
+        }
+        starts[made] = cnt;
+        order = merge_all(events, starts, run_cnt, from, to);
+    }
+    free(starts);
+    if (from != order)
+        free(from);
+    if (to != order)
+        free(to);
+    return order;
+}
+
+static bool permute(void *column_data, size_t elem_size, const size_t *order, size_t cnt) {
     char *copy = malloc(cnt * elem_size);
     if (!copy)
         return false;
     memcpy(copy, column_data, cnt * elem_size);
-    for (size_t i = 0; i < cnt; i++)
-        memcpy((char *)column_data + i * elem_size, copy + keys[i].i * elem_size, elem_size);
+    for (size_t i = 0, len; i < cnt; i += len) {
+        for (len = 1; i + len < cnt && order[i + len] == order[i] + len;)
+            len++;
+        memcpy((char *)column_data + i * elem_size, copy + order[i] * elem_size, len * elem_size);
+    }
     free(copy);
     return true;
 }
@@ -260,17 +303,12 @@ int64_t sl_events_sort(sl_events *events) {
     int64_t disorder = count_disorder(events);
     if (disorder == 0)
         return 0;
-    sort_key *keys = malloc(events->cnt * sizeof *keys);
-    if (!keys)
-        return -1;
-    for (size_t i = 0; i < events->cnt; i++)
-        keys[i] = (sort_key){events->time_us[i], i};
-    qsort(keys, events->cnt, sizeof *keys, compare_keys);
-    bool ok = true;
+    size_t *order = find_order(events, (size_t)disorder + 1);
+    bool ok = order;
     for (size_t i = 0; i < SL_COUNT_OF(columns) && ok; i++)
         ok = !is_there(events, i) ||
-             permute(*column_at(events, i), columns[i].elem_size, keys, events->cnt);
-    free(keys);
+             permute(*column_at(events, i), columns[i].elem_size, order, events->cnt);
+    free(order);
     return ok ? disorder : -1;
 }
 

@@ -11,9 +11,21 @@
 #include "run/run.h"
 #include "telemetry/telemetry.h"
 
-static const char *keep(sl_rank_summary *out, const char *text) {
+const char *sl__rank_keep(sl_rank_summary *out, const char *text) {
     const char *kept = text ? sl_arena_copy(&out->arena, text, strlen(text)) : NULL;
     return kept ? kept : "";
+}
+
+void sl__rank_take_process(sl_rank_summary *out, const sl_process *p) {
+    out->pid = p->pid;
+    out->parent_pid = p->parent_pid;
+    out->host = sl__rank_keep(out, p->host);
+    out->job = sl__rank_keep(out, p->job);
+    out->rank = p->rank;
+    out->local_rank = p->local_rank;
+    out->world_size = p->world_size;
+    out->end = p->end;
+    out->exit_status = p->exit_status;
 }
 
 /* ---- the rank in a path ---- */
@@ -134,7 +146,7 @@ static void take_failures(sl_rank_summary *out, const sl_run_input *input, const
         const char *line = sl_site_text(sl_user_site(input->trace, events->stack_id[i]), &arena);
         out->failures[out->failure_cnt++] =
             (sl_rank_failure){events->time_us[i] * 1000, sl_steps_number_at(steps, i),
-                              events->size_bytes[i], keep(out, line)};
+                              events->size_bytes[i], sl__rank_keep(out, line)};
         sl_arena_fini(&arena);
     }
 }
@@ -142,17 +154,8 @@ static void take_failures(sl_rank_summary *out, const sl_run_input *input, const
 static void take_identity(sl_rank_summary *out, const sl_trace *trace) {
     const sl_process *p = &trace->process;
     out->source = trace->source;
-    if (!p->is_known)
-        return;
-    out->pid = p->pid;
-    out->parent_pid = p->parent_pid;
-    out->host = keep(out, p->host);
-    out->job = keep(out, p->job);
-    out->rank = p->rank;
-    out->local_rank = p->local_rank;
-    out->world_size = p->world_size;
-    out->end = p->end;
-    out->exit_status = p->exit_status;
+    if (p->is_known)
+        sl__rank_take_process(out, p);
 }
 
 static sl_status summarize(sl_rank_summary *out, const sl_run *run, sl_error *err) {
@@ -207,8 +210,8 @@ sl_status sl_rank_summary_samples(sl_rank_summary *out, const sl_telemetry *set,
     out->local_rank = (sl_maybe_i32){first->local_rank, true};
     out->world_size = (sl_maybe_i32){first->world_size, true};
     out->pid = first->pid > 0 ? (uint32_t)first->pid : 0;
-    out->host = keep(out, sl_tm_text(set, first->host).ptr);
-    out->job = keep(out, sl_tm_text(set, first->job_id).ptr);
+    out->host = sl__rank_keep(out, sl_tm_text(set, first->host).ptr);
+    out->job = sl__rank_keep(out, sl_tm_text(set, first->job_id).ptr);
     out->start_ns = first->timestamp_ns;
     out->event_cnt = cnt;
     for (size_t i = 0; i < cnt; i++) {

@@ -132,6 +132,7 @@ int sl_tui_run(const sl_tui_options *options, sl_error *err) {
     if (status >= 0)
         status = loop(s, err);
     sl_tty_end();
+    sl_task_stop(&s->app.task); /* on every way out, not only the one that frees the rest */
     sl_shown_obey_signal();
     if (s->app.loader && sl_loader_is_busy(s->app.loader))
         _exit(0); /* do not wait for an input that the user no longer wants */

@@ -19,6 +19,8 @@
 
 /* Cursor positions are sent as ANSI sequences, which every current terminal understands. */
 #define ANSI_POSITION "\x1b[%i%p1%d;%p2%dH"
+/* How long the rest of a key's sequence may take after its Esc: it can come in two packets. */
+#define ESC_MS        100
 #define CLEAR         "\x1b[H\x1b[J"
 #define MOUSE_OFF     "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l"
 
@@ -29,7 +31,9 @@ static char restore[128]; /* bytes that restore the terminal, for a signal handl
 static size_t restore_len;
 static volatile sig_atomic_t is_stale, stop_signal;
 static bool is_gone;
-static bool has_other_screen; /* the console has none to go back to: what was drawn is erased */
+/* What was drawn is erased on every way out: GNU screen ignores the alternate screen unless "altscreen on" is set,
+ * mosh always does, and the console has none. There the cursor goes to the top, too. */
+static bool has_other_screen;
 
 static const int stop_numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static const int crash_numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
@@ -111,7 +115,7 @@ static void begin_input(void) {
     nodelay(input, TRUE);
     mouseinterval(0);
     mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
-    set_escdelay(25);
+    set_escdelay(ESC_MS);
 }
 
 static bool is_utf8_terminal(void) {
@@ -144,9 +148,8 @@ sl_status sl_tty_begin(sl_tty *tty, sl_error *err) {
     tty->is_ascii = !is_utf8_terminal();
     restore_len = 0;
     add_restore("sgr0");
+    add_text(CLEAR);
     has_other_screen = add_restore("rmcup");
-    if (!has_other_screen)
-        add_text(CLEAR);
     add_restore("cnorm");
     add_text(MOUSE_OFF);
     cbreak();
@@ -165,6 +168,8 @@ void sl_tty_end(void) {
         return;
     if (input)
         delwin(input);
+    if (restore_len)
+        sl_tty_write(CLEAR, strlen(CLEAR));
     endwin();
     delscreen(screen);
     screen = NULL, input = NULL;

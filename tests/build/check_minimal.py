@@ -5,6 +5,7 @@ Argument: the build folder; the minimal build is kept inside it, so that the nex
 """
 
 import os
+import pty
 import sys
 from pathlib import Path
 
@@ -41,6 +42,30 @@ def _():
     if not os.path.exists(program):
         tap.skip("there is no program yet")
     tap.equal(tap.run([program, "info"]).returncode, 0, "exit code of 'stormlog info'")
+
+
+def at_terminal(*command):
+    """Exit code and output of a program all of whose streams are a terminal."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execv(command[0], command)
+    shown = b""
+    try:
+        while part := os.read(fd, 65536):
+            shown += part
+    except OSError:
+        pass  # the end of the terminal
+    os.close(fd)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
+
+
+@tap.test("without ncursesw the full-screen program says in one line what to use instead")
+def _():
+    for arguments in ([], ["tui"], ["tui", "run.slog"]):
+        code, shown = at_terminal(str(minimal / "stormlog"), *arguments)
+        tap.equal(code, 4, f"exit code of stormlog {arguments}")
+        tap.equal(len(shown.splitlines()), 1, shown)
+        tap.contains(shown, "use 'stormlog analyze PATH', 'stormlog top'")
 
 
 tap.main()

@@ -92,6 +92,7 @@ def _(folder):
 
 @tap.test("a quick command shows no progress line")
 def _():
+    tap.needs("gzip")
     at = Terminal([STORMLOG, "analyze", H200[0], "--format", "json"], at=("stderr",))
     tap.equal(at.finish(), 0, "exit code")
     tap.equal(left_on_screen(at.text("stderr")), "", "what is left")

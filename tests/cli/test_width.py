@@ -47,6 +47,7 @@ def check_width(text, columns, what, excused=lambda lines, i: False):
 
 @tap.test("analyze: no line is wider than the terminal, except the path of a finding; a wide terminal is filled")
 def _():
+    tap.needs("gzip")
     for columns in WIDTHS:
         widest = 0
         for path in [*H200, CLOSED]:
@@ -71,6 +72,7 @@ def rank_files(folder):
 
 @tap.test("no line of diff, check, runs, info, fsck, ranks and help is wider than the terminal")
 def _(folder):
+    tap.needs("gzip")
     run = Path(folder) / "stormlog-runs" / "20261115T120000Z-a_rather_long_name"
     run.mkdir(parents=True)
     shutil.copy(CLOSED, run)

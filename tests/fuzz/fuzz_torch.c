@@ -32,8 +32,33 @@ static uint64_t walk(const sl_trace *trace) {
     return sum;
 }
 
+typedef struct fuzz_bytes {
+    const uint8_t *data;
+    size_t size;
+} fuzz_bytes;
+
+/* What the full-screen program shows before the events are read. */
+static void see_end_state(void *ctx, sl_trace *trace) {
+    const fuzz_bytes *bytes = ctx;
+    volatile uint64_t sum = walk(trace);
+    SL_UNUSED(sum);
+    fuzz_views(trace, bytes->data, bytes->size);
+}
+
+static void load_in_two_steps(const uint8_t *data, size_t size) {
+    fuzz_bytes bytes = {data, size};
+    sl_load_options options = {.on_end_state = see_end_state, .on_end_state_ctx = &bytes};
+    sl_byte_stream in;
+    sl_trace *trace = sl_trace_new("input", SL_SOURCE_TORCH_SNAPSHOT);
+    sl_bytes_init(&in, data, size);
+    if (trace)
+        (void)sl_source_torch_pickle.load(&(sl_source_input){"input", &in, &options}, trace, NULL);
+    sl_trace_free(trace);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sl_trace *trace;
+    load_in_two_steps(data, size);
     sl_error err = SL_ERROR_INIT;
     if (sl_trace_load_memory("input", data, size, &trace, &err) < 0) {
         if (err.text[0] == '\0')

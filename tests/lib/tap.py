@@ -60,9 +60,33 @@ def skip_if_sanitized(program):
         skip(f"a library built with {name} cannot be loaded into a plain program")
 
 
+def _lacks():
+    return os.environ.get("STORMLOG_TEST_LACKS", "").split()
+
+
+def needs(name):
+    """Skips in a build that was configured without gzip, xz or zstd."""
+    if name in _lacks():
+        skip(f"this build has no {name} library")
+
+
+def _skip_if_lacking(output):
+    """The data of the tests is compressed: such a build cannot read it, and says so."""
+    text = output.decode(errors="replace") if isinstance(output, bytes) else output or ""
+    for name in _lacks():
+        if f"this build has no {name} library" in text:
+            needs(name)
+
+
 def run(command, **options):
     """subprocess.run with text output captured; the default limit is 180 s, so that a busy machine is not taken for a hang."""
-    return subprocess.run(command, **{"capture_output": True, "text": True, "timeout": 180, **options})
+    try:
+        result = subprocess.run(command, **{"capture_output": True, "text": True, "timeout": 180, **options})
+    except subprocess.CalledProcessError as error:
+        _skip_if_lacking(error.stderr)
+        raise
+    _skip_if_lacking(result.stderr)
+    return result
 
 
 def python_with(module):

@@ -6,7 +6,6 @@ Arguments: the path of stormlog. Skips aloud without tmux. Nothing waits for a t
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,11 +13,11 @@ import time
 from pathlib import Path
 
 import tap
+from slow_input import SlowInput
+from tmux_terminal import PATIENCE_S, Terminal, check_restored
 
 STORMLOG = os.path.abspath(sys.argv.pop(1))
 DATA = Path(__file__).resolve().parent.parent / "data"
-# Generous, because the machine may be busy.
-PATIENCE_S = 180
 # With the sanitizer: fontconfig never frees what it has read, nor does the mouse library that ncurses loads for the Linux console.
 FONTS = f"LSAN_OPTIONS=suppressions={DATA.parent}/cli/lsan_fonts.supp:print_suppressions=0"
 NO_LEAKS = "ASAN_OPTIONS=exitcode=99:detect_leaks=0"
@@ -34,75 +33,6 @@ while True:
     kept.append(torch.zeros(25000))
     time.sleep(0.05)
 """
-
-
-class Terminal:
-    """One tmux server with one window, in which a command runs."""
-
-    def __init__(self, folder, command, size=(100, 30), environment=""):
-        if not shutil.which("tmux"):
-            tap.skip("tmux is not installed")
-        self.socket = os.path.join(folder, "tmux")
-        self.marker = os.path.join(folder, "ended")
-        inner = f"env LC_ALL=C.UTF-8 {environment} {command}; echo ended $? > {self.marker}; stty -a | grep -o '[-]*icanon'; cat"
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "-c", folder, inner)
-        self.tmux("set-option", "-s", "set-clipboard", "on")
-
-    def tmux(self, *arguments):
-        environment = {key: value for key, value in os.environ.items() if key not in ("TMUX", "NO_COLOR", "COLORTERM")}
-        return tap.run(["tmux", "-S", self.socket, *arguments], env={**environment, "LC_ALL": "C.UTF-8"})
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.tmux("kill-server")
-
-    def screen(self):
-        return self.tmux("capture-pane", "-p").stdout
-
-    def wait_for(self, *texts):
-        end = time.monotonic() + PATIENCE_S
-        while True:
-            screen = self.screen()
-            if all(text in screen for text in texts):
-                return screen
-            if time.monotonic() > end:
-                raise AssertionError(f"expected {texts!r} on the screen, found\n{screen}")
-            time.sleep(0.05)
-
-    def wait_for_none(self, text):
-        end = time.monotonic() + PATIENCE_S
-        while text in self.screen():
-            tap.true(time.monotonic() < end, f"{text!r} goes from the screen")
-            time.sleep(0.05)
-
-    def press(self, *keys):
-        for key in keys:
-            self.tmux("send-keys", key)
-
-    def pid(self):
-        shell = self.tmux("display-message", "-p", "#{pane_pid}").stdout.strip()
-        while True:
-            found = tap.run(["pgrep", "-P", shell, "-x", "stormlog"]).stdout.split()
-            if found:
-                return int(found[0])
-            time.sleep(0.05)
-
-    def wait_for_end(self):
-        end = time.monotonic() + PATIENCE_S
-        while not (os.path.exists(self.marker) and os.path.getsize(self.marker)):
-            if time.monotonic() > end:
-                raise AssertionError(f"expected the program to end, found\n{self.screen()}")
-            time.sleep(0.05)
-        return Path(self.marker).read_text().strip()
-
-
-def check_restored(terminal):
-    """The old screen is back, and the terminal edits lines again."""
-    screen = terminal.wait_for("icanon")
-    tap.true("-icanon" not in screen, "the terminal is in its own mode again")
-    tap.true("Help" not in screen, "the screen from before is back")
 
 
 @tap.test("every tab shows its part of a snapshot")
@@ -205,6 +135,37 @@ def _(folder):
         t.wait_for("cannot open '/nowhere'", "allocated")  # what was open stays
         t.press("q")
         tap.equal(t.wait_for_end(), "ended 0")
+
+
+@tap.test("what is live at the end of a snapshot can be looked at while its events are read")
+def _(folder):
+    slow = SlowInput(folder, f"{DATA}/h200/s1_loss_history.pickle.gz")
+    with Terminal(folder, f"{STORMLOG} tui {slow.path}") as t:
+        t.press("3")
+        t.wait_for("growth: known when all events are read", "17.6 GiB", "s1_loss_history.py:8 in", "reading")
+        t.press("j", "Enter")
+        screen = t.wait_for("in _init_group")  # the stack of the second line
+        tap.true("17.6 GiB  unknown" in screen, "growth is not known yet")
+        t.press("8")
+        t.wait_for_none("in _init_group")
+        tap.true("eak" not in t.screen(), "no verdict yet")
+        slow.wants_rest.set()
+        t.wait_for("Leak: ", "confidence")
+        t.press("3")
+        t.wait_for("+13.1 GiB", "growth: from a quarter", "in _init_group")  # what was opened stays open
+        t.press("q")
+        tap.equal(t.wait_for_end(), "ended 0")
+
+
+@tap.test("q ends the program at once while an input is read")
+def _(folder):
+    slow = SlowInput(folder, f"{DATA}/h200/s1_loss_history.pickle.gz")
+    with Terminal(folder, f"{STORMLOG} tui {slow.path}") as t:
+        t.press("2")
+        t.wait_for("allocated 17.8 GiB", "reading")
+        t.press("q")
+        tap.equal(t.wait_for_end(), "ended 0")
+        check_restored(t)
 
 
 @tap.test("an export is written, and the screen reports it")

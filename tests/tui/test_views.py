@@ -4,7 +4,10 @@
 Arguments: the paths of tui_probe and of tui_absent. TUI_GOLDEN_UPDATE=1 writes the golden files anew; read the diff.
 """
 
+import gzip
 import os
+import pickle
+import re
 import sys
 from pathlib import Path
 
@@ -55,6 +58,49 @@ for name in ("h200/s1_loss_history.pickle.gz", "h200/s5_oom.pickle.gz", "slog/nc
     add_sweep(name)
 
 
+def first_and_whole(path):
+    result = tap.run([PROBE, "first", str(path)])
+    tap.equal(result.returncode, 0, result.stderr)
+    parts = [part.split("\n", 1) for part in result.stdout.split("---- ")[1:]]
+    return {name: text for name, text in parts}
+
+
+def figures_of(screen, place):
+    """The columns of a line of code in Sites: live, growth, peak, blocks."""
+    row = next(line for line in screen.splitlines() if place in line)
+    return re.findall(r"[+-]?[\d.,]+ ?[KMG]?i?B?|unknown", row.split(place)[0])
+
+
+@tap.test("what is live at the end of a snapshot is on the screen before its events are read")
+def _():
+    shown = first_and_whole(DATA / "h200" / "s1_loss_history.pickle.gz")
+    first, whole = (figures_of(shown[f"{when} Sites"], "s1_loss_history.py:8 in") for when in ("first", "whole"))
+    tap.equal(first[1:3], ["unknown", "unknown"], "growth and peak need the events")
+    tap.equal((first[0], first[3]), (whole[0], whole[3]), "live bytes and blocks are the same")
+    tap.contains(shown["first Sites"], "growth: known when all events are read")
+    tap.contains(shown["first Sites"], "(known when all events are read)")
+    tap.contains(shown["whole Sites"], "(no Python stack: autograd backward)")
+    allocated = re.search(r"allocated [\d.]+ .iB", shown["whole Live"]).group()
+    tap.contains(shown["first Live"], allocated)
+    tap.true("peak" not in shown["first Live"], "no peak yet")
+    tap.contains(shown["whole Live"], "peak")
+
+
+@tap.test("a snapshot without a history has lines and totals, and says that it has no curves")
+def _(folder):
+    with gzip.open(DATA / "h200" / "s1_loss_history.pickle.gz") as file:
+        snapshot = pickle.load(file)
+    snapshot["device_traces"] = [[] for _ in snapshot["device_traces"]]
+    path = Path(folder, "no_history.pickle")
+    path.write_bytes(pickle.dumps(snapshot))
+    shown = first_and_whole(path)
+    tap.contains(shown["whole Sites"], "growth: unknown, the input has no history")
+    tap.equal(figures_of(shown["whole Sites"], "s1_loss_history.py:8 in"), figures_of(shown["first Sites"], "s1_loss_history.py:8 in"))
+    tap.contains(shown["whole Live"], "This input has no history")
+    for when in ("first", "whole"):
+        tap.true(re.search(r"allocated [\d.]+ .iB", shown[f"{when} Live"]), "allocated bytes")
+
+
 @tap.test("ASCII screens contain only ASCII")
 def _():
     result = tap.run([PROBE, "draw", "100", "30", "ascii"])
@@ -87,7 +133,7 @@ def _():
     tap.equal(result.returncode, 4, "exit code")
     tap.equal(len(result.stdout.splitlines()), 1, result.stdout)
     tap.contains(result.stdout, "ncursesw")
-    tap.contains(result.stdout, "stormlog top")
+    tap.contains(result.stdout, "'stormlog analyze PATH', 'stormlog top'")
 
 
 tap.main()

@@ -6,6 +6,7 @@
  *   tui_probe svg-file PATH W H VIEW   the same of an input that is read; for the README: make screens
  *   tui_probe sweep                    every view at every size from 20 x 6 to 400 x 120: prints what breaks the rules
  *   tui_probe sweep-file PATH          the same for an input that is read
+ *   tui_probe first PATH               Live and Sites of an input before its events are read, and after
  *   tui_probe bytes                    what an idle and a busy screen send */
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,6 +251,43 @@ static int write_svg_file(const char *path, int w, int h, size_t view) {
     return 0;
 }
 
+static void draw_two(const char *when, sl_screen *screen) {
+    static const sl_tab tabs[] = {SL_TAB_LIVE, SL_TAB_SITES};
+    sl_grid grid;
+    make_grid(&grid, 100, 30, false, false);
+    for (size_t i = 0; i < SL_COUNT_OF(tabs); i++) {
+        draw_view(&grid, screen, tabs[i]);
+        printf("---- %s %s\n", when, sl_tab_name(tabs[i]));
+        sl_screen_write_text(&grid, stdout);
+    }
+    sl_grid_fini(&grid);
+}
+
+static void draw_first(void *ctx, sl_tui_source *source) {
+    sl_screen *screen = ctx;
+    screen->live = source;
+    draw_two("first", screen);
+    screen->live = NULL;
+    sl_tui_source_free(source);
+}
+
+static int draw_first_and_whole(const char *path) {
+    static probe_input in;
+    sl_screen *screen = made_up_screen();
+    sl_tui_read_options options = {.first = draw_first, .ctx = screen};
+    sl_error err = SL_ERROR_INIT;
+    screen->whole = NULL;
+    screen->ui->source.cnt = 0;
+    if (sl_run_facts_read(&path, 1, &options, &in.inputs, &in.source, &err) < 0) {
+        fprintf(stderr, "%s\n", err.text);
+        return 3;
+    }
+    screen->whole = in.source;
+    draw_two("whole", screen);
+    free_input(&in);
+    return 0;
+}
+
 static void report_bytes(const char *what, const sl_bytes *bytes) {
     printf("%s: %zu bytes\n", what, bytes->cnt);
 }
@@ -304,11 +342,13 @@ int main(int argc, char **argv) {
         return sweep_made_up();
     if (strcmp(what, "sweep-file") == 0 && argc >= 3)
         return sweep_file(argv[2]);
+    if (strcmp(what, "first") == 0 && argc >= 3)
+        return draw_first_and_whole(argv[2]);
     if (strcmp(what, "bytes") == 0)
         return measure_bytes();
     fprintf(
         stderr,
         "usage: tui_probe draw W H [ascii|mono] | svg W H VIEW | svg-file PATH W H VIEW | sweep | "
-        "sweep-file PATH | bytes\n");
+        "sweep-file PATH | first PATH | bytes\n");
     return 2;
 }

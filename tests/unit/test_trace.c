@@ -58,6 +58,26 @@ static void sorting_is_stable_and_counts_disorder(void **state) {
     sl_events_fini(&events);
 }
 
+/* Any number of stretches in order, and one event that belongs far before its neighbours. */
+static void sorting_merges_stretches(void **state) {
+    SL_UNUSED(state);
+    for (size_t stretch = 1; stretch <= 65; stretch++) {
+        sl_events events = {0};
+        for (size_t i = 0; i < 300; i++)
+            assert_true(sl_events_push(
+                &events, &(sl_event){.time_us = (int64_t)(i % stretch / 2), .addr = i}));
+        assert_true(sl_events_push(&events, &(sl_event){.time_us = -1, .addr = 300}));
+        assert_true(sl_events_sort(&events) > 0);
+        assert_int_equal(events.addr[0], 300);
+        for (size_t i = 1; i < 301; i++) {
+            int64_t before = events.time_us[i - 1], now = events.time_us[i];
+            assert_true(before < now || (before == now && events.addr[i - 1] < events.addr[i]));
+            assert_int_equal(now, (int64_t)(events.addr[i] % stretch / 2));
+        }
+        sl_events_fini(&events);
+    }
+}
+
 static void equal_stacks_share_an_id(void **state) {
     SL_UNUSED(state);
     sl_stacks stacks = {0};
@@ -103,6 +123,7 @@ int main(void) {
         cmocka_unit_test(devices_stay_in_order),
         cmocka_unit_test(streams_and_pools_are_interned),
         cmocka_unit_test(sorting_is_stable_and_counts_disorder),
+        cmocka_unit_test(sorting_merges_stretches),
         cmocka_unit_test(equal_stacks_share_an_id),
         cmocka_unit_test(every_event_kind_has_a_unique_name),
         cmocka_unit_test(every_finding_kind_has_a_name_and_help),

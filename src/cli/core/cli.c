@@ -162,7 +162,7 @@ static int dispatch(int argc, char **argv) {
         sl_help_program(stdout, running);
         return 0;
     }
-    if (argc < 2 && HAVE_NCURSES && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+    if (argc < 2 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
         return run_command(&sl_cmd_tui, 0, argv + argc);
     if (argc < 2) {
         sl_cli_complain("expected a command; '%s --help' lists them", running->name);

@@ -188,14 +188,16 @@ static void put_quantity(char buf[SL_HUMAN_CAP], double value, const char *unit)
         sl_human_duration_us(buf, (int64_t)value);
     else if (strcmp(unit, "1") == 0)
         snprintf(buf, SL_HUMAN_CAP, "%.4g", value);
-    else
-        snprintf(buf, SL_HUMAN_CAP, "%.4g %.12s", value, unit);
+    else /* units are plurals: "1 step", "5 steps" */
+        snprintf(buf, SL_HUMAN_CAP, "%.4g %.*s", value,
+                 (int)(strlen(unit) - (value == 1 && unit[1] && unit[strlen(unit) - 1] == 's')),
+                 unit);
 }
 
 void sl_words_evidence(char buf[SL_WORDS_CAP], const sl_evidence *evidence) {
     char value[SL_HUMAN_CAP], threshold[SL_HUMAN_CAP];
     put_quantity(value, evidence->value, evidence->unit);
-    snprintf(buf, SL_WORDS_CAP, "%s %s", evidence->name, value);
+    snprintf(buf, SL_WORDS_CAP, "%s: %s", evidence->name, value);
     if (!evidence->relation || isnan(evidence->threshold))
         return;
     put_quantity(threshold, evidence->threshold, evidence->unit);

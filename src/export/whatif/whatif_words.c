@@ -2,16 +2,24 @@
 #include "export/whatif/whatif_words.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/core/order.h"
 #include "base/text/human.h"
+#include "base/text/term.h"
 
 #define MIB ((uint64_t)1 << 20)
 
 char *sl_whatif_mib(char *buf, uint64_t bytes) {
     return sl_human_count(buf, bytes / MIB + (bytes % MIB != 0));
+}
+
+void sl__whatif_put_line(FILE *to, const char *text) {
+    char line[SL_WORDS_CAP];
+    if (!*text)
+        return;
+    snprintf(line, sizeof line, "%.*s.", (int)sizeof line - 2, text);
+    sl_term_wrap(to, &(sl_wrap){0}, line);
 }
 
 sl_site sl_whatif_site(const sl_whatif *whatif, uint32_t event) {

@@ -12,6 +12,11 @@ typedef struct sl_load_options {
     void *progress_ctx;
     uint32_t max_expansion; /* of compressed inputs; 0 = SL_EXPANSION_DEFAULT */
     bool skips_bad;         /* telemetry: leave bad records out and count them in a note */
+    /* A snapshot lists what is live before its events: called once, from the thread that loads, when that is
+     * read and no event yet. The trace is complete and within bounds as one whose history was off. The callee
+     * may set its `code` and keeps nothing of it. May be NULL. */
+    void (*on_end_state)(void *ctx, sl_trace *trace);
+    void *on_end_state_ctx;
 } sl_load_options;
 
 /* Enough for every probe. */

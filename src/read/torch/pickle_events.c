@@ -100,12 +100,12 @@ static inline bool take_any(attempt *a, uint64_t *value) {
     return take_number(a, value, &is_negative);
 }
 
-static inline bool take_memoize(attempt *a, uint32_t entry) {
+/* Python's pickler memoises every object, our own exporter only what it refers to later. */
+static inline void take_memoize(attempt *a, uint32_t entry) {
     if (*a->at != SL_OP_MEMOIZE)
-        return false;
+        return;
     a->at++;
     *a->memo++ = entry;
-    return true;
 }
 
 /* A string that is not kept: only its place in the memo counts. */
@@ -122,7 +122,10 @@ static inline bool take_text(attempt *a) {
         a->vm->last_text = sl_strtab_intern(&build->trace->strings, (const char *)a->at + 2, len);
     uint32_t id = a->vm->last_text;
     a->at += 2 + len;
-    return id <= SL_MEMO_PAYLOAD_MAX && take_memoize(a, sl_memo_entry(SL_MEMO_STR, id));
+    if (id > SL_MEMO_PAYLOAD_MAX)
+        return false;
+    take_memoize(a, sl_memo_entry(SL_MEMO_STR, id));
+    return true;
 }
 
 static inline bool take_pool(attempt *a) {
@@ -137,7 +140,8 @@ static inline bool take_pool(attempt *a) {
     bool is_default = first == 0 && second == 0; /* index 0 by definition */
     a->pool_idx =
         is_default ? 0 : sl_trace_pool(a->vm->build->trace, (int64_t)first, (int64_t)second);
-    return take_memoize(a, sl_memo_entry(SL_MEMO_POOL, a->pool_idx));
+    take_memoize(a, sl_memo_entry(SL_MEMO_POOL, a->pool_idx));
+    return true;
 }
 
 /* --- Lists of frames -------------------------------------------------------------------------- */
@@ -204,8 +208,7 @@ static bool take_stack(attempt *a) {
     }
     a->at++;
     uint32_t *memo = a->memo;
-    if (!take_memoize(a, 0))
-        return false;
+    take_memoize(a, 0);
     size_t len;
     a->run = find_run(a, &len);
     if (a->run == SL_RUN_NONE)
@@ -213,7 +216,8 @@ static bool take_stack(attempt *a) {
     a->at += len;
     a->has_run = true;
     a->stack_id = a->vm->runs.rows.at[a->run].stack_id;
-    *memo = sl_memo_entry(SL_MEMO_STACK, a->stack_id);
+    if (a->memo > memo)
+        *memo = sl_memo_entry(SL_MEMO_STACK, a->stack_id);
     return a->end - a->at >= FIXED_BYTES;
 }
 
@@ -251,7 +255,8 @@ static bool take_event(attempt *a) {
     if (a->at[0] != SL_OP_EMPTY_DICT)
         return false;
     a->at++;
-    if (!take_memoize(a, sl_memo_entry(SL_MEMO_PAST, SL_VAL_DICT)) || *a->at++ != SL_OP_MARK)
+    take_memoize(a, sl_memo_entry(SL_MEMO_PAST, SL_VAL_DICT));
+    if (*a->at++ != SL_OP_MARK)
         return false;
     for (int i = 0; i < KEY_LIMIT; i++) {
         uint32_t key = take_reference(a);

@@ -11,6 +11,8 @@ static int probe(const unsigned char *head, size_t len, const char *path) {
 static sl_status load(const sl_source_input *input, sl_trace *trace, sl_error *err) {
     sl_torch_build build;
     sl_status status = sl_torch_build_init(&build, trace, err);
+    build.on_end_state = input->options->on_end_state;
+    build.on_end_state_ctx = input->options->on_end_state_ctx;
     if (status >= 0)
         status = sl_pickle_read(input->in, &build, err);
     if (status >= 0)

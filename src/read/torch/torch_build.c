@@ -64,11 +64,27 @@ static sl_status begin_trace(sl_torch_build *build, uint64_t index, sl_error *er
     return SL_OK;
 }
 
+/* The events begin: if the segments came first, as in torch's files, what is live is known. What is wrong
+ * with them is reported when all is read. */
+static void show_end_state(sl_torch_build *build) {
+    sl_error ignored = SL_ERROR_INIT;
+    void (*show)(void *, sl_trace *) = build->on_end_state;
+    if (!show || !build->has_segments || build->total_cnt > 0)
+        return;
+    build->on_end_state = NULL;
+    if (sl_torch_settle_segments(build, &ignored) >= 0 &&
+        sl_trace_check_bounds(build->trace, &ignored) >= 0)
+        show(build->on_end_state_ctx, build->trace);
+}
+
 sl_status sl_torch_begin(sl_torch_build *build, sl_torch_role role, uint64_t index, sl_error *err) {
     build->seen[role] = 0;
     switch (role) {
     case SL_ROLE_SEGMENTS: build->has_segments = true; break;
-    case SL_ROLE_TRACES: build->is_host = false; break;
+    case SL_ROLE_TRACES:
+        build->is_host = false;
+        show_end_state(build);
+        break;
     case SL_ROLE_HOST_TRACES: build->is_host = true; return begin_trace(build, 0, err);
     case SL_ROLE_TRACE: return begin_trace(build, index, err);
     case SL_ROLE_EVENT:

@@ -64,7 +64,9 @@ typedef struct sl_torch_build {
     uint32_t history_cnt;    /* entries of the open block */
     uint64_t pool_ids[2];    /* of the open pool list */
     uint32_t pool_id_cnt;
-    uint64_t unbalanced_segments; /* whose blocks do not add up to their size */
+    uint64_t unbalanced_segments;                     /* whose blocks do not add up to their size */
+    void (*on_end_state)(void *ctx, sl_trace *trace); /* as in sl_load_options; NULL once called */
+    void *on_end_state_ctx;
     uint64_t stream_cache_handle[64];
     uint16_t stream_cache_idx[64]; /* 0xffff = empty */
 } sl_torch_build;
@@ -86,6 +88,9 @@ sl_status sl_torch_append(sl_torch_build *build, sl_torch_role role, const sl_to
 
 /* The open object of this role ends; *id is what it amounts to (frame, stack, pool) or 0. */
 sl_status sl_torch_end(sl_torch_build *build, sl_torch_role role, uint32_t *id, sl_error *err);
+
+/* The segments that were read, in order of address. Once more when others have followed. */
+sl_status sl_torch_settle_segments(const sl_torch_build *build, sl_error *err);
 
 /* Everything that needs the whole input: clock, order, addresses, notes. */
 sl_status sl_torch_finish(sl_torch_build *build, sl_error *err);

@@ -113,20 +113,23 @@ static sl_status sort_segments(sl_device_trace *device, sl_error *err) {
     return SL_OK;
 }
 
-static sl_status settle_end_state(const sl_torch_build *build, sl_error *err) {
+sl_status sl_torch_settle_segments(const sl_torch_build *build, sl_error *err) {
     for (size_t d = 0; d < build->trace->devices.cnt; d++) {
         sl_device_trace *device = build->trace->devices.at[d];
         device->has_end_state = build->has_segments;
         sort_blocks(device);
         SL_TRY(sort_segments(device, err));
     }
+    return SL_OK;
+}
+
+static void note_unbalanced(const sl_torch_build *build) {
     if (build->unbalanced_segments)
         sl_trace_note(build->trace,
                       "%llu segment%s: the blocks do not add up to the size of the segment; totals "
                       "by block and by segment will differ",
                       (unsigned long long)build->unbalanced_segments,
                       sl_plural(build->unbalanced_segments));
-    return SL_OK;
 }
 
 /* --- Marks ------------------------------------------------------------------------------------ */
@@ -168,7 +171,8 @@ static sl_status sort_marks(sl_trace *trace, sl_error *err) {
 sl_status sl_torch_finish(sl_torch_build *build, sl_error *err) {
     set_clock(build);
     SL_TRY(sort_events(build->trace, err));
-    SL_TRY(settle_end_state(build, err));
+    SL_TRY(sl_torch_settle_segments(build, err));
+    note_unbalanced(build);
     SL_TRY(sort_marks(build->trace, err));
     note_history(build);
     return SL_OK;

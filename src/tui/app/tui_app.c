@@ -42,7 +42,6 @@ sl_status sl_app_init(sl_app *app, const sl_tui_options *options, sl_error *err)
 }
 
 void sl_app_fini(sl_app *app) {
-    sl_task_stop(&app->task);
     sl_loader_free(app->loader); /* freed first: it may use the inputs */
     sl__app_close(app);
     sl_vec_free(&app->jobs.rows);
@@ -53,8 +52,16 @@ void sl_app_fini(sl_app *app) {
 
 /* ---- what the screen needs ---- */
 
+static const char *const job_words[] = {
+    [SL_LOAD_READ] = "all events are read; looking for findings ...",
+    [SL_LOAD_WHATIF] = "replaying with other settings ...",
+    [SL_LOAD_JUDGE] = "looking for findings in this part ...",
+    [SL_LOAD_COMPARE] = "comparing ...",
+};
+
 static void say_progress(sl_app *app) {
     uint64_t done, total;
+    sl_load_kind kind = sl_loader_kind(app->loader);
     sl_loader_progress(app->loader, &done, &total);
     if (!sl_loader_is_busy(app->loader))
         app->ui.progress[0] = '\0';
@@ -62,7 +69,8 @@ static void say_progress(sl_app *app) {
         snprintf(app->ui.progress, sizeof app->ui.progress, "reading: %d %%",
                  (int)(100.0 * (double)done / (double)total));
     else
-        snprintf(app->ui.progress, sizeof app->ui.progress, "working ...");
+        snprintf(app->ui.progress, sizeof app->ui.progress, "%s",
+                 kind == SL_LOAD_READ && !total ? "reading ..." : job_words[kind]);
 }
 
 static bool is_timeline_right(const sl_app *app, size_t columns) {

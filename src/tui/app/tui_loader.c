@@ -10,10 +10,12 @@
 
 struct sl_loader {
     pthread_t thread;
-    bool is_running;  /* a thread was made and not joined */
+    bool is_running; /* a thread was made and not joined */
+    sl_load_kind kind;
     sl_load_job *job; /* owned by the thread until is_done */
     atomic_bool is_done;
     atomic_uint_fast64_t done, total;
+    _Atomic(sl_tui_source *) first; /* owned; made by the thread, until it is taken */
     int wake[2];
 };
 
@@ -29,12 +31,22 @@ sl_status sl_loader_new(sl_loader **out, sl_error *err) {
     return SL_OK;
 }
 
+static void wake(sl_loader *loader) {
+    ssize_t ignored = write(loader->wake[1], "", 1);
+    SL_UNUSED(ignored);
+}
+
 static void join(sl_loader *loader) {
-    char byte;
     pthread_join(loader->thread, NULL);
-    while (read(loader->wake[0], &byte, 1) > 0)
-        continue;
+    sl_tui_source_free(sl_loader_take_first(loader)); /* late: the whole is there */
     loader->is_running = false;
+}
+
+sl_tui_source *sl_loader_take_first(sl_loader *loader) {
+    char byte;
+    while (read(loader->wake[0], &byte, 1) > 0) /* before the rest is looked at: see wake */
+        continue;
+    return atomic_exchange(&loader->first, NULL);
 }
 
 void sl_loader_free(sl_loader *loader) {
@@ -59,10 +71,17 @@ static void note_progress(void *ctx, uint64_t done, uint64_t total) {
     atomic_store_explicit(&loader->total, total, memory_order_relaxed);
 }
 
+static void keep_first(void *ctx, sl_tui_source *source) {
+    sl_loader *loader = ctx;
+    sl_tui_source_free(atomic_exchange(&loader->first, source));
+    wake(loader);
+}
+
 static void *work(void *ctx) {
     sl_loader *loader = ctx;
     sl_load_job *job = loader->job;
-    sl_tui_read_options options = {job->code, note_progress, loader};
+    sl_tui_read_options options = {job->code, note_progress,
+                                   job->kind == SL_LOAD_READ ? keep_first : NULL, loader};
     const char *const *paths = (const char *const *)job->paths.at;
     switch (job->kind) {
     case SL_LOAD_READ:
@@ -83,8 +102,7 @@ static void *work(void *ctx) {
         break;
     }
     atomic_store(&loader->is_done, true);
-    ssize_t ignored = write(loader->wake[1], "", 1);
-    SL_UNUSED(ignored);
+    wake(loader);
     return NULL;
 }
 
@@ -107,6 +125,7 @@ bool sl_loader_start(sl_loader *loader, const sl_load_job *job) {
     }
     *own = *job;
     loader->job = own;
+    loader->kind = own->kind;
     atomic_store(&loader->is_done, false);
     note_progress(loader, 0, 0);
     if (make_thread(loader))
@@ -136,6 +155,10 @@ void sl_load_job_free(sl_load_job *job) {
 void sl_loader_progress(const sl_loader *loader, uint64_t *done, uint64_t *total) {
     *done = atomic_load_explicit(&loader->done, memory_order_relaxed);
     *total = atomic_load_explicit(&loader->total, memory_order_relaxed);
+}
+
+sl_load_kind sl_loader_kind(const sl_loader *loader) {
+    return loader->kind;
 }
 
 int sl_loader_fd(const sl_loader *loader) {

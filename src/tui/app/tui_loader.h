@@ -44,13 +44,17 @@ void sl_loader_free(sl_loader *loader);
 bool sl_loader_is_busy(const sl_loader *loader);
 /* False when it is busy or no thread can be made; takes job->paths in either case. */
 bool sl_loader_start(sl_loader *loader, const sl_load_job *job);
+/* What can be shown of an input before all of it is read; NULL when there is nothing new. The caller owns it. */
+sl_tui_source *sl_loader_take_first(sl_loader *loader);
 /* The job if it has ended: the caller then owns it and frees it with sl_load_job_free. */
 sl_load_job *sl_loader_take(sl_loader *loader);
 void sl_load_job_free(sl_load_job *job);
 
 /* Progress: `done` of `total` bytes; total 0 = not known. */
 void sl_loader_progress(const sl_loader *loader, uint64_t *done, uint64_t *total);
-/* Readable when a job has ended. */
+/* Of the job that runs. */
+sl_load_kind sl_loader_kind(const sl_loader *loader);
+/* Readable when a job has ended or has something to show first. */
 int sl_loader_fd(const sl_loader *loader);
 
 #endif

@@ -58,6 +58,17 @@ void sl__app_close(sl_app *app) {
 
 /* ---- recordings that are written now ---- */
 
+/* The devices may come in another order when the input is read again, or read whole. */
+static size_t same_device(const sl_tui_source *now, const sl_tui_source *before, size_t device) {
+    if (!before || device >= before->devices.cnt)
+        return device;
+    const sl_tui_device *old = &before->devices.at[device];
+    for (size_t i = 0; i < now->devices.cnt; i++)
+        if (now->devices.at[i].process == old->process && now->devices.at[i].number == old->number)
+            return i;
+    return 0;
+}
+
 /* Nodes that the user opened stay so when the facts are read again. */
 static void keep_open(sl_tree *now, const sl_tree *before) {
     for (size_t b = 0; b < before->nodes.cnt; b++) {
@@ -69,13 +80,20 @@ static void keep_open(sl_tree *now, const sl_tree *before) {
     }
 }
 
+static void keep_all_open(sl_tui_source *now, const sl_tui_source *before) {
+    for (size_t b = 0; before && b < before->devices.cnt; b++) {
+        size_t n = same_device(now, before, b);
+        if (n >= now->devices.cnt)
+            continue;
+        keep_open(&now->devices.at[n].sites, &before->devices.at[b].sites);
+        keep_open(&now->devices.at[n].modules, &before->devices.at[b].modules);
+    }
+}
+
 static void take_live(sl_app *app, sl_tui_source *source) {
     sl_tui_source *before = app->screen.live;
     sl__app_note_selection(app);
-    for (size_t i = 0; before && i < before->devices.cnt && i < source->devices.cnt; i++) {
-        keep_open(&source->devices.at[i].sites, &before->devices.at[i].sites);
-        keep_open(&source->devices.at[i].modules, &before->devices.at[i].modules);
-    }
+    keep_all_open(source, before);
     sl_tui_source_free(before);
     app->screen.live = source;
 }
@@ -305,22 +323,12 @@ void sl_app_tick(sl_app *app) {
     sl__app_read_whole(app);
 }
 
-/* The devices of the first screen may come in another order. */
-static size_t same_device(const sl_tui_source *now, const sl_tui_source *before, size_t device) {
-    if (!before || device >= before->devices.cnt)
-        return device;
-    const sl_tui_device *old = &before->devices.at[device];
-    for (size_t i = 0; i < now->devices.cnt; i++)
-        if (now->devices.at[i].process == old->process && now->devices.at[i].number == old->number)
-            return i;
-    return 0;
-}
-
 static void take_whole(sl_app *app, sl_load_job *job) {
     bool had_comparison = app->ui.shows_comparison;
     sl__app_note_selection(app);
     if (app->screen.live && !app->live) {
         app->ui.device = same_device(job->whole, app->screen.live, app->ui.device);
+        keep_all_open(job->whole, app->screen.live);
         close_live(app);
     }
     close_whole(app);
@@ -361,9 +369,19 @@ static void take_job(sl_app *app, sl_load_job *job) {
     }
 }
 
+/* Not when more is shown already: the same input, read once more. */
+static void take_first(sl_app *app) {
+    sl_tui_source *first = sl_loader_take_first(app->loader);
+    if (first && !app->screen.whole && !app->live)
+        take_live(app, first);
+    else
+        sl_tui_source_free(first);
+}
+
 bool sl_app_poll(sl_app *app) {
     int exit_code = 0;
     size_t lines_before = app->output.cnt;
+    take_first(app);
     sl_load_job *job = sl_loader_take(app->loader);
     if (job)
         take_job(app, job);

@@ -16,32 +16,44 @@
 
 /* ---- reading ---- */
 
-static sl_status load_one(sl_tui_inputs *inputs, const char *path,
-                          const sl_tui_read_options *options, sl_error *err) {
+typedef struct load_work {
+    const sl_tui_read_options *options;
+    sl_tui_inputs *inputs;
+    sl_tui_source *source;
+    bool has_one_path; /* the only one that was given */
+} load_work;
+
+static void show_first(void *ctx, sl_trace *trace);
+
+static sl_status load_one(const load_work *work, const char *path, bool is_only, sl_error *err) {
     sl_trace *trace;
-    sl_load_options how = {.progress = options->progress, .progress_ctx = options->progress_ctx};
+    const sl_tui_read_options *options = work->options;
+    sl_load_options how = {.progress = options->progress, .progress_ctx = options->ctx};
+    if (is_only && options->first)
+        how.on_end_state = show_first, how.on_end_state_ctx = (void *)work;
     SL_TRY(sl_trace_load(path, &how, &trace, err));
     trace->code = options->code;
-    if (sl_vec_push(&inputs->traces, trace))
+    if (sl_vec_push(&work->inputs->traces, trace))
         return SL_OK;
     sl_trace_free(trace);
     return sl_fail_no_memory(err, "the inputs");
 }
 
 /* Files of a folder that cannot be read become notes. */
-static sl_status load_path(sl_tui_inputs *inputs, sl_tui_source *source, const char *path,
-                           const sl_tui_read_options *options, sl_error *err) {
+static sl_status load_path(const load_work *work, const char *path, sl_error *err) {
     sl_recordings list = {0};
-    size_t before = inputs->traces.cnt;
+    sl_tui_source *source = work->source;
+    size_t before = work->inputs->traces.cnt;
     sl_status status = sl_recordings_list(&list, path, SL_FIND_INPUTS, err);
     for (size_t i = 0; status >= 0 && i < list.paths.cnt; i++) {
-        sl_status one = load_one(inputs, list.paths.at[i], options, err);
+        bool is_only = work->has_one_path && list.paths.cnt == 1;
+        sl_status one = load_one(work, list.paths.at[i], is_only, err);
         if (one < 0 && list.is_folder && one != SL_E_NOMEM)
             sl_vec_push(&source->notes, sl_arena_printf(&source->arena, "%s; left out", err->text));
         else
             status = one;
     }
-    if (status >= 0 && inputs->traces.cnt == before)
+    if (status >= 0 && work->inputs->traces.cnt == before)
         status =
             err->code < 0 ? err->code : sl_fail(err, SL_E_OPEN, "nothing to read in '%s'", path);
     sl_recordings_fini(&list);
@@ -64,13 +76,39 @@ static const char *keep(sl_tui_source *source, const char *text) {
     return copy ? copy : "";
 }
 
+static void judge_process(sl_tui_source *source, sl_tui_process *process, const sl_trace *trace,
+                          const sl_report *report, size_t number) {
+    char text[SL_WORDS_CAP];
+    const sl_report_input *found = &report->inputs.at[number];
+    sl_words_input_verdict(text, report, found);
+    process->verdict = keep(source, text);
+    process->verdict_rank = (int)found->verdict;
+    process->events = found->events;
+    process->oom_cnt = found->oom.present ? found->oom.count : 0;
+    for (size_t i = 0; i < report->devices.cnt; i++) {
+        const sl_device_report *device = &report->devices.at[i];
+        if (device->trace != trace || !device->steps.known || process->steps.known)
+            continue;
+        process->steps = device->steps;
+        if (device->step_us.known && device->step_us.value > 0)
+            process->steps_per_s = sl_known_f64(1e6 / device->step_us.value);
+    }
+}
+
+/* In place of how the process ended, where the input does not say. */
+static const char *const kind_words[] = {
+    [SL_SOURCE_SLOG] = "recording",
+    [SL_SOURCE_TORCH_SNAPSHOT] = "PyTorch snapshot",
+    [SL_SOURCE_TELEMETRY] = "telemetry",
+    [SL_SOURCE_OOM_BUNDLE] = "bundle of a failed request",
+};
+
+/* Without a report it is not judged yet. */
 static void add_process(sl_tui_source *source, const sl_run_input *input, const sl_report *report) {
-    char text[SL_WORDS_CAP], label[SL_PROCESS_LABEL_CAP];
+    char label[SL_PROCESS_LABEL_CAP];
     const sl_trace *trace = input->trace;
-    const sl_report_input *found = &report->inputs.at[input->number];
     sl_span span = {0};
     sl_run_span(input, NULL, &span);
-    sl_words_input_verdict(text, report, found);
     sl_tui_process process = {
         .path = keep(source, trace->path),
         .label =
@@ -78,27 +116,18 @@ static void add_process(sl_tui_source *source, const sl_run_input *input, const 
                                                  : sl_base_name(trace->path)),
         .command = keep(source, trace->process.is_known ? trace->process.command : ""),
         .host = keep(source, trace->process.is_known ? trace->process.host : ""),
-        .verdict = keep(source, text),
-        .verdict_rank = (int)found->verdict,
         .ending = trace->process.is_known ? sl_process_end_words(input->place.end)
-                                          : sl_words_source(trace->source),
+                                          : kind_words[trace->source],
         .is_live = trace->is_live,
+        .is_sampled = sl_run_is_sampled(input),
         .length_us = trace->has_time ? span.last_us - span.first_us : 0,
-        .events = found->events,
-        .oom_cnt = found->oom.present ? found->oom.count : 0,
     };
     if (trace->process.is_known)
         process.pid = sl_known_u64(trace->process.pid);
     if (trace->process.is_known && trace->process.rank.known)
         process.rank = sl_known_u64((uint64_t)trace->process.rank.value);
-    for (size_t i = 0; i < report->devices.cnt; i++) {
-        const sl_device_report *device = &report->devices.at[i];
-        if (device->trace != trace || !device->steps.known || process.steps.known)
-            continue;
-        process.steps = device->steps;
-        if (device->step_us.known && device->step_us.value > 0)
-            process.steps_per_s = sl_known_f64(1e6 / device->step_us.value);
-    }
+    if (report)
+        judge_process(source, &process, trace, report, input->number);
     source->has_failed |= !sl_vec_push(&source->processes, process);
 }
 
@@ -139,6 +168,17 @@ static void fill_used(const sl_trace *trace, const sl_span *span, sl_tui_device 
     to->now[SL_TUI_USED] = sl_series_last(series);
 }
 
+static void fill_figures(const sl_replay *replay, sl_tui_device *to) {
+    to->now[SL_TUI_ALLOCATED] = sl_known_u64(replay->end.allocated_bytes);
+    if (replay->reserved_known)
+        to->now[SL_TUI_RESERVED] = sl_known_u64(replay->end.reserved_bytes);
+    if (!replay->has_history)
+        return;
+    to->peak[SL_TUI_ALLOCATED] = sl_known_u64(replay->peak_allocated.bytes);
+    if (replay->reserved_known)
+        to->peak[SL_TUI_RESERVED] = sl_known_u64(replay->peak_reserved.bytes);
+}
+
 static void fill_events(const sl_run_device *device, const sl_replay *replay, const sl_span *span,
                         sl_tui_device *to) {
     sl_curve_bin *bins = calloc(SL_TUI_POINTS, sizeof *bins);
@@ -151,12 +191,6 @@ static void fill_events(const sl_run_device *device, const sl_replay *replay, co
             to->curves[SL_TUI_RESERVED][i] = (double)bins[i].max_reserved;
     }
     free(bins);
-    to->now[SL_TUI_ALLOCATED] = sl_known_u64(replay->end.allocated_bytes);
-    to->peak[SL_TUI_ALLOCATED] = sl_known_u64(replay->peak_allocated.bytes);
-    if (replay->reserved_known) {
-        to->now[SL_TUI_RESERVED] = sl_known_u64(replay->end.reserved_bytes);
-        to->peak[SL_TUI_RESERVED] = sl_known_u64(replay->peak_reserved.bytes);
-    }
     fill_used(device->input->trace, span, to);
 }
 
@@ -188,7 +222,7 @@ static void fill_samples(const sl_run_device *device, const sl_span *span, sl_tu
 }
 
 static void find_peaks(sl_tui_device *to) {
-    for (size_t k = 0; k < SL_TUI_CURVE_CNT; k++) {
+    for (size_t k = 0; to->has_curves && k < SL_TUI_CURVE_CNT; k++) {
         double most = NAN;
         for (size_t i = 0; i < SL_TUI_POINTS; i++)
             most = fmax(most, to->curves[k][i]);
@@ -210,7 +244,7 @@ static const char *device_label(sl_tui_source *source, const sl_run_device *devi
 }
 
 static const sl_device_report *find_report(const sl_report *report, const sl_run_device *device) {
-    for (size_t i = 0; i < report->devices.cnt; i++) {
+    for (size_t i = 0; report && i < report->devices.cnt; i++) {
         const sl_device_report *at = &report->devices.at[i];
         if (at->trace == device->input->trace && at->device == device->events->device &&
             (!device->has_rank || (at->rank.known && (int)at->rank.value == device->rank)))
@@ -229,16 +263,23 @@ static void keep_ledger(sl_tui_source *source, const sl_run_device *device, sl_t
     source->has_failed |= !is_kept;
 }
 
+/* A snapshot without a history has no span, but blocks; a device that was never used has neither. */
+static bool is_shown(const sl_run_device *device, sl_span *span, bool *has_span) {
+    *has_span = sl_run_span(device->input, device, span);
+    return *has_span || device->events->blocks.cnt > 0;
+}
+
 static void add_device(sl_tui_source *source, const sl_run_device *device,
                        const sl_report *report) {
     sl_span span = {0};
+    bool has_span;
     const sl_replay *replay;
     const sl_device_report *found = find_report(report, device);
     sl_tui_device to = {.process = device->input->number,
                         .number = device->events->device,
                         .has_time = device->input->trace->has_time,
                         .label = device_label(source, device)};
-    if (!to.label || !sl_run_span(device->input, device, &span) || !make_curves(source, &to))
+    if (!to.label || !is_shown(device, &span, &has_span) || (has_span && !make_curves(source, &to)))
         return;
     to.to_us = span.last_us - span.first_us;
     if (found)
@@ -248,7 +289,9 @@ static void add_device(sl_tui_source *source, const sl_run_device *device,
     if (sl_run_is_sampled(device->input)) {
         fill_samples(device, &span, &to);
     } else if (sl_run_replay(device, &replay, NULL) == SL_OK) {
-        fill_events(device, replay, &span, &to);
+        fill_figures(replay, &to);
+        if (has_span)
+            fill_events(device, replay, &span, &to);
         keep_ledger(source, device, &to);
         sl__site_facts(device, source, &to);
     }
@@ -271,9 +314,29 @@ static void fill_source(sl_tui_source *source, const sl_tui_inputs *inputs,
             source->has_failed |=
                 !sl_vec_push(&source->notes, keep(source, input->trace->notes.at[n].text));
     }
+    if (!report)
+        return;
     sl__finding_facts(report, source);
     sl__rank_facts(inputs, source);
     source->is_whole = true;
+}
+
+static void show_first(void *ctx, sl_trace *trace) {
+    const load_work *work = ctx;
+    sl_tui_inputs inputs = {0};
+    sl_tui_source *source = calloc(1, sizeof *source);
+    const sl_trace *const traces[] = {trace};
+    trace->code = work->options->code;
+    if (source && sl_run_new(traces, 1, &inputs.run, NULL) >= 0) {
+        source->name = keep(source, work->source->name);
+        source->is_early = true;
+        fill_source(source, &inputs, NULL);
+    }
+    sl_run_free(inputs.run);
+    if (source && source->devices.cnt && !source->has_failed)
+        work->options->first(work->options->ctx, source);
+    else
+        sl_tui_source_free(source);
 }
 
 sl_status sl_run_facts_read(const char *const *paths, size_t cnt,
@@ -292,8 +355,9 @@ sl_status sl_run_facts_read(const char *const *paths, size_t cnt,
                    : cnt   ? keep(source, paths[0])
                            : "";
     source->name = source->name ? source->name : "";
+    load_work work = {options, inputs, source, cnt == 1};
     for (size_t i = 0; status >= 0 && i < cnt; i++)
-        status = load_path(inputs, source, paths[i], options, err);
+        status = load_path(&work, paths[i], err);
     if (status >= 0)
         status = sl_run_new((const sl_trace *const *)inputs->traces.at, inputs->traces.cnt,
                             &inputs->run, err);
@@ -311,10 +375,11 @@ const sl_run_device *sl_run_facts_device(const sl_tui_inputs *inputs, const sl_t
                                          size_t device) {
     size_t at = 0;
     sl_span span;
+    bool has_span;
     for (size_t i = 0; inputs->run && i < inputs->run->input_cnt; i++)
         for (size_t d = 0; d < inputs->run->inputs[i].device_cnt; d++) {
             const sl_run_device *found = &inputs->run->inputs[i].devices[d];
-            if (!sl_run_span(found->input, found, &span))
+            if (!is_shown(found, &span, &has_span))
                 continue; /* it is not in the source either */
             if (at++ == device && device < source->devices.cnt)
                 return found;

@@ -20,7 +20,10 @@ typedef struct sl_tui_inputs {
 typedef struct sl_tui_read_options {
     const sl_code_folders *code; /* borrowed; may be NULL */
     sl_progress_fn progress;     /* may be NULL */
-    void *progress_ctx;
+    /* What is live at the end of a snapshot, before its events are read; the callee owns the source. Called at
+     * most once, from the thread that reads, and only when one file is read; may be NULL. */
+    void (*first)(void *ctx, sl_tui_source *source);
+    void *ctx; /* of both */
 } sl_tui_read_options;
 
 /* Reads the paths (files, bundles, folders) and makes the source. The caller owns both, even after

@@ -13,6 +13,8 @@
 /* Where growth is measured from: what comes before is warm-up (optimizer state, workspaces). */
 #define GROWTH_FROM 4
 
+#define KNOWN_LATER "known when all events are read"
+
 typedef struct line_row {
     uint32_t site;
     uint32_t stack; /* the stack with most bytes at the peak; SL_STACK_EMPTY = not known */
@@ -130,7 +132,10 @@ static void add_line(site_work *work, const line_row *row) {
                                     : work->sites->sites.at[row->site].site;
     bool has_line = sl_site_frame(site, &frame);
     const char *file = has_line ? keep_str(work, sl_strtab_get(&trace->strings, frame.file)) : "";
-    sl_words_site(text, site, 0);
+    if (has_line || !work->source->is_early)
+        sl_words_site(text, site, 0);
+    else /* why it has no line is in the events */
+        snprintf(text, sizeof text, "(%s)", KNOWN_LATER);
     uint32_t parent = file ? file_node(work, *file ? file : "(no file)") : SL_TREE_ROOT;
     sl_tree_node node = {.text = keep_str(work, sl_str_of(text)),
                          .file = file,
@@ -151,10 +156,12 @@ static void add_line(site_work *work, const line_row *row) {
 
 void sl__site_facts(const sl_run_device *device, sl_tui_source *source, sl_tui_device *to) {
     site_work work = {.source = source, .tree = &to->sites};
-    to->growth_span = "from a quarter of the run to its end";
     if (sl_run_replay(device, &work.replay, NULL) < 0 ||
         sl_run_lines(device->input, &work.sites, NULL) < 0)
         return;
+    to->growth_span = source->is_early           ? KNOWN_LATER
+                      : work.replay->has_history ? "from a quarter of the run to its end"
+                                                 : "unknown, the input has no history";
     size_t cnt = work.sites->sites.cnt;
     work.rows = calloc(cnt + 1, sizeof *work.rows);
     for (uint32_t i = 0; work.rows && i < cnt; i++)

@@ -201,12 +201,12 @@ static sl_status start(walk_state *w, const sl_run_device *device, int64_t from_
                        size_t columns, sl_error *err) {
     sl_span span;
     if (!device || sl_run_is_sampled(device->input) || !sl_run_span(device->input, device, &span)) {
-        w->to->problem = "a timeline needs events; samples of counters are in the tab Live";
+        w->to->problem = "A timeline needs events; samples of counters are in the tab Live.";
         return SL_OK;
     }
     SL_TRY(sl_run_replay(device, &w->replay, err));
     if (w->replay->event_cnt == 0) {
-        w->to->problem = "no events were recorded on this device";
+        w->to->problem = "No events were recorded on this device.";
         return SL_OK;
     }
     w->to->has_time = device->input->trace->has_time;

@@ -113,6 +113,7 @@ typedef struct sl_tui_process {
     int verdict_rank;    /* sl_verdict */
     const char *ending;  /* "still running", "exited", … */
     bool is_live;
+    bool is_sampled; /* `events` are samples */
     sl_maybe_u64 pid, rank;
     int64_t length_us;
     uint64_t events, oom_cnt;
@@ -194,6 +195,7 @@ typedef struct sl_tui_source {
     const char *verdict;
     int verdict_rank;
     bool is_whole;   /* read whole: it has findings and a timeline */
+    bool is_early;   /* its events are not read yet: only what is live at the end is known */
     bool has_failed; /* memory ran out while it was made */
 } sl_tui_source;
 

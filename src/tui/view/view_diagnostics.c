@@ -61,11 +61,19 @@ static void put_paragraph(sl_grid *grid, sl_rect *area, sl_ink ink, const char *
         sl_rect_take_top(area, sl_put_wrapped(grid, *area, ink, text));
 }
 
+static void put_labelled(sl_grid *grid, sl_rect *area, sl_ink ink, const char *label,
+                         const char *text) {
+    char whole[4096];
+    snprintf(whole, sizeof whole, "%s%s", label, text ? text : "");
+    if (text && *text)
+        put_paragraph(grid, area, ink, whole);
+}
+
 static void put_finding(sl_grid *grid, sl_rect area, const sl_tui_finding *finding) {
     put_paragraph(grid, &area, SL_INK_PLACE, finding->place);
     put_paragraph(grid, &area, SL_INK_TEXT, finding->amount);
-    put_paragraph(grid, &area, SL_INK_TEXT, finding->text);
-    put_paragraph(grid, &area, SL_INK_GOOD, finding->advice);
+    put_labelled(grid, &area, SL_INK_TEXT, "Why: ", finding->text);
+    put_labelled(grid, &area, SL_INK_GOOD, "Fix: ", finding->advice);
     put_paragraph(grid, &area, SL_INK_DIM, finding->certainty);
     for (size_t i = 0; i < finding->evidence_cnt && area.h > 0; i++) {
         sl_rect row = sl_rect_take_top(&area, 1);

@@ -25,7 +25,7 @@ const size_t sl_file_action_cnt = SL_COUNT_OF(sl_file_actions);
 static const sl_table_column columns[] = {
     {.title = "action", .rank = 0},
     {.title = "command", .is_wide = true, .rank = 2},
-    {.title = "what it is", .rank = 3},
+    {.title = "what it is", .rank = 3, .is_extra = true},
 };
 
 static void action_cell(const void *ctx, size_t row, size_t column, char text[SL_TABLE_TEXT_CAP],

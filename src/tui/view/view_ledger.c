@@ -46,6 +46,12 @@ static void ledger_cell(const void *ctx, size_t row, size_t column, char text[SL
     }
 }
 
+static void put_meaning(sl_grid *grid, sl_rect area, const sl_ledger_row *row) {
+    char label[SL_LEDGER_LABEL_CAP], text[512];
+    snprintf(text, sizeof text, "%s: %s", sl_ledger_label(label, row), sl_ledger_meaning(row));
+    sl_put_wrapped(grid, area, SL_INK_DIM, text);
+}
+
 void sl_view_ledger(sl_grid *grid, sl_rect area, const sl_screen *screen) {
     const sl_ledger_state *state = state_of(screen);
     char used[SL_TABLE_TEXT_CAP], total[SL_TABLE_TEXT_CAP];
@@ -71,5 +77,11 @@ void sl_view_ledger(sl_grid *grid, sl_rect area, const sl_screen *screen) {
                       .cell = ledger_cell,
                       .sorted_by = SIZE_MAX,
                       .nothing = ""};
-    sl_put_table(grid, area, &table, &screen->ui->lists[SL_TAB_LEDGER]);
+    sl_list_state *list = &screen->ui->lists[SL_TAB_LEDGER];
+    sl_rect rows = sl_rect_take_top(
+        &area, (int)state->row_cnt + 4 < area.h ? (int)state->row_cnt + 1 : area.h);
+    sl_put_table(grid, rows, &table, list);
+    sl_rect_take_top(&area, 1);
+    if (area.h > 0 && list->selected < state->row_cnt) /* all of what the table may have cut */
+        put_meaning(grid, area, &state->rows[list->selected]);
 }

@@ -75,13 +75,19 @@ static void put_open(sl_grid *grid, sl_rect *area, const sl_screen *screen) {
     if (!source)
         return;
     sl_put_path(grid, sl_rect_take_top(area, 1), SL_INK_TITLE, source->name);
-    if (screen->whole && screen->whole->verdict)
-        sl_put_text(grid, sl_rect_take_top(area, 1),
-                    sl_view_verdict_ink(screen->whole->verdict_rank), screen->whole->verdict);
+    if (screen->whole && screen->whole->verdict) {
+        sl_rect rows = *area;
+        rows.h = area->h > 8 ? 2 : 1;
+        sl_rect_take_top(area, sl_put_wrapped(grid, rows,
+                                              sl_view_verdict_ink(screen->whole->verdict_rank),
+                                              screen->whole->verdict));
+    }
     for (size_t i = 0; i < source->processes.cnt && i < 4 && area->h > 4; i++) {
         const sl_tui_process *process = &source->processes.at[i];
-        sl_put(grid, sl_rect_take_top(area, 1), SL_INK_TEXT, "  %s, %s, %s", process->label,
-               process->ending, sl_human_duration_us(length, process->length_us));
+        bool has_length = process->length_us || process->is_live;
+        sl_put(grid, sl_rect_take_top(area, 1), SL_INK_TEXT, "  %s, %s%s%s", process->label,
+               process->ending, has_length ? ", " : "",
+               has_length ? sl_human_duration_us(length, process->length_us) : "");
     }
 }
 
@@ -92,7 +98,7 @@ static const sl_table_column columns[] = {
     {.title = "state", .rank = 1},
     {.title = "started (UTC)", .rank = 3},
     {.title = "size", .is_right = true, .rank = 4},
-    {.title = "processes", .is_right = true, .rank = 6},
+    {.title = "processes", .is_right = true, .rank = 6, .is_extra = true},
     {.title = "command", .is_wide = true, .rank = 5},
 };
 

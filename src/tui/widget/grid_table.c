@@ -13,6 +13,7 @@
 typedef struct layout {
     int width[SL_TABLE_COLUMNS_MAX]; /* 0 = not shown */
     bool is_shown[SL_TABLE_COLUMNS_MAX];
+    int wide; /* what the wide column needs to show all of its texts */
 } layout;
 
 void sl_list_move(sl_list_state *state, int64_t by, size_t row_cnt) {
@@ -42,11 +43,12 @@ static void measure(const sl_table *table, size_t first, size_t rows, layout *ou
         sl_ink ink;
         out->is_shown[c] = true;
         out->width[c] = text_width(table->columns[c].title);
-        for (size_t r = first; r < first + rows && !table->columns[c].is_wide; r++) {
+        int *most = table->columns[c].is_wide ? &out->wide : &out->width[c];
+        for (size_t r = first; r < first + rows; r++) {
             text[0] = '\0';
             table->cell(table->ctx, r, c, text, &ink);
             int width = text_width(text);
-            out->width[c] = width > out->width[c] ? width : out->width[c];
+            *most = width > *most ? width : *most;
         }
         if (table->columns[c].is_wide && out->width[c] < WIDE_MIN)
             out->width[c] = WIDE_MIN;
@@ -61,18 +63,33 @@ static int total_width(const sl_table *table, const layout *at) {
     return total;
 }
 
+/* False when there is none to drop. */
+static bool drop_worst(const sl_table *table, layout *at, bool of_extras) {
+    size_t worst = SIZE_MAX;
+    for (size_t c = 0; c < table->column_cnt; c++)
+        if (at->is_shown[c] && table->columns[c].rank &&
+            (!of_extras || table->columns[c].is_extra) &&
+            (worst == SIZE_MAX || table->columns[c].rank >= table->columns[worst].rank))
+            worst = c;
+    if (worst != SIZE_MAX)
+        at->is_shown[worst] = false;
+    return worst != SIZE_MAX;
+}
+
+/* The columns that the wide one lacks. */
+static int lacking(const sl_table *table, const layout *at, int width) {
+    for (size_t c = 0; c < table->column_cnt; c++)
+        if (table->columns[c].is_wide && at->is_shown[c])
+            return at->wide - at->width[c] - (width - total_width(table, at));
+    return 0;
+}
+
 /* Drops columns until the rest fits; the wide one gets the remaining columns of cells. */
 static void lay_out(const sl_table *table, int width, layout *at) {
-    while (total_width(table, at) > width) {
-        size_t worst = SIZE_MAX;
-        for (size_t c = 0; c < table->column_cnt; c++)
-            if (at->is_shown[c] && table->columns[c].rank &&
-                (worst == SIZE_MAX || table->columns[c].rank >= table->columns[worst].rank))
-                worst = c;
-        if (worst == SIZE_MAX)
-            break;
-        at->is_shown[worst] = false;
-    }
+    while (total_width(table, at) > width && drop_worst(table, at, false))
+        continue;
+    while (lacking(table, at, width) > 0 && drop_worst(table, at, true))
+        continue;
     int over = width - total_width(table, at);
     for (size_t c = 0; c < table->column_cnt; c++)
         if (at->is_shown[c] && table->columns[c].is_wide && (over > 0 || at->width[c] + over > 0))

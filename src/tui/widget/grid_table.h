@@ -15,6 +15,7 @@ typedef struct sl_table_column {
     bool is_wide;  /* takes what the others leave; one per table */
     bool is_path;  /* loses its front */
     uint8_t rank;  /* 0 = never dropped; of the others the highest is dropped first */
+    bool is_extra; /* dropped before the wide column is cut; has a rank */
 } sl_table_column;
 
 typedef struct sl_table {
