@@ -79,7 +79,7 @@ check-exports: build  ## exports opened by Perfetto's trace processor, speedscop
 check-cluster: build  ## ranks under a real Slurm of one node, and namespaces as nodes (root; slurmctld, slurmd, slurm-client, munge)
 	@PYTHONPATH=tests/lib $(PYTHON) tests/cluster/test_cluster.py $(BUILD)/stormlog
 
-check-engines: test-build  ## tables, profiles, uploads and contrib/ with the engines themselves: DuckDB, ClickHouse, Spark, Pyroscope, S3 servers, Kubernetes' schemas
+check-engines: test-build  ## tables, profiles, uploads and contrib/ with the engines themselves: DuckDB, ClickHouse, Spark, Pyroscope, S3 …
 	@tools/check_engines.sh $(BUILD)
 
 check-firefox: build  ## pages in Debian's Firefox (package firefox-esr)

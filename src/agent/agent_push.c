@@ -261,6 +261,9 @@ int64_t sl__agent_push(sl_agent_sink *sink) {
 
 sl_status sl__agent_sink_open(sl_agent *agent, size_t idx, sl_error *err) {
     sl_agent_sink *sink = &agent->sinks[idx];
+    uint32_t request_ms = agent->options->request_ms;
+    if (agent->options->is_once) /* the last request begins within the limit, and ends soon after */
+        request_ms = (uint32_t)sl_min_u64(request_ms, (uint64_t)agent->options->once_ms);
     *sink = (sl_agent_sink){.agent = agent,
                             .idx = idx,
                             .options = agent->options->sinks[idx],
@@ -271,7 +274,7 @@ sl_status sl__agent_sink_open(sl_agent *agent, size_t idx, sl_error *err) {
                             .user_password = sink->options.user_password,
                             .ca_file = sink->options.ca_file,
                             .unix_socket = sink->options.unix_socket,
-                            .total_ms = agent->options->request_ms};
+                            .total_ms = request_ms};
     SL_TRY(sl_http_open(&sink->http, &http, err));
     return sl_agent_encoder_new(sink->options.form, &sink->encoder, err);
 }

@@ -16,6 +16,7 @@
 
 #define CONNECT_MS_DEFAULT 2000
 #define TOTAL_MS_DEFAULT   10000
+#define SILENCE_S_DEFAULT  60
 #define RESPONSE_DEFAULT   ((size_t)64 << 10)
 #define HEADERS_MAX        ((size_t)16 << 10)
 
@@ -213,6 +214,8 @@ static void set_limits(const sl_http *http, const sl_http_request *request) {
     long total_ms = request->total_ms ? request->total_ms : o->total_ms;
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)(o->connect_ms ? o->connect_ms : CONNECT_MS_DEFAULT));
     SET(CURLOPT_TIMEOUT_MS, total_ms ? total_ms : (long)TOTAL_MS_DEFAULT);
+    SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+    SET(CURLOPT_LOW_SPEED_TIME, (long)(o->silence_s ? o->silence_s : SILENCE_S_DEFAULT));
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_FOLLOWLOCATION, 0L);
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
@@ -328,8 +331,13 @@ static sl_status explain(const transfer *t, CURLcode code, sl_error *err) {
     case SL_E_NOMEM: return sl_fail_no_memory(err, "the response of %s", url);
     default: break;
     }
+    if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
+        return sl_fail(err, SL_E_NETWORK, "%s: the server's answer is not HTTP", url);
     const char *why = t->http->error[0] ? t->http->error : t->http->curl->easy_strerror(code);
-    return sl_fail(err, status_of(code), "%s: %s", url, why);
+    const char *fix = code == CURLE_PEER_FAILED_VERIFICATION && !t->http->options.ca_file
+                          ? "; --ca-file names other certificates to trust"
+                          : "";
+    return sl_fail(err, status_of(code), "%s: %s%s", url, why, fix);
 }
 
 sl_status sl_http_open(sl_http **http, const sl_http_options *options, sl_error *err) {

@@ -31,6 +31,7 @@ typedef struct sl_http_options {
     const char *unix_socket;   /* connect to this socket, whatever host the URL names */
     uint32_t connect_ms;       /* limit of the connection, 0 = 2 s */
     uint32_t total_ms;         /* limit of the whole request, 0 = 10 s */
+    uint32_t silence_s;        /* limit without a byte in either direction, 0 = 60 s */
     const volatile sig_atomic_t
         *stop;           /* set from outside: a request ends within a second; may be NULL */
     size_t response_max; /* bytes of a response kept in memory, 0 = 64 KiB */

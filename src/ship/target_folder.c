@@ -70,9 +70,10 @@ static sl_status make_parent(const char *path, sl_error *err) {
 }
 
 static sl_status copy_rest(const sl_ship_target *target, const sl_ship_file *file, int to,
-                           uint64_t from, sl_ship_put *put, sl_error *err) {
+                           const char *path, sl_ship_put *put, sl_error *err) {
     enum { PIECE = 1 << 18 };
     const volatile sig_atomic_t *stop = target->options.patience.stop;
+    const uint64_t from = put->resumed_bytes;
     char *piece = malloc(PIECE);
     sl_status status = piece ? SL_OK : sl_fail_no_memory(err, "a copy");
     for (uint64_t at = from; status == SL_OK && at < file->bytes;) {
@@ -83,7 +84,7 @@ static sl_status copy_rest(const sl_ship_target *target, const sl_ship_file *fil
         else if (n <= 0)
             status = sl_fail_errno(err, SL_E_READ, "cannot read '%s'", file->key);
         else if ((n = pwrite(to, piece, (size_t)n, (off_t)at)) < 0)
-            status = sl_fail_errno(err, SL_E_WRITE, "cannot write '%s'", file->key);
+            status = sl_fail_errno(err, SL_E_WRITE, "cannot write '%s'", path);
         at += n > 0 ? (uint64_t)n : 0;
         put->sent_bytes = at - from;
     }
@@ -119,7 +120,7 @@ static sl_status fill_part(const sl_ship_target *target, const sl_ship_file *fil
         status = sl_fail_errno(err, SL_E_WRITE, "cannot write '%s'", path);
     put->resumed_bytes = have;
     if (status == SL_OK)
-        status = copy_rest(target, file, part, have, put, err);
+        status = copy_rest(target, file, part, path, put, err);
     if (status == SL_OK)
         status = check_part(file, part, path, err);
     close(part);

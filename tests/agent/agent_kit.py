@@ -85,10 +85,10 @@ def agent(state, *arguments, **options):
 class Agent:
     """A running agent."""
 
-    def __init__(self, state, *arguments, listen="127.0.0.1:0"):
+    def __init__(self, state, *arguments, listen="127.0.0.1:0", **environment):
         self.process = subprocess.Popen(
             [STORMLOG, "agent", "--state", str(state), "--listen", listen, *map(str, arguments)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
         self.said = []
         self.url = None
         if listen != "none":

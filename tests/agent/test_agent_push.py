@@ -3,6 +3,7 @@
 
 import os
 import random
+import re
 import socket
 import ssl
 import struct
@@ -275,6 +276,27 @@ def _(folder):
         samples = sink.samples()
     last = max(at for _, _, _, at in samples)
     check_fleet(samples, start, 4, 0, (last - start) // 1000 - 1, what=f"seed {seed}")
+
+
+@tap.test("the wall clock jumps by a day, back and forth, while the agent runs: no gap, and times are the recordings'")
+def _(folder):
+    tap.skip_if_sanitized(kit.STORMLOG)
+    for jump in (-86400, 86400):
+        runs, state = f"{folder}/runs{jump}", f"{folder}/state{jump}"
+        with kit.Sink() as sink:
+            with kit.live_fleet(runs, ranks=2, past=3) as fleet, \
+                    kit.Agent(state, "--batch", "200ms", "--scan", "200ms", "--push", sink.url, runs,
+                              LD_PRELOAD=f"{kit.BUILD}/tests/agent/libclock_jump.so", CLOCK_JUMP=str(jump)) as agent:
+                def jumped(seen=agent, by=jump):
+                    own = re.search(r"last_success_seconds\S* ([\d.e+]+)", seen.metrics_text())
+                    return own and float(own[1]) and abs(float(own[1]) - time.time() - by) < 3600
+                kit.wait_until(jumped, "the agent's wall clock jumps, and it pushes afterwards")
+                newest = max(at for _, _, _, at in sink.samples())
+                kit.wait_until(lambda seen=newest: max(at for _, _, _, at in sink.samples()) >= seen + 3000, "three seconds more arrive")
+                samples, start = sink.samples(), fleet.start_ms
+        last = max(at for _, _, _, at in samples)
+        tap.true(last <= time.time() * 1000 + 2000, f"times are not those of the clock that jumped: {last}")
+        check_fleet(samples, start, 2, 0, (last - start) // 1000 - 1, what=f"jump by {jump} s")
 
 
 @tap.test("a recording whose process was killed ends with its last values and its state")

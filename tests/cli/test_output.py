@@ -25,6 +25,16 @@ def _():
         tap.equal(len(done.stderr.splitlines()), 1, "lines of standard error")
 
 
+@tap.test("a full disk while a file is written: the message names it, and nothing is left there")
+def _(folder):
+    for form in ("folded", "events-json", "csv"):
+        out = f"{folder}/out.{form}"
+        done = tap.run(["bash", "-c", f"trap '' XFSZ; ulimit -f 1; exec '{STORMLOG}' export '{H200[0]}' --to {form} -o '{out}'"])
+        tap.equal(done.returncode, 4, form)
+        tap.contains(done.stderr, f"'{out}'")
+        tap.equal((len(done.stderr.splitlines()), os.listdir(folder)), (1, []), done.stderr)
+
+
 @tap.test("a reader that closes the pipe early causes no message")
 def _():
     for ignore in ("", "trap '' PIPE; "):

@@ -168,6 +168,15 @@ static void a_server_that_never_answers(void **state) {
           "imed out");
 }
 
+/* A large body may take long, but not without a byte. */
+static void a_server_that_is_silent(void **state) {
+    SL_UNUSED(state);
+    server s;
+    start(&s, NULL);
+    sl_http_request request = {.method = "GET", .total_ms = 600000};
+    fails(&s, &(sl_http_options){.silence_s = 1}, &request, SL_E_NETWORK, "too slow");
+}
+
 static void a_server_that_answers_garbage(void **state) {
     SL_UNUSED(state);
     server s;
@@ -257,6 +266,7 @@ int main(void) {
         cmocka_unit_test(a_request_and_its_response),
         cmocka_unit_test(files_both_ways),
         cmocka_unit_test(a_server_that_never_answers),
+        cmocka_unit_test(a_server_that_is_silent),
         cmocka_unit_test(a_server_that_answers_garbage),
         cmocka_unit_test(a_response_that_ends_early),
         cmocka_unit_test(a_response_that_is_too_large),

@@ -97,6 +97,8 @@ sl_status sl_table_out_write(const sl_opts *opts, const sl_exporter *exporter, s
     table_job job = {.opts = opts, .exporter = exporter, .to = out.stream, .first = SL_ERROR_INIT};
     sl_status status = add_all(&job, paths, err);
     if (status < 0) {
+        if (ferror(out.stream) && out.path)
+            sl_error_prefix(err, "'%s'", out.path);
         sl_file_out_abandon(&out);
         return status;
     }
