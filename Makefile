@@ -79,7 +79,7 @@ check-exports: build  ## exports opened by Perfetto's trace processor, speedscop
 check-cluster: build  ## ranks under a real Slurm of one node, and namespaces as nodes (root; slurmctld, slurmd, slurm-client, munge)
 	@PYTHONPATH=tests/lib $(PYTHON) tests/cluster/test_cluster.py $(BUILD)/stormlog
 
-check-engines: test-build  ## tables, profiles and uploads with the engines themselves: DuckDB, ClickHouse, Pyroscope, S3 servers
+check-engines: test-build  ## tables, profiles, uploads and contrib/ with the engines themselves: DuckDB, ClickHouse, Spark, Pyroscope, S3 servers, Kubernetes' schemas
 	@tools/check_engines.sh $(BUILD)
 
 check-firefox: build  ## pages in Debian's Firefox (package firefox-esr)
@@ -123,7 +123,7 @@ install: build  ## install below PREFIX (DESTDIR is put in front)
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet
 	@echo "installed: $(DESTDIR)$(abspath $(PREFIX))/bin/stormlog"
 
-wheel: setup  ## dist/: sdist, and a wheel for every Linux with glibc 2.27 or newer and CPython 3.9 or newer (network)
+wheel: setup  ## dist/: sdist, and a wheel for every Linux with glibc 2.25 (tried: 2.27) or newer and CPython 3.9 or newer (network)
 	@packaging/wheel/build.sh
 
 deb:  ## dist/: Debian packages (root installs what they need to be built)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What other engines take, checked with the engines themselves: tables in DuckDB and ClickHouse, profiles in Pyroscope, recordings in
-# S3 servers. They come from PyPI and from Go's module proxy into a folder outside the tree, once; what cannot be had is
-# skipped and named. Argument: build folder.
+# What other engines take, checked with the engines themselves: tables in DuckDB, ClickHouse and Spark, profiles in Pyroscope,
+# recordings in S3 servers, the recipes of contrib/ against Kubernetes' and Grafana's schemas. They come from PyPI, npm and Go's
+# module proxy into a folder outside the tree, once; what cannot be had is skipped and named. Argument: build folder.
 #
 #   STORMLOG_ENGINES=DIR   that folder (default: ~/.cache/stormlog-engines)
 set -euo pipefail
@@ -16,7 +16,9 @@ mkdir -p "$home/bin"
 PYTHON_PACKAGES='
 duckdb                    2.0.0     tables
 chdb                      4.4.0     tables
+pyspark                   4.3.0     tables
 moto[server,s3]           5.2.5     uploads
+kubernetes-validate       1.37.0    contrib
 '
 
 install_python() {
@@ -48,10 +50,24 @@ install_pyroscope() {
     rm -rf "$source"
 }
 
+# Grafana's own types; the server is in no registry that is reached.
+install_grafana_schema() {
+    [ -d "$home/npm/node_modules/@grafana/schema" ] && return
+    mkdir -p "$home/npm" && npm install --prefix "$home/npm" --ignore-scripts --no-audit --no-fund @grafana/schema@13.2.3
+}
+
+# For Spark, and for the scripts of contrib/.
+install_debian() {
+    local missing=()
+    command -v java >/dev/null || missing+=(openjdk-17-jre-headless)
+    command -v shellcheck >/dev/null || missing+=(shellcheck)
+    [ ${#missing[@]} -eq 0 ] || apt-get install -y -qq --no-install-recommends "${missing[@]}"
+}
+
 install_python
-for server in versitygw pyroscope; do
-    "install_$server" >"$home/$server.log" 2>&1 ||
-        echo "check-engines: no $server: $(tail -n 1 "$home/$server.log")" >&2
+for part in versitygw pyroscope grafana_schema debian; do
+    "install_$part" >"$home/$part.log" 2>&1 ||
+        echo "check-engines: no $part: $(tail -n 1 "$home/$part.log")" >&2
 done
 
 export PYTHONPATH=$root/tests/lib:$root/tests/engines PYTHONDONTWRITEBYTECODE=1 STORMLOG_ENGINES=$home

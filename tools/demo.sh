@@ -26,7 +26,7 @@ say() {
 # Prints the command as a person would type it, then runs it.
 show() {
     printf '\n$ %s\n' "$*"
-    bash -c "${*//python3 /$python }" 2>&1 | sed "s|$work/||g"
+    bash -c "${*//python3 /$python }" 2>&1
 }
 
 # The walk writes its files beside its scripts: a copy of them, in a tree like this one.
@@ -55,7 +55,7 @@ if "$python" -c 'import torch' 2>/dev/null; then
 
     say "What was recorded so far, and the file checked:"
     show "stormlog runs"
-    show "stormlog fsck latest | grep -E 'ending|events|replay|damage'"
+    show "stormlog fsck latest | sed '/^region/,/^$/d'"
 
     say "A page to look at and to send to somebody: one file, opens offline."
     show "stormlog report -o demo.html"
@@ -67,7 +67,7 @@ fi
 
 say "A memory snapshot that PyTorch itself wrote on an H200: why did this training run out of memory? Nothing in the pickle is" \
     "executed."
-show "stormlog analyze snapshot.pickle.gz | head -n 21"
+show "stormlog analyze snapshot.pickle.gz | sed '/^2[.]/,\$d'"
 
 say "The same for a script or CI: exit code 1 when there is a leak."
 show "stormlog check snapshot.pickle.gz --no-leak; echo \"exit code \$?\""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the documentation as a site: BUILD/docs/site. Usage: make_docs.py BUILD
+"""Makes the documentation as a site: BUILD/docs-site/site. Usage: make_docs.py BUILD
 
 Pages are the documents as they are: those of docs/, README.md as the first page, and what else it links to. Links to pages lead to
 their place in the site; links to other files of the repository become plain text. mkdocs draws them (strict: a warning fails), then
@@ -27,6 +27,7 @@ CSS = """.md-grid { max-width: 82rem; }
 .md-typeset table:not([class]) th { min-width: 3rem; }
 .md-typeset table:not([class]) td, .md-typeset table:not([class]) th { padding: 0.4em 0.8em; }
 .md-typeset table:not([class]) code { word-break: normal; overflow-wrap: anywhere; font-size: 0.92em; }
+@media (min-width: 60em) { .md-typeset table:not([class]) td:first-child code { overflow-wrap: break-word; } }
 .md-typeset h1, .md-typeset h2 { font-weight: 500; }
 .md-typeset__scrollwrap { overflow-x: auto; }
 """
@@ -89,8 +90,13 @@ def with_links(text, document, names):
     return "".join(part if part.startswith("```") else re.sub(r"!?\[([^\]]*)\]\(([^)\s]+)\)", change, part) for part in parts)
 
 
+def with_bars(line):
+    """A bar in code in a table is written with a backslash, which GitHub takes away and mkdocs shows."""
+    return re.sub(r"`[^`]+`", lambda code: code[0].replace("\\|", "|"), line)
+
+
 def with_lists(text):
-    """GitHub begins a list or table right after a paragraph; mkdocs wants an empty line before it."""
+    """What GitHub and mkdocs read differently: a list or table right after a paragraph wants an empty line before it; bars in tables."""
     lines, result, is_code = text.split("\n"), [], False
     for number, line in enumerate(lines):
         before = lines[number - 1] if number else ""
@@ -98,7 +104,7 @@ def with_lists(text):
         begins = re.match(r"([-*] |\d+\. |\|)", line)
         if begins and not is_code and before.strip() and not re.match(r"([-*] |\d+\. |\||\s|#)", before):
             result.append("")
-        result.append(line)
+        result.append(with_bars(line) if line.startswith("|") and not is_code else line)
     return "\n".join(result)
 
 
@@ -140,7 +146,9 @@ class Page(HTMLParser):
     def __init__(self, path):
         super().__init__()
         self.ids, self.links, self.loaded = set(), [], []
-        self.feed(path.read_text())
+        text = path.read_text()
+        self.has_bars = re.search(r"<td[^>]*>[^\n]*\\\|", text) is not None
+        self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         found = dict(attrs)
@@ -157,6 +165,7 @@ def check_site(site):
     wrong, links = [], 0
     for path, page in made.items():
         wrong += [f"{path.relative_to(site)} loads {url}" for url in page.loaded if re.match(r"(https?:)?//", url)]
+        wrong += [f"{path.relative_to(site)} shows a backslash before a bar in a table"] * page.has_bars
         for link in page.links + page.loaded:
             # 404.html has absolute links, because it is shown for any path.
             if re.match(r"[a-z]+:|//", link) or path.name == "404.html":
@@ -170,7 +179,7 @@ def check_site(site):
             elif anchor and there in made and anchor not in made[there].ids:
                 wrong.append(f"{path.relative_to(site)}: {link} has no such heading")
     if wrong:
-        fail("\n  ".join([f"{len(wrong)} wrong links", *wrong[:40]]))
+        fail("\n  ".join([f"{len(wrong)} things are wrong", *wrong[:40]]))
     return len(made), links
 
 

@@ -345,7 +345,7 @@ static void make_step(rank_log *r, uint64_t step, uint64_t *batch, uint64_t *bat
         for (uint64_t i = 0; i < 16; i++)
             keep(r, LINE_STATE, (256 + 32 * (r->rank * j->stages / j->ranks)) * MIB / 2);
     fake_now_ns = to;
-    sl_log_step(r->log, j->first_step + step, 0);
+    sl_log_step(r->log, j->first_step + step, sl_log_string(r->log, "step", 4));
     r->written++;
     if (step % 8 == 0)
         sl_log_maintain(r->log);

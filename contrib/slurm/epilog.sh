@@ -1,11 +1,14 @@
 #!/bin/sh
 # Epilog of slurm.conf, as root on every node at the end of a job: what the agent has not pushed yet is pushed now, at most for a
-# minute; the job's end must not wait for a sink that is gone. The cursors are kept, so nothing is sent twice.
+# minute; the job's end must not wait for a sink that is gone. The cursors are kept, so nothing is sent twice. Slurm gives it no PATH
+# and no variables but its own: set them here.
+PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin
 : "${STORMLOG_RECORDINGS:=/var/lib/stormlog/recordings}"
 : "${STORMLOG_PUSH:=http://127.0.0.1:8428}"
+: "${STORMLOG_STATE:=/var/lib/stormlog/agent}"
 folder=$STORMLOG_RECORDINGS/$SLURM_JOB_USER/job-$SLURM_JOB_ID
 [ -d "$folder" ] || exit 0
 # With an agent on the node its state folder is locked (exit code 3), and the agent itself sends the rest.
-stormlog agent --once --timeout 60s --listen none --push "$STORMLOG_PUSH" --state /var/lib/stormlog/agent "$folder" ||
+stormlog agent --once --timeout 60s --listen none --push "$STORMLOG_PUSH" --state "$STORMLOG_STATE" "$folder" ||
     logger -t stormlog "job $SLURM_JOB_ID: not everything was pushed"
 exit 0

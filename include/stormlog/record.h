@@ -64,9 +64,14 @@ SL_API void sl_record_enter_python(void);
  * each. Since 0.1. */
 SL_API uint64_t sl_record_oom_count(void);
 
-/* A step of the program ended. Steps found without a call of this (torch optimizers) stop being
- * counted from the first call on. Since 0.1. */
+/* A step of the program ended. The number is the one every command shows and takes (`--at
+ * step:NUMBER`), as long as numbers ascend; otherwise steps are counted from 0. Steps found without a
+ * call of this (torch optimizers) stop being counted from the first call on. Since 0.1. */
 SL_API void sl_record_step(uint64_t number);
+
+/* From now on only sl_record_step ends steps: for a program that has not ended its first one yet. Since
+ * 0.1. */
+SL_API void sl_record_own_steps(void);
 
 /* A named range, and a named point. name is copied. Since 0.1. */
 SL_API void sl_record_mark_begin(const char *name);

@@ -99,6 +99,7 @@ class Recording:
         self._is_owner = False
         self._is_done = False
         self._folder: Any = None
+        self._pid = os.getpid()
         self.snapshot_path: Optional[str] = None
         self.oom_snapshot_path: Optional[str] = None
 
@@ -194,12 +195,13 @@ class Recording:
 
     def _write_evidence(self) -> None:
         """Writes what is due at the end: bundles, and the snapshot of a failure that torch did not report (on the CPU, or when
-        torch was imported after the recording began). Removes an empty folder."""
+        torch was imported after the recording began). Removes an empty folder, unless this is a forked process: its parent may still
+        need it."""
         if not _is_on():
             return
         if _record.oom_count() > 0:
             self._dump_oom()
-        if self._folder is not None and not _record.path():
+        if self._folder is not None and self._pid == os.getpid() and not _record.path():
             _record.run_folder_discard(self._folder)
 
     def _write_bundles(self) -> None:
@@ -254,7 +256,7 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
 
     ``max_entries``: raw events that are kept (the newest; totals by line are kept for the whole run). ``stacks``:
     ``python``, ``native`` (those of C and C++, too) or ``none``. ``dir``: the folder of the
-    file, else STORMLOG_DIR, else a new one in ``stormlog-runs``, which ``latest`` then points to. ``steps``: begin at
+    file, else STORMLOG_DIR, else a new one in STORMLOG_RUNS or ``stormlog-runs``, which ``latest`` then points to. ``steps``: begin at
     the first and stop at the second step. ``snapshot``: a file in PyTorch's format to write at the end. ``oom_snapshot``:
     the same when memory runs out; None for none. ``cpu``: record PyTorch's CPU allocator, too; None: where there is no
     GPU. ``modules``: put the path of the running module into the stacks. ``replay``: record what ``stormlog whatif`` needs to
@@ -270,13 +272,16 @@ def record(max_entries: Optional[int] = None, stacks: str = "python", *, dir: Op
         raise ValueError(f"steps must be (first, after the last), found {steps}")
     options = {"dir": dir, "cpu": _CPU[cpu], "stacks": _STACKS[stacks], "interval_ms": interval_ms,
                "ring_bytes": (max_entries or 0) * _EVENT_BYTES, "has_modules": int(modules), "has_replay": int(replay)}
+    if not _is_on():
+        _counter["step"] = 0
     recording = Recording(options=options, steps=steps, snapshot=snapshot, oom_snapshot=oom_snapshot)
     _active["recording"] = recording
     return recording if steps is not None else recording.start()
 
 
 def step(number: Optional[int] = None) -> None:
-    """A step of the program ended. Without a number steps are counted from 0. Costs nothing when nothing is recorded."""
+    """A step of the program ended. Without a number steps are counted from 0. It is the number that every command shows and takes
+    (``--at step:N``), as long as numbers ascend. Costs nothing when nothing is recorded."""
     number = _counter["step"] if number is None else int(number)
     _counter["step"] = number + 1
     recording = _active.get("recording")
@@ -290,7 +295,7 @@ def step(number: Optional[int] = None) -> None:
 def own_steps() -> None:
     """From now on only step() ends steps; else the recorder also counts an optimizer's, until the first call of step()."""
     if _is_on():
-        _record.step(0)
+        _record.own_steps()
 
 
 def mark(name: str) -> None:

@@ -71,13 +71,14 @@ static bool report_spike(sl_an *an, const sl_step_peaks *peaks, size_t step, uin
     f->first_time_us = f->last_time_us = sl_replay_time(an->replay, peak->event);
     f->confidence = 0.9;
     const char *where = sl_site_text(site, &an->report->arena);
-    f->title = sl_an_text(an, "spike in step %zu: %s, usually %s", step,
+    uint64_t number = sl_steps_number_at(an->steps, an->steps->borders.at[step]);
+    f->title = sl_an_text(an, "spike in step %" PRIu64 ": %s, usually %s", number,
                           sl_an_bytes(an, peak->bytes), sl_an_bytes(an, usual));
     f->explanation = sl_an_text(an,
-                                "In step %zu of %zu the live memory rose to %s, %.1f times the "
-                                "usual peak of %s, and fell back. Most of the excess, %s, was held "
-                                "by %s.",
-                                step, peaks->cnt, sl_an_bytes(an, peak->bytes),
+                                "In step %" PRIu64 ", of %zu in all, the live memory rose to %s, "
+                                "%.1f times the usual peak of %s, and fell back. Most of the "
+                                "excess, %s, was held by %s.",
+                                number, peaks->cnt, sl_an_bytes(an, peak->bytes),
                                 (double)peak->bytes / (double)(usual ? usual : 1),
                                 sl_an_bytes(an, usual), sl_an_bytes(an, excess), where);
     f->advice = "One unusually large input or a rare branch decides how much memory the whole run "

@@ -77,19 +77,32 @@ static sl_status make_folders(const char *path, bool *is_made, sl_error *err) {
     return make_part(part, sl_share_folder_mode(), is_made, err);
 }
 
+static const char *runs_folder(void) {
+    const char *wanted = getenv(SL_RUNS_ENV);
+    return wanted && wanted[0] ? wanted : SL_RUNS_FOLDER;
+}
+
+/* `runs`/`key`-`name`, and a count for all attempts but the first. */
+static sl_status make_attempt(sl_run_folder *folder, const char *key, const char *name,
+                              unsigned attempt, sl_error *err) {
+    char suffix[16] = "";
+    if (attempt)
+        snprintf(suffix, sizeof suffix, ".%u", attempt);
+    size_t len = (size_t)snprintf(folder->path, sizeof folder->path, "%s/%s-%s%s", runs_folder(),
+                                  key, name, suffix);
+    if (len >= sizeof folder->path)
+        return sl_fail(err, SL_E_USAGE, "the folder's name is too long (%zu bytes)", len);
+    return make_folders(folder->path, &folder->is_made, err);
+}
+
 /* Two runs within a second get a count after the time. */
 static sl_status make_default(sl_run_folder *folder, const char *name, sl_error *err) {
     char stamp[32];
     time_t now = time(NULL);
     struct tm utc;
     strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
-    for (unsigned attempt = 0; attempt < 100 && !folder->is_made; attempt++) {
-        char suffix[16] = "";
-        if (attempt)
-            snprintf(suffix, sizeof suffix, ".%u", attempt);
-        snprintf(folder->path, sizeof folder->path, SL_RUNS_FOLDER "/%s-%s%s", stamp, name, suffix);
-        SL_TRY(make_folders(folder->path, &folder->is_made, err));
-    }
+    for (unsigned attempt = 0; attempt < 100 && !folder->is_made; attempt++)
+        SL_TRY(make_attempt(folder, stamp, name, attempt, err));
     return SL_OK;
 }
 
@@ -121,11 +134,7 @@ static bool claim_folder(sl_run_folder *folder, int32_t rank) {
 static sl_status make_shared(sl_run_folder *folder, const char *key, const char *name, int32_t rank,
                              sl_error *err) {
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
-        char suffix[16] = "";
-        if (attempt)
-            snprintf(suffix, sizeof suffix, ".%u", attempt);
-        snprintf(folder->path, sizeof folder->path, SL_RUNS_FOLDER "/%s-%s%s", key, name, suffix);
-        SL_TRY(make_folders(folder->path, &folder->is_made, err));
+        SL_TRY(make_attempt(folder, key, name, attempt, err));
         if (claim_folder(folder, rank))
             return SL_OK;
         folder->claim[0] = '\0';
@@ -207,12 +216,14 @@ static int lock_folder(const char *path) {
 
 sl_status sl_run_folder_open(sl_run_folder *folder, const char *wanted, const char *name,
                              bool is_launcher, sl_error *err) {
-    *folder = (sl_run_folder){
-        .is_default = !wanted || is_below_runs(wanted), .started = time(NULL), .lock_fd = -1};
+    *folder = (sl_run_folder){.is_default = wanted ? is_below_runs(wanted)
+                                                   : strcmp(runs_folder(), SL_RUNS_FOLDER) == 0,
+                              .started = time(NULL),
+                              .lock_fd = -1};
     int32_t rank = is_launcher ? -1 : sl_launcher_find(getenv).rank;
     if (rank >= 0)
         snprintf(folder->own_start, sizeof folder->own_start, "rank%d-", (int)rank);
-    SL_TRY(sl_place_check(wanted ? wanted : SL_RUNS_FOLDER, err));
+    SL_TRY(sl_place_check(wanted ? wanted : runs_folder(), err));
     if (!wanted)
         SL_TRY(make_named(folder, name, rank, err));
     else {

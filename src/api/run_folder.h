@@ -9,7 +9,8 @@
 #include "base/core/status.h"
 
 #define SL_RUNS_FOLDER  "stormlog-runs"
-#define SL_LATEST_NAME  "latest" /* the newest run of such a folder */
+#define SL_RUNS_ENV     "STORMLOG_RUNS" /* another one, as a scheduler sets it for its jobs */
+#define SL_LATEST_NAME  "latest"        /* the newest run of such a folder */
 /* Longer paths are refused; the recorder keeps as much. */
 #define SL_RUN_PATH_CAP 3072
 
@@ -28,7 +29,8 @@ typedef struct sl_run_folder {
 
 /* Makes the folder and locks it (shared), so that `stormlog runs` knows it is in use before the first
  * recording is. For its owner only unless STORMLOG_SHARE is set. `wanted` is the user's choice
- * or NULL for stormlog-runs/<UTC time>-<name>. Under a launcher all ranks of one start share
+ * or NULL for stormlog-runs/<UTC time>-<name>; STORMLOG_RUNS names another folder than stormlog-runs,
+ * without a `latest`, because many users and jobs share it. Under a launcher all ranks of one start share
  * stormlog-runs/<key of the start>-<name>; a second start with the same key gets ".1" after it.
  * `is_launcher`: the command starts the ranks (sl_launcher_is_command), and all recordings are own.
  * SL_E_PERMISSION for a place that another user prepared in a folder such as /tmp. */

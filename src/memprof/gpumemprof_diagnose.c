@@ -3,16 +3,20 @@
 #include "memprof/diagnose_bundle.h"
 #include "memprof/watch/watch_options.h"
 
+#define OUTPUT_OPTION                                              \
+    {                                                              \
+        .name = "output", .type = SL_OPT_FILE,                     \
+        .help = "a new folder, or an existing one for a subfolder" \
+    }
+#define DURATION_OPTION                                            \
+    {                                                              \
+        .name = "duration", .type = SL_OPT_REAL, .initial = "5.0", \
+        .help = "seconds to measure; 0 = once"                     \
+    }
+
 static const sl_opt gpumemprof_options[] = {
-    {.name = "output",
-     .type = SL_OPT_FILE,
-     .help = "a new folder, or an existing one for a subfolder"},
-    {.name = "device", .type = SL_OPT_INT, .help = "which card"},
-    {.name = "duration",
-     .type = SL_OPT_REAL,
-     .initial = "5.0",
-     .help = "seconds to measure; 0 = once"},
-    {.name = "interval", .type = SL_OPT_REAL, .initial = "0.5", .help = "seconds between samples"},
+    OUTPUT_OPTION,       {.name = "device", .type = SL_OPT_INT, .help = "which card"},
+    DURATION_OPTION,     SL_WATCH_INTERVAL_OPTION("0.5"),
     SL_WATCH_PID_OPTION,
 };
 
@@ -36,15 +40,10 @@ const sl_cmd sl_cmd_gpumemprof_diagnose = {
 };
 
 static const sl_opt tfmemprof_options[] = {
-    {.name = "output",
-     .type = SL_OPT_FILE,
-     .help = "a new folder, or an existing one for a subfolder"},
+    OUTPUT_OPTION,
     {.name = "device", .type = SL_OPT_STRING, .initial = "/GPU:0", .help = "/GPU:0, /CPU:0"},
-    {.name = "duration",
-     .type = SL_OPT_REAL,
-     .initial = "5.0",
-     .help = "seconds to measure; 0 = once"},
-    {.name = "interval", .type = SL_OPT_REAL, .initial = "0.5", .help = "seconds between samples"},
+    DURATION_OPTION,
+    SL_WATCH_INTERVAL_OPTION("0.5"),
     SL_WATCH_PID_OPTION,
 };
 

@@ -91,7 +91,7 @@ static const sl_opt options[] = {
      .type = SL_OPT_REAL,
      .initial = "10.0",
      .help = "seconds to watch (default with a command: until it ends)"},
-    {.name = "interval", .type = SL_OPT_REAL, .initial = "0.1", .help = "seconds between samples"},
+    SL_WATCH_INTERVAL_OPTION("0.1"),
     SL_WATCH_OUTPUT_OPTIONS,
     SL_WATCH_PID_OPTION,
 };

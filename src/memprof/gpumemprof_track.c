@@ -256,7 +256,7 @@ static const sl_opt options[] = {
     {.name = "duration",
      .type = SL_OPT_REAL,
      .help = "seconds to track (default, and 0: until the end)"},
-    {.name = "interval", .type = SL_OPT_REAL, .initial = "0.1", .help = "seconds between samples"},
+    SL_WATCH_INTERVAL_OPTION("0.1"),
     SL_WATCH_OUTPUT_OPTIONS,
     {.name = "watchdog",
      .type = SL_OPT_FLAG,

@@ -188,7 +188,7 @@ static int run_track(const sl_opts *opts, sl_error *err) {
 }
 
 static const sl_opt monitor_options[] = {
-    {.name = "interval", .type = SL_OPT_REAL, .initial = "1.0", .help = "seconds between samples"},
+    SL_WATCH_INTERVAL_OPTION("1.0"),
     {.name = "duration", .type = SL_OPT_REAL, .help = "seconds (default: until the end)"},
     {.name = "threshold", .type = SL_OPT_REAL, .help = "MB above which an alert is raised"},
     {.name = "device", .type = SL_OPT_STRING, .initial = "/GPU:0", .help = "/GPU:0, /CPU:0"},
@@ -212,7 +212,7 @@ static const sl_opt track_options[] = {
      .type = SL_OPT_FILE,
      .is_required = true,
      .help = "write readings and records to this JSON file"},
-    {.name = "interval", .type = SL_OPT_REAL, .initial = "1.0", .help = "seconds between samples"},
+    SL_WATCH_INTERVAL_OPTION("1.0"),
     {.name = "duration", .type = SL_OPT_REAL, .help = "seconds (default: until the end)"},
     {.name = "threshold",
      .type = SL_OPT_REAL,

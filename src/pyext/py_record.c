@@ -19,6 +19,7 @@ typedef struct recorder {
     const char *(*path)(void);
     uint64_t (*oom_count)(void);
     void (*step)(uint64_t number);
+    void (*own_steps)(void);
     void (*mark_begin)(const char *name);
     void (*mark_end)(const char *name);
     void (*mark)(const char *name);
@@ -37,6 +38,7 @@ static const symbol_row symbols[] = {
     {"sl_record_path", offsetof(recorder, path)},
     {"sl_record_oom_count", offsetof(recorder, oom_count)},
     {"sl_record_step", offsetof(recorder, step)},
+    {"sl_record_own_steps", offsetof(recorder, own_steps)},
     {"sl_record_mark_begin", offsetof(recorder, mark_begin)},
     {"sl_record_mark_end", offsetof(recorder, mark_end)},
     {"sl_record_mark", offsetof(recorder, mark)},
@@ -254,6 +256,15 @@ static PyObject *record_step(PyObject *module, PyObject *number) {
     return sl_py_none();
 }
 
+static PyObject *record_own_steps(PyObject *module, PyObject *unused) {
+    SL_UNUSED(unused);
+    recorder *rec = need_recorder(module);
+    if (!rec)
+        return NULL;
+    rec->own_steps();
+    return sl_py_none();
+}
+
 /* Passes one name to one of the three functions. */
 static PyObject *call_mark(PyObject *module, PyObject *name, size_t offset) {
     recorder *rec = need_recorder(module);
@@ -316,6 +327,8 @@ static PyMethodDef record_methods[] = {
      "has_replay=0)\n--\n\n"
      "Begins a recording. 0, or -1 when one is under way or disabled, or -2 for a bad option."},
     {"step", record_step, METH_O, "step($module, number, /)\n--\n\nA step of the program ended."},
+    {"own_steps", record_own_steps, METH_NOARGS,
+     "own_steps($module, /)\n--\n\nFrom now on only step() ends steps."},
     {"stop", record_stop, METH_NOARGS,
      "stop($module, /)\n--\n\nEnds the recording and takes the hooks out."},
     {NULL, NULL, 0, NULL},

@@ -28,20 +28,6 @@ const char *sl_rank_fault_words(sl_rank_fault fault) {
     return faults[fault].words;
 }
 
-void sl_fleet_note(sl_fleet *fleet, const char *fmt, ...) {
-    char text[1024];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    for (size_t i = 0; i < fleet->notes.cnt; i++)
-        if (strcmp(fleet->notes.at[i], text) == 0)
-            return;
-    const char *kept = sl_arena_copy(&fleet->arena, text, strlen(text));
-    if (kept)
-        (void)sl_vec_push(&fleet->notes, kept);
-}
-
 const char *sl_fleet_ranges(sl_arena *arena, const int32_t *ranks, size_t cnt, size_t most) {
     char text[1024] = "";
     size_t len = 0, shown = 0, i = 0;

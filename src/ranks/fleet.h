@@ -91,7 +91,7 @@ typedef struct sl_fleet {
     SL_VEC(sl_fleet_group) groups;
     SL_VEC(sl_fleet_event) events; /* the chain: in order of time */
     SL_VEC(sl_fleet_nccl) nccl;
-    SL_VEC(const char *) notes;
+    sl_notes notes;
     const char *job; /* "" = not known */
     int32_t world_size;
     bool is_by_step; /* else by the seconds since each rank's first reading */
@@ -136,7 +136,6 @@ const char *sl_fleet_sentence(sl_fleet *fleet);
 const char *sl_fleet_event_text(sl_arena *arena, const sl_fleet *fleet,
                                 const sl_fleet_event *event);
 
-/* A note unless it is there already. */
-void sl_fleet_note(sl_fleet *fleet, const char *fmt, ...) SL_PRINTF(2, 3);
+#define sl_fleet_note(fleet, ...) sl_notes_add(&(fleet)->notes, &(fleet)->arena, __VA_ARGS__)
 
 #endif

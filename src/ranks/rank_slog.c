@@ -25,26 +25,13 @@ typedef struct slog_summary {
 
 /* ---- who ---- */
 
-static const char *keep(sl_rank_summary *out, const char *text) {
-    const char *kept = text ? sl_arena_copy(&out->arena, text, strlen(text)) : NULL;
-    return kept ? kept : "";
-}
-
 static sl_status take_process(slog_summary *s, sl_error *err) {
     sl_rank_summary *out = s->out;
     const sl_fmt_state *state = sl_log_state(s->log);
     SL_TRY(sl_slog_load_process(s->log, s->trace, err));
     const sl_process *p = &s->trace->process;
     out->source = SL_SOURCE_SLOG;
-    out->pid = p->pid;
-    out->parent_pid = p->parent_pid;
-    out->host = keep(out, p->host);
-    out->job = keep(out, p->job);
-    out->rank = p->rank;
-    out->local_rank = p->local_rank;
-    out->world_size = p->world_size;
-    out->end = p->end;
-    out->exit_status = p->exit_status;
+    sl__rank_take_process(out, p);
     out->has_ended = p->end != SL_PROCESS_END_RUNNING && p->end != SL_PROCESS_END_UNKNOWN;
     out->is_left_out = p->is_loader_worker;
     out->is_cut = sl_log_is_cut(s->log);
@@ -117,10 +104,27 @@ static void take_peaks(slog_summary *s) {
     }
 }
 
+/* As sl_steps_number: where the marks' numbers do not ascend, steps are counted from 0. */
+static void number_steps(slog_summary *s) {
+    uint64_t least = 0, cnt = 0;
+    bool do_ascend = true;
+    for (size_t i = 0; i < s->marks.cnt; i++) {
+        const sl_log_mark_info *m = &s->marks.at[i];
+        if (m->kind != SL_EV_STEP)
+            continue;
+        do_ascend &= m->step >= least && m->step < UINT64_MAX;
+        least = m->step + 1;
+    }
+    for (size_t i = 0; i < s->marks.cnt && !do_ascend; i++)
+        if (s->marks.at[i].kind == SL_EV_STEP)
+            s->marks.at[i].step = cnt++;
+}
+
 /* The bytes at the end of a step are exact. */
 static bool take_steps(slog_summary *s) {
     sl_rank_summary *out = s->out;
     out->last_step_ns = SL_BIN_NONE;
+    number_steps(s);
     for (size_t i = 0; i < s->marks.cnt; i++) {
         const sl_log_mark_info *m = &s->marks.at[i];
         if (m->kind != SL_EV_STEP || !m->value.known || m->time_ns > INT64_MAX / 4)
@@ -235,12 +239,17 @@ static sl_status take_lines(slog_summary *s, sl_error *err) {
 
 /* ---- failures ---- */
 
+/* The step that was under way: the one that ended next, else the one after the last. */
 static uint64_t step_at(const slog_summary *s, uint64_t time_ns) {
     uint64_t step = 0;
-    for (size_t i = 0; i < s->marks.cnt && s->marks.at[i].time_ns <= time_ns; i++)
-        if (s->marks.at[i].kind == SL_EV_STEP)
-            step = s->marks.at[i].step;
-    return step + 1;
+    for (size_t i = 0; i < s->marks.cnt; i++) {
+        if (s->marks.at[i].kind != SL_EV_STEP)
+            continue;
+        if (s->marks.at[i].time_ns > time_ns)
+            return s->marks.at[i].step;
+        step = s->marks.at[i].step + 1;
+    }
+    return step;
 }
 
 static sl_status take_failures(slog_summary *s, sl_error *err) {
@@ -253,7 +262,7 @@ static sl_status take_failures(slog_summary *s, sl_error *err) {
         const char *line = line_of(s, (uint32_t)(oom->device_word >> 32));
         out->failures[out->failure_cnt++] =
             (sl_rank_failure){s->base_ns + (int64_t)sl_min_u64(oom->time_ns, INT64_MAX / 4),
-                              step_at(s, oom->time_ns), oom->requested, keep(out, line)};
+                              step_at(s, oom->time_ns), oom->requested, sl__rank_keep(out, line)};
     }
     sl_vec_free(&ooms);
     return SL_OK;

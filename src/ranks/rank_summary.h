@@ -74,6 +74,12 @@ void sl_rank_summary_fini(sl_rank_summary *summary);
  * the nearest folder; false when there is none. */
 bool sl_rank_of_path(const char *path, int32_t *rank);
 
+/* Who was summarized, as its process says. */
+void sl__rank_take_process(sl_rank_summary *out, const sl_process *p);
+
+/* A copy in the summary's arena; "" for NULL, or without memory. */
+const char *sl__rank_keep(sl_rank_summary *out, const char *text);
+
 /* Adds a line's bytes to the list, or to the entry with the same text; the smallest peak gives way. */
 void sl__rank_add_line(sl_arena *arena, sl_rank_line *lines, size_t *cnt, const sl_rank_line *line);
 

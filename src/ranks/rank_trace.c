@@ -11,9 +11,21 @@
 #include "run/run.h"
 #include "telemetry/telemetry.h"
 
-static const char *keep(sl_rank_summary *out, const char *text) {
+const char *sl__rank_keep(sl_rank_summary *out, const char *text) {
     const char *kept = text ? sl_arena_copy(&out->arena, text, strlen(text)) : NULL;
     return kept ? kept : "";
+}
+
+void sl__rank_take_process(sl_rank_summary *out, const sl_process *p) {
+    out->pid = p->pid;
+    out->parent_pid = p->parent_pid;
+    out->host = sl__rank_keep(out, p->host);
+    out->job = sl__rank_keep(out, p->job);
+    out->rank = p->rank;
+    out->local_rank = p->local_rank;
+    out->world_size = p->world_size;
+    out->end = p->end;
+    out->exit_status = p->exit_status;
 }
 
 /* ---- the rank in a path ---- */
@@ -88,15 +100,17 @@ static bool take_bins(sl_rank_summary *out, const sl_replay *replay, const sl_st
                 sl_rank_curve_add(&out->curve, (uint64_t)(time_us - first_us) / 1000000, &bin);
             peak = SL_BIN_NONE;
         } else if (step + 1 < steps->borders.cnt && event + 1 == steps->borders.at[step + 1]) {
-            has_room = sl_rank_curve_add(&out->curve, ++step, &bin);
+            out->last_step = sl_steps_number_at(steps, event);
+            has_room = sl_rank_curve_add(&out->curve, out->last_step, &bin);
             peak = SL_BIN_NONE;
             out->last_step_ns = bin.time_ns;
+            step++;
         }
         if (is_last)
             out->last_bytes = sl_known_u64(walk.totals.allocated_bytes);
     }
-    out->first_step = out->has_steps;
-    out->last_step = out->step_cnt = step;
+    out->first_step = out->has_steps ? sl_steps_number(steps, 0) : 0;
+    out->step_cnt = step;
     return has_room;
 }
 
@@ -119,8 +133,8 @@ static sl_status take_held(sl_rank_summary *out, const sl_run_input *input, cons
     return has_room ? SL_OK : sl_fail_no_memory(err, "the lines of a rank");
 }
 
-static void take_failures(sl_rank_summary *out, const sl_run_input *input,
-                          const sl_replay *replay) {
+static void take_failures(sl_rank_summary *out, const sl_run_input *input, const sl_replay *replay,
+                          const sl_steps *steps) {
     const sl_events *events = &replay->device->events;
     for (uint32_t i = 0; i < replay->event_cnt; i++) {
         if (events->kind[i] != SL_EV_OOM)
@@ -130,8 +144,9 @@ static void take_failures(sl_rank_summary *out, const sl_run_input *input,
             continue;
         sl_arena arena = SL_ARENA_INIT;
         const char *line = sl_site_text(sl_user_site(input->trace, events->stack_id[i]), &arena);
-        out->failures[out->failure_cnt++] = (sl_rank_failure){
-            events->time_us[i] * 1000, out->last_step + 1, events->size_bytes[i], keep(out, line)};
+        out->failures[out->failure_cnt++] =
+            (sl_rank_failure){events->time_us[i] * 1000, sl_steps_number_at(steps, i),
+                              events->size_bytes[i], sl__rank_keep(out, line)};
         sl_arena_fini(&arena);
     }
 }
@@ -139,17 +154,8 @@ static void take_failures(sl_rank_summary *out, const sl_run_input *input,
 static void take_identity(sl_rank_summary *out, const sl_trace *trace) {
     const sl_process *p = &trace->process;
     out->source = trace->source;
-    if (!p->is_known)
-        return;
-    out->pid = p->pid;
-    out->parent_pid = p->parent_pid;
-    out->host = keep(out, p->host);
-    out->job = keep(out, p->job);
-    out->rank = p->rank;
-    out->local_rank = p->local_rank;
-    out->world_size = p->world_size;
-    out->end = p->end;
-    out->exit_status = p->exit_status;
+    if (p->is_known)
+        sl__rank_take_process(out, p);
 }
 
 static sl_status summarize(sl_rank_summary *out, const sl_run *run, sl_error *err) {
@@ -171,7 +177,7 @@ static sl_status summarize(sl_rank_summary *out, const sl_run *run, sl_error *er
     if (sl_run_span(input, NULL, &span))
         out->start_ns = span.first_us * 1000, out->end_ns = span.exit_us * 1000;
     SL_TRY(take_held(out, input, replay, err));
-    take_failures(out, input, replay);
+    take_failures(out, input, replay, steps);
     return SL_OK;
 }
 
@@ -204,8 +210,8 @@ sl_status sl_rank_summary_samples(sl_rank_summary *out, const sl_telemetry *set,
     out->local_rank = (sl_maybe_i32){first->local_rank, true};
     out->world_size = (sl_maybe_i32){first->world_size, true};
     out->pid = first->pid > 0 ? (uint32_t)first->pid : 0;
-    out->host = keep(out, sl_tm_text(set, first->host).ptr);
-    out->job = keep(out, sl_tm_text(set, first->job_id).ptr);
+    out->host = sl__rank_keep(out, sl_tm_text(set, first->host).ptr);
+    out->job = sl__rank_keep(out, sl_tm_text(set, first->job_id).ptr);
     out->start_ns = first->timestamp_ns;
     out->event_cnt = cnt;
     for (size_t i = 0; i < cnt; i++) {

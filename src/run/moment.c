@@ -49,16 +49,17 @@ static sl_status state_at_step(const sl_run_device *device, int64_t number, sl_s
     const sl_steps *steps;
     SL_TRY(sl_run_replay(device, &state->replay, err));
     SL_TRY(sl_run_steps(device, &steps, err));
-    size_t cnt = steps->ended_cnt < steps->borders.cnt ? steps->ended_cnt : steps->borders.cnt;
+    size_t cnt = steps->ended_cnt;
     if (cnt == 0)
         return sl_fail(err, SL_E_USAGE, "'%s' has no steps on device %d",
                        device->input->trace->path, device->events->device);
-    if (number < 0 || (uint64_t)number >= cnt)
-        return sl_fail(err, SL_E_USAGE, "'%s' has steps 0 to %zu, not %" PRId64,
-                       device->input->trace->path, cnt - 1, number);
-    size_t next = (size_t)number + 1;
-    state->event =
-        next < steps->borders.cnt ? steps->borders.at[next] - 1 : sl_replay_end(state->replay);
+    size_t idx = number < 0 ? cnt : sl_steps_find_number(steps, (uint64_t)number);
+    if (idx == cnt)
+        return sl_fail(err, SL_E_USAGE, "'%s' has steps %" PRIu64 " to %" PRIu64 ", not %" PRId64,
+                       device->input->trace->path, sl_steps_number(steps, 0),
+                       sl_steps_number(steps, cnt - 1), number);
+    uint32_t next = sl_steps_range(steps, state->replay, idx).to;
+    state->event = next ? next - 1 : SL_EVENT_BEFORE;
     return SL_OK;
 }
 

@@ -15,7 +15,7 @@ typedef enum sl_moment_kind {
 
 typedef struct sl_moment {
     sl_moment_kind kind;
-    /* Of SL_AT_TIME: microseconds, as sl_replay_absolute_time; of SL_AT_STEP: counted from 0. */
+    /* Of SL_AT_TIME: microseconds, as sl_replay_absolute_time; of SL_AT_STEP: its number (sl_steps_number). */
     int64_t value;
 } sl_moment;
 

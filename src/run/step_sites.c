@@ -126,7 +126,7 @@ static sl_status give_steps(part_walk *walk, const sl_steps *steps, const part_s
     SL_TRY(give_part(walk, &part, sl_steps_range(steps, walk->replay, 0).from, sink, err));
     part.kind = SL_STEP_PART_STEP;
     for (size_t i = 0; i < steps->ended_cnt; i++) {
-        part.step = steps->before_cnt + i;
+        part.step = sl_steps_number(steps, i);
         SL_TRY(give_part(walk, &part, sl_steps_range(steps, walk->replay, i).to, sink, err));
     }
     part.kind = SL_STEP_PART_AFTER;

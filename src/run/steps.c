@@ -208,8 +208,10 @@ static bool find_after_rows(sl_steps *steps, const sl_replay *replay, const sl_s
 
 /* ---- marked steps ---- */
 
+#define STEP_PREFIX "ProfilerStep#"
+
 static bool is_step_mark(const sl_trace *trace, const sl_mark *mark, int device) {
-    const sl_str prefix = SL_STR("ProfilerStep#");
+    const sl_str prefix = SL_STR(STEP_PREFIX);
     if (mark->device >= 0 && mark->device != device)
         return false;
     if (mark->kind == SL_MARK_STEP)
@@ -218,17 +220,48 @@ static bool is_step_mark(const sl_trace *trace, const sl_mark *mark, int device)
     return mark->kind == SL_MARK_END && name.len > prefix.len && sl_str_starts_with(name, prefix);
 }
 
+/* Torch's profiler has the number in the name. */
+static uint64_t number_of(const sl_trace *trace, const sl_mark *mark) {
+    uint64_t number = 0;
+    if (mark->kind == SL_MARK_STEP)
+        return mark->number;
+    sl_str name = sl_strtab_get(&trace->strings, mark->name);
+    for (size_t i = strlen(STEP_PREFIX); i < name.len; i++) {
+        if (name.ptr[i] < '0' || name.ptr[i] > '9' || number > UINT32_MAX)
+            return 0;
+        number = number * 10 + (uint64_t)(name.ptr[i] - '0');
+    }
+    return number;
+}
+
+/* A program whose numbers begin anew in every epoch, or that has several loops, does not name its steps by them. */
+static bool do_numbers_ascend(const sl_trace *trace, int device) {
+    uint64_t least = 0;
+    for (size_t i = 0; i < trace->marks.cnt; i++) {
+        const sl_mark *mark = &trace->marks.at[i];
+        if (!is_step_mark(trace, mark, device))
+            continue;
+        uint64_t number = number_of(trace, mark);
+        if (number < least || number == UINT64_MAX)
+            return false;
+        least = number + 1;
+    }
+    return true;
+}
+
 /* Marks of several threads may be a little out of order. */
-static bool end_step(sl_steps *steps, uint32_t next) {
+static bool end_step(sl_steps *steps, uint32_t next, uint64_t number) {
     if (steps->ends.cnt > 0 && steps->ends.at[steps->ends.cnt - 1] > next)
         next = steps->ends.at[steps->ends.cnt - 1];
     steps->ended_cnt++;
-    return sl_vec_push(&steps->ends, next);
+    return sl_vec_push(&steps->ends, next) && sl_vec_push(&steps->numbers, number);
 }
 
 /* A step mark ends a step: the next one begins with the first event after it. */
 static bool find_by_marks(sl_steps *steps, const sl_replay *replay, uint32_t from, uint32_t to) {
     const sl_trace *trace = replay->trace;
+    bool is_named = do_numbers_ascend(trace, replay->device->device);
+    uint64_t ordinal = 0; /* of the mark: those before the window count */
     for (size_t i = 0; i < trace->marks.cnt; i++) {
         const sl_mark *mark = &trace->marks.at[i];
         if (!is_step_mark(trace, mark, replay->device->device))
@@ -238,11 +271,9 @@ static bool find_by_marks(sl_steps *steps, const sl_replay *replay, uint32_t fro
         steps->is_marked = true;
         uint32_t event = sl_replay_event_at(replay, mark->time_us);
         uint32_t next = event == SL_EVENT_BEFORE ? 0 : event + 1;
-        steps->before_cnt += next <= from;
-        if (next > from && steps->ended_cnt == 0 && mark->kind == SL_MARK_STEP &&
-            mark->number > steps->before_cnt + 1)
-            steps->before_cnt = mark->number - 1; /* the first marks are gone, too */
-        if (next > from && next <= to && !end_step(steps, next))
+        uint64_t number = is_named ? number_of(trace, mark) : ordinal;
+        ordinal++;
+        if (next > from && next <= to && !end_step(steps, next, number))
             return false;
         if (next > steps->borders.at[steps->borders.cnt - 1] && next < to &&
             !sl_vec_push(&steps->borders, next))
@@ -260,7 +291,7 @@ static bool find_by_step_events(sl_steps *steps, const sl_replay *replay, uint32
         if (!steps->is_marked && !sl_vec_push(&steps->borders, from))
             return false;
         steps->is_marked = true;
-        if (!end_step(steps, i + 1))
+        if (!end_step(steps, i + 1, steps->ended_cnt))
             return false;
         if (i + 1 < to && !sl_vec_push(&steps->borders, i + 1))
             return false;
@@ -300,6 +331,7 @@ void sl_steps_fini(sl_steps *steps) {
     sl_vec_free(&steps->borders);
     sl_vec_free(&steps->rows);
     sl_vec_free(&steps->ends);
+    sl_vec_free(&steps->numbers);
 }
 
 sl_step_range sl_steps_range(const sl_steps *steps, const sl_replay *replay, size_t idx) {
@@ -311,14 +343,48 @@ sl_step_range sl_steps_range(const sl_steps *steps, const sl_replay *replay, siz
                            is_last ? replay->event_cnt : steps->borders.at[idx + 1]};
 }
 
-size_t sl_steps_at(const sl_steps *steps, uint32_t event) {
-    size_t lo = 0, hi = steps->borders.cnt;
+/* How many of them are not above the value. */
+static size_t count_until(const uint32_t *at, size_t cnt, uint32_t value) {
+    size_t lo = 0, hi = cnt;
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        if (steps->borders.at[mid] <= event)
+        if (at[mid] <= value)
             lo = mid + 1;
         else
             hi = mid;
     }
-    return lo ? lo - 1 : 0;
+    return lo;
+}
+
+size_t sl_steps_at(const sl_steps *steps, uint32_t event) {
+    size_t cnt = count_until(steps->borders.at, steps->borders.cnt, event);
+    return cnt ? cnt - 1 : 0;
+}
+
+uint64_t sl_steps_number(const sl_steps *steps, size_t idx) {
+    if (!steps->is_marked || steps->numbers.cnt == 0)
+        return idx;
+    bool has_ended = idx < steps->numbers.cnt;
+    return has_ended ? steps->numbers.at[idx] : steps->numbers.at[steps->numbers.cnt - 1] + 1;
+}
+
+/* A step without an event on the device has no border. */
+uint64_t sl_steps_number_at(const sl_steps *steps, uint32_t event) {
+    return sl_steps_number(steps, steps->is_marked
+                                      ? count_until(steps->ends.at, steps->ends.cnt, event)
+                                      : sl_steps_at(steps, event));
+}
+
+size_t sl_steps_find_number(const sl_steps *steps, uint64_t number) {
+    if (!steps->is_marked)
+        return number < steps->ended_cnt ? (size_t)number : steps->ended_cnt;
+    size_t lo = 0, hi = steps->numbers.cnt;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (steps->numbers.at[mid] < number)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < steps->numbers.cnt && steps->numbers.at[lo] == number ? lo : steps->ended_cnt;
 }

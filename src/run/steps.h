@@ -12,8 +12,7 @@ typedef struct sl_steps {
     SL_VEC(uint32_t) ends; /* where marked: the event after each step that ended, ascending */
     size_t
         ended_cnt; /* steps that ended: marks within the window, or the borders that were found */
-    size_t
-        before_cnt; /* where marked: steps that ended before the window, as in a ring that wrapped */
+    SL_VEC(uint64_t) numbers; /* where marked: of each step that ended, ascending */
     sl_maybe_f64 median_us;
     uint32_t beat_stack; /* the call that recurs once a step, SL_IDX_NONE when marked or by size */
     double beat_cv;      /* how irregular it is: deviation over mean of its gaps */
@@ -38,5 +37,15 @@ sl_step_range sl_steps_range(const sl_steps *steps, const sl_replay *replay, siz
 
 /* Index of the step that holds the event; the first one for events before it. */
 size_t sl_steps_at(const sl_steps *steps, uint32_t event);
+
+/* The number by which every view calls a step, idx <= ended_cnt: that of its mark where those of all marks ascend
+ * (the program's own, or the recorder's count from 0), else counted from 0. */
+uint64_t sl_steps_number(const sl_steps *steps, size_t idx);
+
+/* The number of the step that holds the event. */
+uint64_t sl_steps_number_at(const sl_steps *steps, uint32_t event);
+
+/* The index of the step that ended with this number; ended_cnt when there is none. */
+size_t sl_steps_find_number(const sl_steps *steps, uint64_t number);
 
 #endif

@@ -143,7 +143,7 @@ static void play(long i, uint64_t tenth) {
     }
     /* The lists have no function that takes a time: the log's clock is turned for a moment. */
     r->log->start_mono_ns = sl_clock_mono_ns() - ns;
-    sl_log_step(r->log, tenth, 0);
+    sl_log_step(r->log, tenth, sl_log_string(r->log, "step", 4));
     sl_log_maintain(r->log);
     r->log->start_mono_ns = start_mono_ns;
 }

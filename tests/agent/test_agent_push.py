@@ -385,11 +385,10 @@ def _(folder):
     environment = {**os.environ, "STORMLOG_RECORDINGS": f"{folder}/runs", "SLURM_JOB_USER": "me", "SLURM_JOB_ID": "7",
                    "PATH": f"{os.path.dirname(kit.STORMLOG)}:{os.environ['PATH']}"}
     made = tap.run([slurm / "prolog.sh"], env=environment)
-    tap.equal(made.stdout, f"export STORMLOG_DIR={folder}/runs/me/job-7\n", "prolog")
+    tap.equal(made.stdout, f"export STORMLOG_RUNS={folder}/runs/me/job-7\n", "prolog")
     start = kit.make_fleet(f"{folder}/runs/me/job-7", ranks=2, past=5)
-    script = (slurm / "epilog.sh").read_text().replace("/var/lib/stormlog/agent", f"{folder}/state")
     with kit.Sink() as sink:
-        done = tap.run(["sh", "-c", script], env={**environment, "STORMLOG_PUSH": sink.url})
+        done = tap.run([slurm / "epilog.sh"], env={**environment, "STORMLOG_PUSH": sink.url, "STORMLOG_STATE": f"{folder}/state"})
         tap.equal((done.returncode, done.stderr), (0, ""), "epilog")
         check_fleet(sink.samples(), start, 2, 0, 5)
 

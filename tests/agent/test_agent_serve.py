@@ -176,7 +176,9 @@ def _(folder):
 @tap.test("a real recording: what PyTorch holds is what is served and what `top` shows")
 def _(folder):
     plain_torch.need_torch(kit.STORMLOG)
-    program = ("import sys, torch\nheld = [torch.zeros(1 << 22) for _ in range(4)]\nprint('held', flush=True)\nsys.stdin.read()\n")
+    program = ("import sys, torch\nmodel = torch.nn.Linear(4, 4)\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+               "for _ in range(5):\n    model(torch.ones(4)).sum().backward()\n    optimizer.step()\n"
+               "held = [torch.zeros(1 << 22) for _ in range(4)]\nprint('held', flush=True)\nsys.stdin.read()\n")
     Path(f"{folder}/train.py").write_text(program)
     environment = {**os.environ, "RANK": "3", "LOCAL_RANK": "3", "WORLD_SIZE": "8"}
     target = subprocess.Popen([kit.STORMLOG, "run", "-q", "-o", f"{folder}/runs", "--", plain_torch.PYTHON, f"{folder}/train.py"],
@@ -193,6 +195,9 @@ def _(folder):
             tap.true(served("stormlog_peak_bytes", kind="tensors") >= host["tensors_bytes"], "their peak")
             tap.true(served("stormlog_device_total_bytes") > 1 << 28, "the machine's memory")
             tap.equal(kit.pick(agent.metrics(), "stormlog_state", rank=3), {None: 0}, "state: running")
+            ranks = json.loads(tap.run([kit.STORMLOG, "ranks", f"{folder}/runs", "--format", "json"]).stdout)["ranks"]
+            tap.equal([row["last_step"] for row in ranks], [4], "the newest of five steps, as `ranks` numbers them")
+            tap.equal(kit.pick(agent.metrics(), "stormlog_step", rank=3), {None: 4}, "the same number is served")
     finally:
         target.stdin.close()
         target.wait(60)

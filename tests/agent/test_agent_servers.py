@@ -5,6 +5,7 @@ import json
 import random
 import re
 import time
+import urllib.request
 from pathlib import Path
 
 import agent_kit as kit
@@ -47,6 +48,84 @@ def _(folder):
         rules = (CONTRIB / "prometheus" / "stormlog.rules.yml").read_text()
         leaks = re.search(r"StormlogRankLeaks\n.*?expr: \|\n(.*?)\n        for:", rules, re.S)[1].replace("15m", "30s")
         tap.equal([row["metric"]["rank"] for row in vm.query(leaks, **at)], ["5"], "the alert's rule")
+
+
+def dashboard():
+    return json.loads((CONTRIB / "grafana" / "stormlog.json").read_text())
+
+
+def filled(text, **chosen):
+    """A query as Grafana sends it: with everything chosen, unless a variable is given."""
+    values = {"__rate_interval": "1m", "__range": "5m", **chosen}
+    return re.sub(r"\$\{?(\w+)(:\w+)?\}?", lambda m: values.get(m[1], ".*"), text)
+
+
+def is_between(low, high):
+    return lambda rows: len(rows) == 1 and low <= rows[0][1] <= high
+
+
+def ranks_of(rows):
+    return [labels["rank"] for labels, _ in rows]
+
+
+# What each panel shows for four ranks of which rank 1 leaks: a condition on its rows, [(labels, value)] with the highest first.
+PANELS = {
+    "Shortest time to out of memory": is_between(300, 900),  # room for about 530 s
+    "Failed requests": is_between(0, 0),
+    "Ranks that run": is_between(4, 4),
+    "Steps between first and last rank": is_between(0, 30),
+    "True peaks of tensors, highest ten ranks":
+        lambda rows: ranks_of(rows) == ["1", "3", "2", "0"] and all(value >= kit.BASE for _, value in rows),
+    "Growth of tensors per second, highest ten ranks":
+        lambda rows: ranks_of(rows)[:1] == ["1"] and len(rows) == 4 and abs(rows[0][1] - kit.LEAK) < kit.LEAK / 10 > abs(rows[1][1]) * 10,
+    "What fills the card":
+        lambda rows: {"libraries": 100 * kit.MIB, "driver": 200 * kit.MIB, "other-processes": 300 * kit.MIB, "cache": 2 * kit.GIB}.items()
+        <= {labels["kind"]: value for labels, value in rows}.items() and rows[0][0]["kind"] == "tensors",
+    "Use of the card: highest, median and lowest rank": is_between(0.1, 1),
+    "Steps per second": is_between(5, 15),
+    "Ranks above the median": lambda rows: ranks_of(rows)[:1] == ["1"] and rows[0][1] > 10 * kit.GIB and rows[0][0]["gpu"] == "0",
+    "Losses of the recordings": lambda rows: rows == [],
+    "The agents: time since the last push": is_between(0, 600),
+}
+
+
+@tap.test("VictoriaMetrics: every panel and every variable of the dashboard has the right answer")
+def _(folder):
+    with kit.VictoriaMetrics(f"{folder}/vm") as vm, kit.live_fleet(f"{folder}/runs", ranks=4, past=600, leak=1), \
+            kit.Agent(f"{folder}/state", "--scan", "100ms", "--batch", "300ms", "--push", vm.url, f"{folder}/runs") as agent:
+        def ask(text):
+            rows = [(row["metric"], float(row["value"][1])) for row in vm.query(text, time=str(time.time()))]
+            return sorted(rows, key=lambda row: -row[1])
+
+        kit.wait_until(lambda: len(ask("stormlog_out_of_memory_seconds")) == 1 and len(ask("stormlog_step")) == 4, "the ranks and a forecast")
+        # The agent's own figures are scraped, not pushed.
+        own = "".join(line + "\n" for line in agent.metrics_text().splitlines() if line.startswith("stormlog_agent_"))
+        with urllib.request.urlopen(f"{vm.url}/api/v1/import/prometheus", data=own.encode(), timeout=30):
+            vm.get("/internal/force_flush")
+        tap.equal(sorted(panel["title"] for panel in dashboard()["panels"]), sorted(PANELS), "panels, each with an expectation")
+
+        def expect(title, text):
+            answers = []
+
+            def is_right():
+                answers[:] = ask(text)
+                return PANELS[title](answers)
+            try:
+                kit.wait_until(is_right, title)  # what was pushed last may not be there yet for every rank
+            except AssertionError as error:
+                raise AssertionError(f"{error}: found {answers} for {text}") from error
+
+        for panel in dashboard()["panels"]:
+            for target in panel["targets"]:
+                expect(panel["title"], filled(target["expr"]))
+        for choice in ({"job": "made"}, {"rank": "2"}):
+            tap.equal(ranks_of(ask(filled('stormlog_step{job=~"$job",rank=~"$rank"}', **choice))) == ["2"], "rank" in choice, f"{choice}")
+        variables = {}
+        for variable in dashboard()["templating"]["list"]:
+            if match := re.fullmatch(r"label_values\((.*), (\w+)\)", variable["query"]):
+                answer = json.loads(vm.get(f"/api/v1/label/{match[2]}/values", **{"match[]": filled(match[1])}))
+                variables[variable["name"]] = answer["data"]
+        tap.equal(variables, {"job": ["made"], "rank": ["0", "1", "2", "3"]}, "variables")
 
 
 @tap.test("VictoriaMetrics is killed in the middle: afterwards no gap and nothing twice")
@@ -121,12 +200,10 @@ def _(folder):
                 now = int(time.time() * 1000 - fleet.start_ms) // 1000
                 tap.true(value in {kit.tensors(rank, s, leak=1) for s in range(110, now + 2)}, f"rank {rank}: {value}")
                 tap.equal(row["metric"]["job"], "made", "the job's own label (honor_labels)")
-            dashboard = json.loads((CONTRIB / "grafana" / "stormlog.json").read_text())
-            queries = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
+            queries = [target["expr"] for panel in dashboard()["panels"] for target in panel.get("targets", [])]
             tap.true(len(queries) >= 8, "queries of the dashboard")
             for query in queries:
-                query = re.sub(r"\$\{?(\w+)(:\w+)?\}?", lambda m: {"__rate_interval": "1m", "__range": "1m"}.get(m[1], ".*"), query)
-                prometheus.query(query)
+                prometheus.query(filled(query))
             rules = json.loads(prometheus.get("/api/v1/rules"))["data"]["groups"]
             bad = [rule["name"] for group in rules for rule in group["rules"] if rule.get("lastError")]
             tap.equal(bad, [], "rules that cannot be evaluated")

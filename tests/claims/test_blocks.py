@@ -16,7 +16,6 @@ With --update the transcripts in README.md are written anew: as many lines as th
 import atexit
 import functools
 import gzip
-import lzma
 import os
 import re
 import shutil
@@ -25,6 +24,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import frozen
 import tap
 from pages import BUILD, PAGES, ROOT, STORMLOG, blocks
 
@@ -65,17 +65,6 @@ TRAIN = ('def train():\n    import torch\n    model = torch.nn.Linear(8, 8)\n'
          '    for _ in range(3):\n        model(torch.ones(4, 8)).sum().backward()\n')
 
 
-def write_sparse(path, data):
-    """Pages of zeros become holes: a recording is mostly that, and 280 MB of them would be written for each document."""
-    zeros = bytes(65536)
-    with open(path, "wb") as file:
-        for at in range(0, len(data), len(zeros)):
-            if (part := data[at:at + len(zeros)]) != zeros:
-                file.seek(at)
-                file.write(part)
-        file.truncate(len(data))
-
-
 @functools.cache
 def template():
     """A folder with the files that the documents name."""
@@ -89,11 +78,10 @@ def template():
     shutil.copy(DATA / "h200" / "s4_fixed.pickle.gz", Path(folder, "snap.pickle.gz"))
     for name, size in (("a", 16), ("b", 32)):
         Path(folder, f"{name}.pickle").write_bytes(gzip.decompress((DATA / "whatif" / f"batch-big_lstm-{size}.pickle.gz").read_bytes()))
-    recording = lzma.decompress((DATA / "slog" / "oom.slog.xz").read_bytes())
     run = Path(folder, "stormlog-runs", "20261115T120000Z-train")
-    for place in (Path(folder), run):
-        place.mkdir(parents=True, exist_ok=True)
-        write_sparse(Path(place, "run.slog"), recording)
+    run.mkdir(parents=True)
+    recording = frozen.unpack(DATA / "slog" / "oom.slog.xz", Path(folder, "run.slog"))
+    subprocess.run(["cp", "-a", recording, run], check=True)
     Path(folder, "stormlog-runs", "latest").symlink_to(run.name)
     telemetry = tap.run([STORMLOG, "export", Path(folder, "run.slog"), "--to", "telemetry-json"], check=True).stdout
     Path(folder, "runs", "telemetry").mkdir(parents=True)

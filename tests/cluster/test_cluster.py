@@ -3,6 +3,7 @@
 are network namespaces with hostnames of their own and a shared folder. `make check-cluster`; needs root, and for Slurm the
 packages slurmctld, slurmd, slurm-client and munge, which nothing here installs. Argument: the program."""
 
+import gzip
 import json
 import os
 import re
@@ -11,7 +12,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import tap
@@ -22,7 +25,7 @@ ENV = {name: value for name, value in os.environ.items()
        if not re.match(r"STORMLOG_|LD_PRELOAD|RANK|LOCAL_RANK|WORLD_SIZE|SLURM_|OMPI_|PMI|MASTER_", name)}
 SECONDS = 120
 
-# Rank 2 keeps 512 KiB per step from step 9 on. The rank is the launcher's.
+# Rank 2 keeps 512 KiB per step from its ninth step on, which is step 8: optimizers' steps are counted from 0. The rank is the launcher's.
 PROGRAM = """
 import os, torch
 rank = int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", "0")))
@@ -62,8 +65,21 @@ AccountingStorageType=accounting_storage/none
 SelectType=select/linear
 ReturnToService=2
 SlurmdParameters=config_overrides
+TaskProlog={folder}/prolog
+Epilog={folder}/epilog
 NodeName=node1 NodeHostname={host} NodeAddr=127.0.0.1 CPUs=4 RealMemory=1000 State=UNKNOWN
 PartitionName=all Nodes=node1 Default=YES MaxTime=INFINITE State=UP
+"""
+
+# The scripts of contrib/slurm with this test's folders; the prolog only for jobs that ask for it.
+SLURM = Path(__file__).resolve().parents[2] / "contrib" / "slurm"
+PROLOG = """#!/bin/sh
+[ -n "$WITH_PROLOG" ] || exit 0
+STORMLOG_RECORDINGS={folder}/recordings exec {slurm}/prolog.sh
+"""
+EPILOG = """#!/bin/sh
+export STORMLOG_RECORDINGS={folder}/recordings STORMLOG_PUSH=http://127.0.0.1:{port} STORMLOG_STATE={folder}/agent PATH={bin}
+exec {slurm}/epilog.sh >{folder}/epilog.log 2>&1
 """
 
 
@@ -99,7 +115,7 @@ def wait_for(what, condition):
     return False
 
 
-def start_slurm(folder, daemons):
+def start_slurm(folder, daemons, port):
     """The environment for srun; skips aloud when a daemon does not start."""
     for name in ("munged", "slurmctld", "slurmd", "srun"):
         if not shutil.which(name):
@@ -110,6 +126,9 @@ def start_slurm(folder, daemons):
     with open(f"{folder}/key", "wb") as file:
         file.write(os.urandom(1024))
     os.chmod(f"{folder}/key", 0o400)
+    for name, text in (("prolog", PROLOG), ("epilog", EPILOG)):
+        Path(f"{folder}/{name}").write_text(text.format(folder=folder, slurm=SLURM, port=port, bin=os.path.dirname(stormlog)))
+        os.chmod(f"{folder}/{name}", 0o755)
     conf = CONF.format(folder=folder, host=os.uname().nodename, ctl_port=free_port(), d_port=free_port())
     Path(f"{folder}/slurm.conf").write_text(conf)
     daemons.append(Daemon(shutil.which("munged"), "--foreground", "--force", f"--key-file={folder}/key", f"--socket={folder}/munge.sock",
@@ -141,7 +160,7 @@ def check_ranks(run_folder, job, hosts):
         tap.equal(answer["job_id"], job, "job")
     cause = answer["first_cause"]
     tap.true(cause, answer["sentence"])
-    tap.equal((cause["fault"], cause["rank"], cause["step"]), ("leak", 2, 9), answer["sentence"])
+    tap.equal((cause["fault"], cause["rank"], cause["step"]), ("leak", 2, 8), answer["sentence"])
     tap.contains(cause["line"], "train.py:9")
 
 
@@ -157,7 +176,7 @@ def _(folder):
     need_root()
     daemons = []
     try:
-        env = start_slurm(folder, daemons)
+        env = start_slurm(folder, daemons, 1)
         Path(f"{folder}/train.py").write_text(PROGRAM)
         for how in (("srun", "-n", "4", "--overcommit", stormlog, "run", "--", PYTHON, "train.py"),
                     (stormlog, "run", "-q", "--", "srun", "-n", "4", "--overcommit", PYTHON, "train.py")):
@@ -174,6 +193,56 @@ def _(folder):
             if how[0] == "srun":
                 tap.true(re.match(r"slurm-\d+-0-train$", runs[0].name), f"name of the folder: {runs[0].name}")
     finally:
+        for daemon in reversed(daemons):
+            daemon.stop()
+
+
+class Sink(ThreadingHTTPServer):
+    """Keeps the lines that are pushed to it."""
+
+    def __init__(self):
+        lines = self.lines = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.headers.get("Content-Encoding") == "gzip":
+                    body = gzip.decompress(body)
+                lines.extend(body.decode().splitlines())
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+@tap.test("the scripts of contrib/slurm as TaskProlog and Epilog: tasks record where the agent looks, and the rest is pushed at the job's end")
+def _(folder):
+    need_root()
+    daemons, sink = [], Sink()
+    try:
+        env = {**start_slurm(folder, daemons, sink.server_address[1]), "WITH_PROLOG": "1"}
+        os.mkdir(f"{folder}/recordings")
+        os.chmod(f"{folder}/recordings", 0o1777)
+        Path(f"{folder}/train.py").write_text(PROGRAM)
+        done = tap.run(["srun", "-n", "4", "--overcommit", stormlog, "run", "--", PYTHON, "train.py"], env=env, cwd=folder, timeout=300)
+        tap.equal(done.returncode, 0, done.stderr[-2000:])
+        runs = list(Path(f"{folder}/recordings").glob("root/job-*/slurm-*-0-train"))
+        tap.equal(len(runs), 1, f"run folders: {list(Path(folder).glob('recordings/*/*/*'))} {list(Path(folder).glob('stormlog-runs/*'))}")
+        job = runs[0].name.split("-")[1]
+        check_ranks(runs[0], job, [os.uname().nodename] * 4)
+
+        def pushed():
+            return {(re.search('job="([^"]*)"', line)[1], re.search('rank="([^"]*)"', line)[1], line.split("} ")[1].split()[0])
+                    for line in sink.lines if line.startswith("stormlog_step{")}
+        wanted = {(job, str(rank), "39") for rank in range(4)}
+        log = Path(f"{folder}/epilog.log")
+        tap.true(wait_for("the epilog", lambda: wanted <= pushed()), f"the last steps: {pushed()} {log.read_text() if log.exists() else ''}")
+    finally:
+        sink.shutdown()
         for daemon in reversed(daemons):
             daemon.stop()
 

@@ -155,6 +155,17 @@ def begin_upload(server, gate, run, part_cnt):
     return client
 
 
+@contextlib.contextmanager
+def interrupted(folder):
+    """A server, a large run, and a ship command that has sent two parts and half of the third: (server, run, gate, command)."""
+    server = Versity(folder)
+    try:
+        run, gate = make_big(folder), Gate(server)
+        yield server, run, gate, begin_upload(server, gate, run, 2)
+    finally:
+        server.stop()
+
+
 for kind in (Versity, Moto):
 
     @tap.test(f"{kind.__name__}: a run of four ranks, and a large recording in parts: shipped, read back, not sent again")
@@ -176,10 +187,7 @@ for kind in (Versity, Moto):
 
 @tap.test("Versity: killed in the middle of an upload, it gets the rest when it is back")
 def _(folder):
-    server = Versity(folder)
-    try:
-        run, gate = make_big(folder), Gate(server)
-        client = begin_upload(server, gate, run, 2)
+    with interrupted(folder) as (server, run, gate, client):
         server.stop()
         out, err = client.communicate(timeout=300)
         tap.equal((client.returncode, len(err.splitlines()), receipts(server)), (4, 1, 2), f"exit code: {out} {err}")
@@ -188,16 +196,11 @@ def _(folder):
         tap.contains(good(server, "ship", run, "s3://team/runs"), "of which 16.0 MiB were there from an earlier attempt")
         good(server, "fsck", "s3://team/runs/big")
         tap.equal(receipts(server), 0, "notes are gone")
-    finally:
-        server.stop()
 
 
 @tap.test("Versity: a client that is killed in the middle is continued by the next one, Ctrl-C too; nothing of it stays in the bucket")
 def _(folder):
-    server = Versity(folder)
-    try:
-        run, gate = make_big(folder), Gate(server)
-        client = begin_upload(server, gate, run, 2)
+    with interrupted(folder) as (server, run, gate, client):
         client.send_signal(signal.SIGKILL)
         client.communicate(timeout=120)
         tap.equal(list((server.folder / "data" / "team").rglob("*.slog")), [], "no object before it is complete")
@@ -208,16 +211,11 @@ def _(folder):
         gate.open(1 << 40)
         tap.contains(good(server, "ship", run, "s3://team/runs"), "of which 24.0 MiB were there from an earlier attempt")
         good(server, "fsck", "s3://team/runs/big")
-    finally:
-        server.stop()
 
 
 @tap.test("Versity: a server that has forgotten the upload gets all of it")
 def _(folder):
-    server = Versity(folder)
-    try:
-        run, gate = make_big(folder), Gate(server)
-        client = begin_upload(server, gate, run, 2)
+    with interrupted(folder) as (server, run, gate, client):
         server.stop()
         client.communicate(timeout=300)
         gate.open(1 << 40)
@@ -226,8 +224,6 @@ def _(folder):
         out = good(server, "ship", run, "s3://team/runs")
         tap.true("earlier attempt" not in out, f"nothing resumed: {out}")
         good(server, "fsck", "s3://team/runs/big")
-    finally:
-        server.stop()
 
 
 @tap.test("Versity: wrong keys are refused at once, and no key is in the message")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The tables in the engines they are for: DuckDB and ClickHouse (chdb) read both formats as they are and answer the queries of
+"""The tables in the engines they are for: DuckDB, ClickHouse (chdb) and Spark read both formats as they are and answer the queries of
 docs/tables.md. Run by `make check-engines` in an environment that has the engines."""
 
+import functools
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +32,10 @@ def ask_all(folder, ending, ask):
     after, both = tables(folder, ending)
     for text, answer, takes_both in zip(queries.sql(), queries.ANSWERS, queries.BOTH):
         tap.equal(queries.normal(ask(both if takes_both else after, text)), answer, f"{ending}: {text}")
+    for program, suffix in (("gzip", ".gz"), ("zstd", ".zst")):
+        if shutil.which(program):
+            subprocess.run([program, "-q", "-k", after], check=True, timeout=60)
+            tap.equal(queries.normal(ask(after + suffix, queries.sql()[0])), queries.ANSWERS[0], f"{ending}{suffix}")
 
 
 def needs(module):
@@ -49,7 +55,7 @@ def ask_clickhouse(path, text):
     from chdb import session
 
     base = session.Session()
-    form = "CSVWithNames" if path.endswith(".csv") else "JSONEachRow"
+    form = "CSVWithNames" if ".csv" in path else "JSONEachRow"
     base.query(f"CREATE VIEW steps AS SELECT * FROM file('{path}', {form})")
     lines = str(base.query(text, "JSONCompactEachRow")).splitlines()
     base.close()
@@ -58,7 +64,29 @@ def ask_clickhouse(path, text):
             for line in lines]
 
 
-for engine, module, asks in (("DuckDB", "duckdb", ask_duckdb), ("ClickHouse", "chdb", ask_clickhouse)):
+@functools.lru_cache(maxsize=None)
+def spark():
+    """One for all questions: a Java machine takes seconds to start."""
+    if not shutil.which("java"):
+        tap.skip("Spark needs Java (package openjdk-17-jre-headless)")
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.master("local[2]")
+    for key, value in (("spark.ui.enabled", "false"), ("spark.sql.shuffle.partitions", "2"), ("spark.driver.host", "127.0.0.1"),
+                       ("spark.driver.bindAddress", "127.0.0.1"), ("spark.log.level", "ERROR"), ("spark.ui.showConsoleProgress", "false")):
+        session = session.config(key, value)
+    return session.getOrCreate()
+
+
+def ask_spark(path, text):
+    """As docs/tables.md loads it."""
+    read = spark().read
+    table = read.csv(path, header=True, inferSchema=True, escape='"') if ".csv" in path else read.json(path)
+    table.createOrReplaceTempView("steps")
+    return [tuple(row) for row in spark().sql(text).collect()]
+
+
+for engine, module, asks in (("DuckDB", "duckdb", ask_duckdb), ("ClickHouse", "chdb", ask_clickhouse), ("Spark", "pyspark", ask_spark)):
     for ending in ("csv", "jsonl"):
 
         @tap.test(f"{engine} reads {ending} as it is and gives the known answers")

@@ -107,6 +107,29 @@ def check_facts(facts, what):
         raise Failed(f"{what}: expected at least {STEPS} steps, found {facts['steps']}")
 
 
+# The cases of train_rough.py: their words in the table, and what each must come to.
+ROUGH = {
+    "lightning_spawned": ("two ranks of `ddp_spawn`", {"ranks": ["sink-0.json", "sink-1.json"], "recordings": 2}),
+    "lightning_resumed": ("resumed from a checkpoint", {"steps": [list(range(STEPS)), list(range(STEPS, 2 * STEPS))]}),
+    "lightning_workers": ("DataLoader workers", {"steps": STEPS, "failures": []}),
+    "lightning_broken": ("a logger and a sink that fail", {
+        "said": [f"{what} failed: OSError: [Errno 28] No space left on device" for what in ("sink 1", "the curves")]}),
+    "lightning_unwritable": ("a folder that cannot be written", {"evidence": None}),
+    "transformers_resumed": ("resumed from a checkpoint", {"steps": [list(range(STEPS // 2)), list(range(STEPS // 2, STEPS))]}),
+    "transformers_pickled": ("pickled while it runs", {"running": False, "evidence": None, "steps": STEPS}),
+    "accelerate_twice": ("ended twice", {"steps": STEPS}),
+    "ray_callback": ("Lightning's callback sent to a worker", {"steps": STEPS, "name": True}),
+}
+
+
+def check_rough(framework, runner):
+    cases = [case for case in ROUGH if case.startswith(framework)]
+    for case in cases:
+        facts, expected = runner.facts("rough", "use", ROUGH_CASE=case, FRAMEWORK_LEAKS="0"), ROUGH[case][1]
+        equal({name: facts.get(name, "missing") for name in expected}, expected, case)
+    return ", ".join(ROUGH[case][0] for case in cases)
+
+
 def use_torch(runner):
     facts = runner.facts("torch", "use")
     check_facts(facts, "torch")
@@ -120,7 +143,7 @@ def use_callback(program, runner):
     check_facts(facts, program)
     failed = runner.facts(program, "use", FRAMEWORK_FAILS="1")
     equal(failed["failure"], ["report.html", "report.json", "report.txt", "snapshot.pickle"], f"evidence of a failed {program}")
-    return "callback: the same line; a training that raises leaves its evidence"
+    return f"callback: the same line; a training that raises leaves its evidence; also {check_rough(program, runner)}"
 
 
 def use_lightning(runner):
@@ -132,18 +155,19 @@ def use_lightning(runner):
 
 def use_simple(program, what, runner):
     check_facts(runner.facts(program, "use"), program)
-    return f"{what}: the same line"
+    rough = check_rough(program, runner)
+    return f"{what}: the same line" + (f"; also {rough}" if rough else "")
 
 
 def use_ray(runner):
     facts = runner.facts("ray", "use")
     for one in (facts, facts["second"]):
         check_facts(one, "ray")
-    return "`record()` in the training function: the same line in both workers"
+    return f"`record()` in the training function: the same line in both workers; also {check_rough('ray', runner)}"
 
 
 def use_logger(name, runner, cache={}):  # noqa: B006
-    """One training for all three."""
+    """One training for all of them."""
     if not cache:
         cache.update(runner.facts("loggers", "use"))
     check_facts(cache, "loggers")
@@ -219,6 +243,7 @@ def pairs():
         ("jax", ["jax"], lambda r: run_nothing("jax", r), use_jax),
         ("jupyter", ["ipython", "ipykernel"], run_jupyter, use_jupyter),
         ("tensorboard", ["tensorboard"], None, lambda r: use_logger("tensorboard", r)),
+        ("tensorboardX", ["tensorboardX"], None, lambda r: use_logger("tensorboardX", r)),
         ("mlflow", ["mlflow"], None, lambda r: use_logger("mlflow", r)),
         ("wandb", ["wandb"], None, lambda r: use_logger("wandb", r)),
         ("pytest", ["pytest"], None, run_pytest),

@@ -69,6 +69,16 @@ if how == "readonly" and RUN_FOLDER:
 sys.exit(7)
 """
 
+# A child makes its own file, in whatever is left; then the program ends as it would have.
+GO_ON = """if KIND != "cuda" and os.fork() == 0:  # CUDA does not live in a child of fork
+    churn(100)
+    os._exit(0)
+say(os.wait()[1] if KIND != "cuda" else 0)
+kit.kit_stop()
+say("goes on")
+sys.exit(7)
+"""
+
 FULL = """
 import os, sys, time
 from hostile_events import RUN_FOLDER, KIND, begin, churn, hold, kit, say
@@ -87,14 +97,7 @@ else:
     kit.kit_start(2)
 hold(300000)
 time.sleep(0.3)
-if KIND != "cuda" and os.fork() == 0:  # CUDA does not live in a child of fork
-    churn(100)
-    os._exit(0)
-say(os.wait()[1] if KIND != "cuda" else 0)
-kit.kit_stop()
-say("goes on")
-sys.exit(7)
-"""
+""" + GO_ON
 
 REMOUNT = """
 import ctypes, os, sys, time
@@ -107,14 +110,7 @@ if RUN_FOLDER:
         libc.umount2(RUN_FOLDER.encode(), 2)  # so it is taken away from under the program
 hold(300000)
 time.sleep(0.2)
-if KIND != "cuda" and os.fork() == 0:  # CUDA does not live in a child of fork
-    churn(100)
-    os._exit(0)
-say(os.wait()[1] if KIND != "cuda" else 0)
-kit.kit_stop()
-say("goes on")
-sys.exit(7)
-"""
+""" + GO_ON
 
 
 def tmpfs(options):

@@ -73,12 +73,15 @@ class Terminal:
 
 
 def left_on_screen(text):
-    """What a terminal shows in the end: "\\r" goes to the beginning of the line, "\\x1b[K" removes the rest of it."""
+    """What a terminal shows in the end: "\\r" goes to the beginning of the line, "\\x1b[K" removes the rest of it, and a picture that is
+    drawn again ("\\x1b[H\\x1b[J") replaces what was above it. Colours and links are left out."""
     lines = [""]
     column = 0
-    for part in re.findall(r"\x1b\[K|\r|\n|\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\|.", text, re.DOTALL):
+    for part in re.findall(r"\x1b\[H\x1b\[J|\x1b\[[0-9;]*[A-Za-z]|\x1b\]8;[^\x1b]*\x1b\\|.", text, re.DOTALL):
         if part == "\r":
             column = 0
+        elif part == "\x1b[H\x1b[J":
+            lines, column = [""], 0
         elif part == "\n":
             lines.append("")
             column = 0

@@ -126,6 +126,7 @@ CALLABLES = {
     "_record.oom_count": [_record.oom_count],
     "_record.path": [_record.path],
     "_record.step": [lambda: _record.step(1), lambda: _record.step("x")],
+    "_record.own_steps": [_record.own_steps, lambda: _record.own_steps(1)],
     "_record.mark": [lambda: _record.mark("x"), lambda: _record.mark(5)],
     "_record.mark_begin": [lambda: _record.mark_begin("x")],
     "_record.mark_end": [lambda: _record.mark_end("x")],

@@ -126,6 +126,20 @@ def _(folder):
     tap.equal(found, ranks_of_4(None), "identities")
 
 
+@tap.test("STORMLOG_RUNS, as a scheduler sets it: run folders are made there, without a shortcut; -o wins; a place that cannot be is named")
+def _(folder):
+    script = write(folder, SMALL)
+    shared = Path(folder) / "node" / "job-7"
+    call(folder, stormlog, "run", "-q", "--", PYTHON, script, env={**ENV, "STORMLOG_RUNS": str(shared)})
+    call(folder, stormlog, "run", "-q", "-o", f"{folder}/mine", "--", PYTHON, script, env={**ENV, "STORMLOG_RUNS": str(shared)})
+    tap.true(re.fullmatch(r"\d{8}T\d{6}Z-train", " ".join(os.listdir(shared))), f"run folders: {os.listdir(shared)}")
+    tap.equal(len(list(shared.glob("*/*.slog"))), 1, "recordings there")
+    tap.equal(len(list(Path(folder).glob("mine/*.slog"))), 1, "recordings of -o")
+    tap.equal(os.path.exists(f"{folder}/stormlog-runs"), False, "a folder stormlog-runs")
+    done = call(folder, stormlog, "run", "--", PYTHON, script, env={**ENV, "STORMLOG_RUNS": f"{script}/x"})
+    tap.contains(done.stderr, f"cannot create the folder '{script}/x/")
+
+
 @tap.test("a launcher that gives two starts the same name: a rank that was here before belongs to the next start")
 def _(folder):
     script = write(folder, SMALL)

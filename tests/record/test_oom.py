@@ -3,11 +3,11 @@
 program."""
 
 import json
-import lzma
 import os
 import signal
 import sys
 
+import frozen
 import tap
 from plain_torch import PYTHON, need_torch
 
@@ -67,15 +67,7 @@ def analyze(path):
 
 
 def unpack(folder):
-    path = os.path.join(folder, "oom.slog")
-    with lzma.open(os.path.join(DATA, "oom.slog.xz")) as source, open(path, "wb") as to:
-        while piece := source.read(1 << 20):
-            if piece.strip(b"\0"):
-                to.write(piece)
-            else:
-                to.seek(len(piece), os.SEEK_CUR)
-        to.truncate()
-    return path
+    return frozen.unpack(os.path.join(DATA, "oom.slog.xz"), os.path.join(folder, "oom.slog"))
 
 
 def export(path, *options):

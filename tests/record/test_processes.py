@@ -76,6 +76,21 @@ if how == "child":  # a vfork that fails ends by _exit in its parent's memory
         os.kill(os.getpid(), signal.SIGKILL)
 """
 
+# As setproctitle does it for Ray and vLLM: each child writes another title over the memory of argv[0], which the C library's name of the
+# program points into.
+TITLES = """
+import ctypes, os, torch
+libc = ctypes.CDLL(None)
+name = ctypes.c_char_p.in_dll(libc, "program_invocation_short_name")
+for title in (b"", b"-o", b"ray::train/loop", b"a\\nb", b"a title"):
+    pid = os.fork()
+    if pid == 0:
+        name.value = title
+        kept = torch.ones(1000)
+        os._exit(0)
+    os.waitpid(pid, 0)
+"""
+
 _has_torch = None
 
 
@@ -156,6 +171,14 @@ def _(folder):
     ranks = of_role(report, "rank")
     tap.equal([row["process"]["rank"] for row in ranks], [0, 1], "ranks")
     tap.equal({row["process"]["parent_pid"] for row in ranks}, {main["process"]["pid"]}, "their parent")
+
+
+@tap.test("a program that writes a title over its name is recorded, in a file whose name can be typed")
+def _(folder):
+    record(folder, TITLES)
+    program = os.path.basename(os.path.realpath(PYTHON))
+    names = [re.sub(r"-\d+[.]slog$", "", name) for name in os.listdir(os.path.join(folder, "run")) if name.endswith(".slog")]
+    tap.equal(sorted(names), sorted([program] * 4 + ["a title"]), "names of the files")
 
 
 @tap.test("the report says how a process ended: exit, _exit with its status, a signal, or exec")

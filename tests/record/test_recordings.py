@@ -3,12 +3,12 @@
 
 import functools
 import json
-import lzma
 import os
 import re
 import sys
 import tempfile
 
+import frozen
 import tap
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
@@ -27,20 +27,12 @@ UNPACKED = tempfile.TemporaryDirectory(prefix="stormlog-recordings-")
 
 @functools.cache
 def unpack(name):
-    """The recording, with holes where it has zeros: it says 300 MB and takes 2. All tests share it."""
+    """The recording; all tests share it."""
     packed = os.path.join(DATA, name + ".slog.xz")
     if not os.path.exists(packed):
         tap.skip(f"{name}.slog.xz has not been made yet; see tests/data/slog/README.md")
     tap.true(os.path.getsize(packed) <= COMPRESSED_MAX, f"{name}.slog.xz has at most {COMPRESSED_MAX} bytes")
-    path = os.path.join(UNPACKED.name, name + ".slog")
-    with lzma.open(packed) as source, open(path, "wb") as to:
-        while piece := source.read(MIB):
-            if piece.strip(b"\0"):
-                to.write(piece)
-            else:
-                to.seek(len(piece), os.SEEK_CUR)
-        to.truncate()
-    return path
+    return frozen.unpack(packed, os.path.join(UNPACKED.name, name + ".slog"))
 
 
 def ask(command, path):

@@ -3,7 +3,7 @@
 
 #include "sltest.h"
 
-#include "analyze/analysis.h"
+#include "made_report.h"
 #include "synth.h"
 
 typedef struct fixture {
@@ -12,19 +12,12 @@ typedef struct fixture {
     sl_baseline baseline;
 } fixture;
 
-static sl_report *report_of(const sl_trace *trace) {
-    sl_report *report = NULL;
-    const sl_trace *const traces[] = {trace};
-    assert_int_equal(sl_analyze_traces(traces, 1, NULL, &report, NULL), SL_OK);
-    return report;
-}
-
 static int setup(void **state) {
     static fixture f;
     f.plain = synth_run(SYNTH_PLAIN, 60, 1, true);
     f.leaky = synth_run(SYNTH_EVERY_STEP, 60, 1, true);
-    f.plain_report = report_of(f.plain);
-    f.leaky_report = report_of(f.leaky);
+    f.plain_report = report_of(f.plain, NULL);
+    f.leaky_report = report_of(f.leaky, NULL);
     sl_baseline_from_report(f.plain_report, &f.baseline);
     *state = &f;
     return 0;

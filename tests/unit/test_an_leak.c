@@ -5,24 +5,8 @@
 
 #include "sltest.h"
 
-#include "analyze/analysis.h"
+#include "made_report.h"
 #include "synth.h"
-
-static sl_report *report_of(const sl_trace *trace, const sl_analysis_options *options) {
-    sl_report *report = NULL;
-    sl_error err = SL_ERROR_INIT;
-    const sl_trace *const traces[] = {trace};
-    if (sl_analyze_traces(traces, 1, options, &report, &err) != SL_OK)
-        fail_msg("%s", err.text);
-    return report;
-}
-
-static const sl_finding *find_leak(const sl_report *report) {
-    for (size_t i = 0; i < report->findings.cnt; i++)
-        if (report->findings.at[i].kind == SL_FINDING_LEAK)
-            return &report->findings.at[i];
-    return NULL;
-}
 
 static uint32_t line_of(const sl_finding *finding) {
     sl_frame frame;
@@ -40,7 +24,7 @@ static void test_healthy_programs_have_no_leak(void **state) {
             sl_trace *trace =
                 synth_run((synth_habit)habit, 30 + 20 * (size_t)seed, seed, has_stacks);
             sl_report *report = report_of(trace, NULL);
-            const sl_finding *leak = find_leak(report);
+            const sl_finding *leak = find_kind(report, SL_FINDING_LEAK);
             if (leak)
                 fail_msg("%s, seed %d: %s", synth_rows[habit].name, (int)seed, leak->title);
             sl_report_free(report);
@@ -57,7 +41,7 @@ static void test_leaks_are_found_at_their_line(void **state) {
         for (uint64_t seed = 0; seed < 8; seed++) {
             sl_trace *trace = synth_run((synth_habit)habit, 80 + 20 * (size_t)seed, seed, true);
             sl_report *report = report_of(trace, NULL);
-            const sl_finding *leak = find_leak(report);
+            const sl_finding *leak = find_kind(report, SL_FINDING_LEAK);
             if (!leak || line_of(leak) != synth_rows[habit].line)
                 fail_msg("%s, seed %d: line %u, want %u", synth_rows[habit].name, (int)seed,
                          leak ? line_of(leak) : 0, synth_rows[habit].line);
@@ -73,7 +57,7 @@ static void check_numbers(synth_habit habit, const char *subkind, double per_ste
                           uint64_t blocks) {
     sl_trace *trace = synth_run(habit, 100, 3, true);
     sl_report *report = report_of(trace, NULL);
-    const sl_finding *leak = find_leak(report);
+    const sl_finding *leak = find_kind(report, SL_FINDING_LEAK);
     assert_non_null(leak);
     assert_string_equal(leak->subkind, subkind);
     if (fabs(leak->bytes_per_step.value - per_step) > 0.02 * per_step)
@@ -105,8 +89,8 @@ static void test_small_leaks_are_not_critical(void **state) {
         for (size_t i = 0; i < events->cnt && is_small; i++)
             events->size_bytes[i] = (events->size_bytes[i] + 4095) / 4096;
         sl_report *report = report_of(trace, NULL);
-        assert_non_null(find_leak(report));
-        assert_int_equal(find_leak(report)->severity, wanted[is_small]);
+        assert_non_null(find_kind(report, SL_FINDING_LEAK));
+        assert_int_equal(find_kind(report, SL_FINDING_LEAK)->severity, wanted[is_small]);
         sl_report_free(report);
         sl_trace_free(trace);
     }
@@ -120,8 +104,8 @@ static void test_a_kept_graph_is_one_finding(void **state) {
     for (size_t i = 0; i < report->findings.cnt; i++)
         leaks += report->findings.at[i].kind == SL_FINDING_LEAK;
     assert_int_equal(leaks, 1);
-    assert_string_equal(find_leak(report)->subkind, "graph retention");
-    assert_non_null(strstr(find_leak(report)->advice, "detach"));
+    assert_string_equal(find_kind(report, SL_FINDING_LEAK)->subkind, "graph retention");
+    assert_non_null(strstr(find_kind(report, SL_FINDING_LEAK)->advice, "detach"));
     sl_report_free(report);
     sl_trace_free(trace);
 }
@@ -138,18 +122,11 @@ static void test_marked_steps(void **state) {
     sl_report *report = report_of(trace, NULL);
     assert_true(report->devices.at[0].steps_marked);
     assert_int_equal(report->devices.at[0].steps.value, 25);
-    const sl_finding *leak = find_leak(report);
+    const sl_finding *leak = find_kind(report, SL_FINDING_LEAK);
     assert_non_null(leak);
     assert_true(fabs(leak->bytes_per_step.value - 2 * 256 * 1024) < 0.05 * 512 * 1024);
     sl_report_free(report);
     sl_trace_free(trace);
-}
-
-static const sl_finding *find_kind(const sl_report *report, sl_finding_kind kind) {
-    for (size_t i = 0; i < report->findings.cnt; i++)
-        if (report->findings.at[i].kind == kind)
-            return &report->findings.at[i];
-    return NULL;
 }
 
 /* A list of tensors is neither a leak nor proof that there is none: it is only reported. */
@@ -161,7 +138,7 @@ static void test_a_list_of_tensors_is_only_a_remark(void **state) {
         sl_report *report = report_of(trace, NULL);
         const sl_finding *note = find_kind(report, SL_FINDING_BUILD_UP);
         assert_int_equal(report->verdict, SL_VERDICT_HEALTHY);
-        assert_null(find_leak(report));
+        assert_null(find_kind(report, SL_FINDING_LEAK));
         assert_non_null(note);
         assert_int_equal(note->severity, SL_SEV_INFO);
         assert_int_equal(line_of(note), i % 2 ? 25 : SYNTH_LIST_LINE);
@@ -187,7 +164,7 @@ static void test_a_list_kept_over_steps_is_a_leak(void **state) {
             assert_true(sl_vec_push(&trace->marks, mark));
         }
         sl_report *report = report_of(trace, NULL);
-        const sl_finding *leak = find_leak(report);
+        const sl_finding *leak = find_kind(report, SL_FINDING_LEAK);
         assert_non_null(leak);
         assert_int_equal(line_of(leak), is_marked ? SYNTH_LIST_LINE : synth_rows[SYNTH_HOARD].line);
         assert_true(report->devices.at[0].leaks_judged);
@@ -213,7 +190,7 @@ static void test_few_tensors_are_not_critical(void **state) {
             assert_true(sl_vec_push(&trace->marks, mark));
         }
         sl_report *report = report_of(trace, NULL);
-        const sl_finding *leak = find_leak(report);
+        const sl_finding *leak = find_kind(report, SL_FINDING_LEAK);
         assert_non_null(leak);
         assert_int_equal(leak->severity, rows[row].wanted);
         sl_report_free(report);
@@ -227,7 +204,7 @@ static void test_steps_after_loading(void **state) {
     sl_trace *trace = synth_run(SYNTH_LOAD_LEAK, 50, 1, true);
     sl_report *report = report_of(trace, NULL);
     assert_int_equal(report->devices.at[0].steps.value, 50);
-    assert_int_equal(find_leak(report)->blocks.value, 50);
+    assert_int_equal(find_kind(report, SL_FINDING_LEAK)->blocks.value, 50);
     assert_int_equal(find_kind(report, SL_FINDING_BUILD_UP)->blocks.value, 50 * 200);
     sl_report_free(report);
     sl_trace_free(trace);
@@ -244,7 +221,7 @@ static void test_loop_without_layers(void **state) {
         for (size_t i = 0; i < trace->stacks.frames.cnt && is_bare; i++)
             trace->stacks.frames.at[i].file = bare;
         sl_report *report = report_of(trace, NULL);
-        const sl_finding *leak = find_leak(report);
+        const sl_finding *leak = find_kind(report, SL_FINDING_LEAK);
         assert_non_null(leak);
         confidence[is_bare] = leak->confidence;
         assert_int_equal(strstr(leak->explanation, "meant to stay") != NULL, is_bare);
@@ -259,7 +236,7 @@ static void test_filter_hides_other_sites(void **state) {
     sl_trace *trace = synth_run(SYNTH_EVERY_STEP, 60, 1, true);
     sl_analysis_options options = {.filter = "train\\.py:40 "};
     sl_report *report = report_of(trace, &options);
-    assert_null(find_leak(report));
+    assert_null(find_kind(report, SL_FINDING_LEAK));
     for (size_t i = 0; i < report->devices.at[0].top_peak.cnt; i++) {
         sl_frame frame;
         assert_true(sl_site_frame(report->devices.at[0].top_peak.at[i].site, &frame));
@@ -268,7 +245,7 @@ static void test_filter_hides_other_sites(void **state) {
     sl_report_free(report);
     options.filter = "train\\.py:90 ";
     report = report_of(trace, &options);
-    assert_non_null(find_leak(report));
+    assert_non_null(find_kind(report, SL_FINDING_LEAK));
     sl_report_free(report);
     options.filter = "(";
     sl_error err = SL_ERROR_INIT;

@@ -4,18 +4,9 @@
 
 #include "sltest.h"
 
-#include "analyze/analysis.h"
 #include "fake_alloc.h"
+#include "made_report.h"
 #include "synth.h"
-
-static sl_report *report_of(const sl_trace *trace, const sl_analysis_options *options) {
-    sl_report *report = NULL;
-    sl_error err = SL_ERROR_INIT;
-    const sl_trace *const traces[] = {trace};
-    if (sl_analyze_traces(traces, 1, options, &report, &err) != SL_OK)
-        fail_msg("%s", err.text);
-    return report;
-}
 
 static void fail_request(sl_trace *trace, uint64_t size, uint64_t device_free) {
     sl_events *events = &trace->devices.at[0]->events;
@@ -55,15 +46,21 @@ static void test_causes(void **state) {
     check_cause(SYNTH_PLAIN, 1 << 20, "capacity");
 }
 
+/* 200 blocks, of which every n-th one is freed. */
+static fake_alloc *every_freed(int n) {
+    fake_alloc *fake = fake_new(1);
+    uint64_t addr[200];
+    for (int i = 0; i < 200; i++)
+        addr[i] = fake_malloc(fake, 5 * FAKE_MIB, 0);
+    for (int i = 0; i < 200; i += n)
+        fake_free(fake, addr[i]);
+    return fake;
+}
+
 /* Half of many blocks freed: much is unused, but in holes. */
 static void test_fragmentation(void **state) {
     (void)state;
-    fake_alloc *fake = fake_new(1);
-    static uint64_t addr[200];
-    for (int i = 0; i < 200; i++)
-        addr[i] = fake_malloc(fake, 5 * FAKE_MIB, 0);
-    for (int i = 0; i < 200; i += 2)
-        fake_free(fake, addr[i]);
+    fake_alloc *fake = every_freed(2);
     fake_event(fake, SL_EV_OOM, 1 << 20, 200 * FAKE_MIB, 0);
     fake_finish(fake);
     sl_report *report = report_of(fake->trace, NULL);
@@ -151,12 +148,7 @@ static void test_the_host_has_no_card(void **state) {
 /* A trace whose stacks pass through torch_npu is of an NPU, which has settings of its own. */
 static void test_npu(void **state) {
     (void)state;
-    fake_alloc *fake = fake_new(1);
-    static uint64_t addr[200];
-    for (int i = 0; i < 200; i++)
-        addr[i] = fake_malloc(fake, 5 * FAKE_MIB, 0);
-    for (int i = 0; i < 200; i += 2)
-        fake_free(fake, addr[i]);
+    fake_alloc *fake = every_freed(2);
     fake_event(fake, SL_EV_OOM, 1 << 20, 200 * FAKE_MIB, 0);
     fake_finish(fake);
     static const char file[] = "/venv/torch_npu/npu/memory.py";
@@ -170,23 +162,11 @@ static void test_npu(void **state) {
     fake_free_all(fake);
 }
 
-static const sl_finding *find_kind(const sl_report *report, sl_finding_kind kind) {
-    for (size_t i = 0; i < report->findings.cnt; i++)
-        if (report->findings.at[i].kind == kind)
-            return &report->findings.at[i];
-    return NULL;
-}
-
 /* Everything freed leaves whole segments, which is a cache; every other block freed leaves pieces. */
 static void test_whole_segments_are_a_cache_and_not_fragmentation(void **state) {
     (void)state;
     for (int step = 1; step <= 2; step++) {
-        fake_alloc *fake = fake_new(1);
-        static uint64_t addr[200];
-        for (int i = 0; i < 200; i++)
-            addr[i] = fake_malloc(fake, 5 * FAKE_MIB, 0);
-        for (int i = 0; i < 200; i += step)
-            fake_free(fake, addr[i]);
+        fake_alloc *fake = every_freed(step);
         fake_finish(fake);
         sl_report *report = report_of(fake->trace, NULL);
         const sl_finding *found = find_kind(report, SL_FINDING_FRAGMENTATION);

@@ -40,7 +40,7 @@ static void make(uint64_t seconds) {
         turn_clock(log, tenth * TENTH);
         sl_log_maintain(log);
         if (tenth % 10 == 0)
-            sl_log_step(log, tenth / 10, 0);
+            sl_log_step(log, tenth / 10, name);
     }
     turn_clock(log, seconds * SECOND);
     sl_log_close(log);

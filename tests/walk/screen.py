@@ -4,15 +4,15 @@
 import fcntl
 import os
 import pty
-import re
 import select
 import struct
 import subprocess
 import termios
 import time
 
+from terminal import left_on_screen
+
 ROWS = 50
-ESCAPES = re.compile(r"\x1b\[H\x1b\[J|\x1b\[K|\x1b\[[0-9;]*[A-Za-z]|\x1b\]8;[^\x1b]*\x1b\\|\r|\n|.", re.DOTALL)
 
 
 class Screen:
@@ -43,23 +43,8 @@ class Screen:
         return bool(data)
 
     def text(self):
-        """What is on the screen, as far as it matters here: colours and links are left out, a line that is drawn again is
-        there once, and a picture that is drawn again replaces what was above it."""
-        lines, column = [""], 0
-        for part in ESCAPES.findall(self.written.decode("utf-8", "backslashreplace")):
-            if part == "\n":
-                lines.append("")
-                column = 0
-            elif part == "\r":
-                column = 0
-            elif part == "\x1b[H\x1b[J":
-                lines, column = [""], 0
-            elif part == "\x1b[K":
-                lines[-1] = lines[-1][:column]
-            elif part[0] != "\x1b":
-                lines[-1] = lines[-1][:column] + part + lines[-1][column + 1:]
-                column += 1
-        return "\n".join(lines)
+        """What is on the screen."""
+        return left_on_screen(self.written.decode("utf-8", "backslashreplace"))
 
     def wait_for(self, is_there, limit_s):
         """Until the predicate holds for the text; False when the command ended before or the time is over."""

@@ -7,9 +7,11 @@ import csv
 import html
 import os
 import tempfile
+from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 from .. import reports
+from .._files import write_json_whole, write_text_whole
 
 _PathLike = Union[str, "os.PathLike[str]"]
 _CURVES = ("live_requested_bytes", "peak_requested_bytes", "allocated_bytes", "peak_allocated_bytes", "reserved_bytes")
@@ -41,10 +43,13 @@ def human(size: Optional[int]) -> str:
 
 
 class Evidence:
-    """A recording, or any other file that ``stormlog analyze`` reads. Everything is read when it is asked for."""
+    """A recording, or any other file that ``stormlog analyze`` reads. Everything is read when it is asked for. ``first_step``: the number
+    of its first step, for a training that was resumed. ``rank``: of the process that was recorded."""
 
-    def __init__(self, path: _PathLike) -> None:
+    def __init__(self, path: _PathLike, *, first_step: int = 0, rank: int = 0) -> None:
         self.path = os.fspath(path)
+        self.first_step = first_step
+        self.rank = rank
         self._report: Optional[Dict[str, Any]] = None
 
     @property
@@ -67,14 +72,15 @@ class Evidence:
         return {device_name(row["device"]): row["peak_allocated_bytes"] or row["peak_requested_bytes"] for row in self.report["devices"]}
 
     def curves(self) -> Iterator[Tuple[int, int, Dict[str, int]]]:
-        """(step from 0, its end in microseconds since 1970, figures by name), for every step and device."""
+        """(step from ``first_step``, its end in microseconds since 1970, figures by name), for every step and device."""
         with tempfile.TemporaryDirectory(prefix="stormlog-") as folder:
             table = os.path.join(folder, "steps.csv")
             reports.export(self.path, "steps-csv", table)
             with open(table, encoding="ascii", newline="") as file:
                 for row in csv.DictReader(file):
                     device = device_name(int(row["device"]))
-                    yield int(row["step"]), int(row["end_time_us"]), {f"{device}/{key}": int(row[key]) for key in _CURVES if row[key]}
+                    figures = {f"{device}/{key}": int(row[key]) for key in _CURVES if row[key]}
+                    yield self.first_step + int(row["step"]), int(row["end_time_us"]), figures
 
     def ledger(self) -> List[Tuple[str, str, Optional[int]]]:
         """(device, holder, bytes) when the card was fullest; empty where the card was not read, as on the CPU."""
@@ -87,6 +93,12 @@ class Evidence:
     def page(self, output: Optional[_PathLike] = None) -> str:
         """Writes the HTML page, by default beside the recording, and returns its path."""
         return reports.page(self.path, output=output or f"{self.path}.html")
+
+    def save(self, folder: Path) -> None:
+        """report.json, report.txt and report.html."""
+        write_json_whole(folder / "report.json", self.report)
+        write_text_whole(folder / "report.txt", self.text())
+        self.page(folder / "report.html")
 
     def text(self, format: str = "txt") -> str:
         return reports.analyze_text(self.path, format=format)

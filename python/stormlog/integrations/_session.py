@@ -8,23 +8,25 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Any, Callable, ContextManager, Dict, Optional, Sequence, Union
+from typing import Any, Callable, ContextManager, Dict, List, Optional, Sequence, Set, Union
 
-from .._files import private_folder_mode, write_json_whole, write_text_whole
-from .._identity import resolve_distributed_identity
+from .._files import private_folder_mode
 from ..recording import Recording, mark, own_steps, phase, record, snapshot, step
 from ._evidence import Evidence
+from ._sink import Sink, current_rank
 
 logger = logging.getLogger(__name__)
 
 _PathLike = Union[str, "os.PathLike[str]"]
-Sink = Callable[[Evidence], Any]
+
+_running: List["Session"] = []  # in this process; the newest counts the steps
 
 
 class Session:
     """``dir``, ``modules``, ``replay`` and ``cpu`` are those of stormlog.record(); under ``stormlog run`` its recording is used and
-    they change nothing. ``sinks`` are called with the evidence when the training ends, well or not. ``page``: write the page
-    beside the recording. Nothing here raises into the training: a failure is a line in the log."""
+    they change nothing. ``sinks`` are called with the evidence when the training ends, well or not, on every rank. ``page``: write the
+    page beside the recording. Nothing here raises into the training: a failure is a line in the log. A session that was started belongs to
+    its process: in a forked one, or a copy by pickle, it is not running."""
 
     def __init__(self, *, dir: Optional[_PathLike] = None, modules: bool = True, replay: bool = False, cpu: Optional[bool] = None,
                  page: bool = False, sinks: Sequence[Sink] = ()) -> None:
@@ -32,38 +34,60 @@ class Session:
         self._page = page
         self._sinks = list(sinks)
         self._open: Dict[str, ContextManager[None]] = {}
+        self._failed: Set[str] = set()
         self._recording: Optional[Recording] = None
+        self._path: Optional[str] = None
+        self._pid = self._rank = self._first_step = 0
         self.evidence: Optional[Evidence] = None
         self.failure_path: Optional[str] = None
 
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_recording": None, "_path": None, "_open": {}}
+
     @property
     def is_running(self) -> bool:
-        return self._recording is not None
+        return self._recording is not None and self._pid == os.getpid()
 
     def start(self) -> None:
-        if self._recording is None:
-            self.evidence = self.failure_path = None
-            self._recording = record(**self._options)
-            if self._recording.is_owner:
-                own_steps()
-            atexit.register(self.fail, None)
+        if not self.is_running:
+            self.attempt("recording", self._start)
+
+    def _start(self) -> None:
+        self.evidence = self.failure_path = None
+        self._open, self._failed, self._path, self._first_step, self._rank = {}, set(), None, 0, 0
+        recording = record(**self._options)
+        if recording.is_owner:
+            own_steps()
+        self._recording, self._pid = recording, os.getpid()
+        _running[:] = [session for session in _running if session.is_running] + [self]
+        atexit.register(self.fail, None)
+        self._note_rank()
+
+    def _note_rank(self) -> None:
+        """At both ends: a tracker may begin before torch.distributed does, and a program may exit after it."""
+        self._rank = max(self._rank, self.attempt("the rank", current_rank) or 0)
+
+    def resume_at(self, number: int) -> None:
+        """So many steps were done before: the curves begin there. Not under `stormlog run`, whose recording may have other trainings."""
+        if self._recording is not None and self._recording.is_owner:
+            self._first_step = number
 
     def step(self, number: Optional[int] = None) -> None:
-        if self._recording is not None:
-            step(number)
+        if self.is_running and _running[-1:] == [self]:
+            self.attempt("a step", step, number)
 
     def begin(self, name: str) -> None:
-        if self._recording is not None and name not in self._open:
+        if self.is_running and name not in self._open:
             self._open[name] = phase(name)
-            self._open[name].__enter__()
+            self.attempt("a phase", self._open[name].__enter__)
 
     def end(self, name: str) -> None:
-        if name in self._open:
-            self._open.pop(name).__exit__(None, None, None)
+        if self.is_running and name in self._open:
+            self.attempt("a phase", self._open.pop(name).__exit__, None, None, None)
 
     def mark(self, name: str) -> None:
-        if self._recording is not None:
-            mark(name)
+        if self.is_running:
+            self.attempt("a mark", mark, name)
 
     def finish(self) -> Optional[Evidence]:
         """The training ended: the verdict is printed, the sinks are called. None when nothing was recorded."""
@@ -74,47 +98,52 @@ class Session:
         return self._close(error, True)
 
     def _close(self, error: Optional[BaseException], is_failure: bool) -> Optional[Evidence]:
-        recording, self._recording = self._recording, None
-        if recording is None:
+        recording = self._recording
+        if recording is None or not self.is_running:
             return self.evidence
-        atexit.unregister(self.fail)
         for name in list(self._open):
             self.end(name)
+        self._recording = None
+        _running.remove(self)
+        atexit.unregister(self.fail)
         if error is not None:
-            mark(f"failed: {type(error).__name__}: {str(error)[:200]}")
-        path = recording.path
+            self.attempt("a mark", lambda: mark(f"failed: {type(error).__name__}: {str(error)[:200]}"))
+        path = recording.path or self._path
+        for session in _running:
+            session._path = path  # the recording may end here, before they do
         if path and is_failure:
-            self._try("the evidence", self._write_failure, path)
-        is_owner = recording.is_owner
-        recording.__exit__(type(error), error, None)
+            self.attempt("the evidence", self._write_failure, path)
+        self.attempt("the end of the recording", recording.__exit__, type(error), error, None)
         if path:
-            self.evidence = Evidence(path)
-            self._try("the verdict", self._tell, self.evidence, is_owner)
-            for sink in self._sinks:
-                self._try("a sink", sink, self.evidence)
+            self._note_rank()
+            self.evidence = evidence = Evidence(path, first_step=self._first_step, rank=self._rank)
+            if self._page:
+                self.attempt("the page", evidence.page)
+            self.attempt("the verdict", self._tell, evidence, recording.is_owner)
+            for number, sink in enumerate(self._sinks, 1):
+                self.attempt(f"sink {number}", sink, evidence)
         return self.evidence
 
-    def _try(self, what: str, function: Callable[..., Any], *arguments: Any) -> None:
+    def attempt(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Calls it. A failure is a line in the log, the first time: the training's own result matters more."""
         try:
-            function(*arguments)
-        except Exception as problem:  # the training's own result matters more
-            logger.warning("%s failed: %s", what, problem)
+            return function(*arguments)
+        except Exception as problem:
+            if what not in self._failed:
+                logger.warning("%s failed: %s: %s", what, type(problem).__name__, problem)
+            self._failed.add(what)
+            return None
 
     def _write_failure(self, path: str) -> None:
         """A state in PyTorch's format, the report and the page, in ``<recording>.failure``."""
         folder = Path(f"{path}.failure")
         folder.mkdir(mode=private_folder_mode(), exist_ok=True)
         self.failure_path = str(folder)
-        evidence = Evidence(path)
-        write_json_whole(folder / "report.json", evidence.report)
-        write_text_whole(folder / "report.txt", evidence.text())
+        Evidence(path).save(folder)
         snapshot(folder / "snapshot.pickle", add_rank=False)
-        evidence.page(folder / "report.html")
 
     def _tell(self, evidence: Evidence, is_owner: bool) -> None:
         """`stormlog run` prints its own verdict, and with several ranks the first one does."""
-        if self._page:
-            evidence.page()
-        if is_owner and resolve_distributed_identity()["rank"] == 0:
+        if is_owner and evidence.rank == 0:
             where = f"; evidence: {self.failure_path}" if self.failure_path else ""
             sys.stderr.write(f"stormlog: {evidence.headline}\nstormlog: stormlog analyze {evidence.path}{where}\n")

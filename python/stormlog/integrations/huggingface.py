@@ -30,6 +30,7 @@ class StormlogCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         self.session.start()
+        self.session.resume_at(state.global_step)
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         self.session.mark(f"epoch {int(state.epoch or 0)}")

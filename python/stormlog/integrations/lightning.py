@@ -7,7 +7,7 @@ curves go to the trainer's loggers. If the training raises, ``<recording>.failur
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Sequence
 
 try:
     from lightning.pytorch.callbacks import Callback
@@ -34,6 +34,10 @@ class StormlogCallback(Callback):  # type: ignore[misc, unused-ignore]
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         self.session.start()
         self.session.mark(f"{stage} begins")
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """A checkpoint is restored after setup()."""
+        self.session.attempt("the first step", lambda: self.session.resume_at(trainer.fit_loop.total_batch_idx + 1))
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         self.session.step()
@@ -70,8 +74,10 @@ class StormlogCallback(Callback):  # type: ignore[misc, unused-ignore]
             self._log(trainer, self.session.finish())
 
     def _log(self, trainer: Any, evidence: Optional[Evidence]) -> None:
-        if evidence is None or not self._log_curves:
-            return
+        if evidence is not None and evidence.rank == 0 and self._log_curves:
+            self.session.attempt("the curves", self._log_each, trainer.loggers, evidence)
+
+    def _log_each(self, loggers: Sequence[Any], evidence: Evidence) -> None:
         for step, _, figures in evidence.curves():
-            for logger in trainer.loggers:
+            for logger in loggers:
                 logger.log_metrics({f"memory/{name}": float(value) for name, value in figures.items()}, step=step)

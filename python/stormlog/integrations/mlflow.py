@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 from typing import List, Optional, Union
@@ -12,7 +13,7 @@ from mlflow.tracking import MlflowClient
 from mlflow.tracking.fluent import active_run
 
 from ._evidence import Evidence
-from ._session import Sink
+from ._sink import Sink, logger_sink
 
 _BATCH = 1000  # metrics of one request, MLflow's own limit
 
@@ -32,7 +33,8 @@ def log_run(recording: Union[Evidence, str, "os.PathLike[str]"], run_id: Optiona
     for first in range(0, len(metrics), _BATCH):
         client.log_batch(target, metrics=metrics[first:first + _BATCH])
     for device, size in evidence.peaks.items():
-        client.log_metric(target, f"{prefix}/peak_bytes_{device}", float(size or 0))
+        if size is not None:
+            client.log_metric(target, f"{prefix}/peak_bytes_{device}", float(size))
     client.set_tag(target, "stormlog.verdict", evidence.verdict)
     client.set_tag(target, "stormlog.headline", evidence.headline)
     client.log_dict(target, {"ledger": [{"device": d, "holder": n, "bytes": b} for d, n, b in evidence.ledger()]}, "stormlog/ledger.json")
@@ -41,5 +43,5 @@ def log_run(recording: Union[Evidence, str, "os.PathLike[str]"], run_id: Optiona
 
 
 def sink(run_id: Optional[str] = None, prefix: str = "memory") -> Sink:
-    """For the argument ``sinks`` of the callbacks."""
-    return lambda evidence: log_run(evidence, run_id, prefix)
+    """For the argument ``sinks`` of the callbacks. With several ranks the first one writes."""
+    return logger_sink(functools.partial(log_run, run_id=run_id, prefix=prefix))

@@ -17,6 +17,7 @@ A test fails with one line that names the line of code. Recordings of failed tes
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import inspect
 import os
@@ -37,16 +38,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _settle() -> None:
-    """What happened before must not decide what the test's blocks look like."""
+    """What happened before must not decide what the test's blocks look like. A card that failed raises here; the test itself reports it."""
     gc.collect()
     torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
-        torch.cuda.synchronize()
-        torch.cuda.empty_cache()
+    with contextlib.suppress(RuntimeError):
+        if torch is not None and torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+            torch.cuda.empty_cache()
 
 
-def _record_calls(folder: Path, body: Callable[[], Any]) -> Optional[str]:
-    """Calls the body; each call ends a step."""
+def _record_calls(folder: Path, body: Callable[[], Any]) -> str:
+    """Calls the body; each call ends a step. The recording, or "" when nothing was allocated."""
     import stormlog
     from stormlog.recording import own_steps
 
@@ -56,8 +58,7 @@ def _record_calls(folder: Path, body: Callable[[], Any]) -> Optional[str]:
             body()
             _settle()
             stormlog.step()
-        path: Optional[str] = recording.path
-    return path
+        return str(recording.path or "")
 
 
 def _grown(recording: str, device: int, before: int, after: int) -> Dict[str, int]:
@@ -77,9 +78,7 @@ def _leaks_of_calls(folder: Path, body: Callable[[], Any]) -> List[str]:
     from stormlog.integrations._evidence import human
 
     recording, leaks = _record_calls(folder, body), []
-    if recording is None:
-        return []
-    for device in stormlog.analyze(recording, whatif=False)["devices"]:
+    for device in stormlog.analyze(recording, whatif=False)["devices"] if recording else ():
         each, first = divmod(device["steps"] or 0, _CALLS)  # several in a call where the body marks steps of its own
         second, third = (_grown(recording, device["device"], first + at * each - 1, first + (at + 1) * each - 1) for at in (1, 2))
         leaks += [f"{line}: leaks {human(third[line])} per call ({recording})" for line in second if line in third]
@@ -91,10 +90,10 @@ def _failures(recording: str, limits: Dict[str, Any]) -> Tuple[List[str], bool]:
     import stormlog
     from stormlog.integrations._evidence import Evidence, line_of
 
-    evidence = Evidence(recording)
-    devices = evidence.report["devices"]
+    report = Evidence(recording).report
+    devices = report["devices"]
     top = max((row for device in devices for row in device["top_peak"]), key=lambda row: int(row["bytes"]), default={"site": None})
-    leaks = [finding for finding in evidence.report["findings"] if finding["kind"] == "leak"]
+    leaks = [finding for finding in report["findings"] if finding["kind"] == "leak"]
     found = []
     for gate in stormlog.check(recording, **limits)["gates"] if any(limits.values()) else ():
         if gate["refused"] and all(device["device"] < 0 for device in devices):
@@ -131,11 +130,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
     folder: Path = pyfuncitem._request.getfixturevalue("tmp_path_factory").mktemp("stormlog")
     names = pyfuncitem._fixtureinfo.argnames
     _settle()
-    recording = stormlog.record(dir=folder, oom_snapshot=None, replay=bool(limits.get("fits")))
-    outcome: Any = yield
-    _settle()
-    path = recording.path
-    recording.stop()
+    with stormlog.record(dir=folder, oom_snapshot=None, replay=bool(limits.get("fits"))) as recording:
+        outcome: Any = yield
+        _settle()
+        path, is_on = recording.path, recording.is_on
+    if not is_on:
+        warnings.warn(f"stormlog: {pyfuncitem.nodeid} was not checked: nothing could be recorded in {folder}", stacklevel=1)
     if outcome.excinfo is not None:
         return
     failures, is_judged = _failures(path, limits) if path else ([], False)

@@ -5,11 +5,12 @@ TensorBoard keeps no files of other kinds: the page is written into the writer's
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any, Union
 
 from ._evidence import Evidence, human
-from ._session import Sink
+from ._sink import Sink, logger_sink
 
 
 def log_run(writer: Any, run: Union[Evidence, str, "os.PathLike[str]"], prefix: str = "memory") -> None:
@@ -21,11 +22,12 @@ def log_run(writer: Any, run: Union[Evidence, str, "os.PathLike[str]"], prefix: 
     rows = [f"| {device} | {name} | {human(size)} |" for device, name, size in evidence.ledger()]
     if rows:
         writer.add_text(f"{prefix}/ledger", "\n".join(["| device | holder | size |", "| --- | --- | --- |", *rows]))
-    page = evidence.page(os.path.join(writer.log_dir, "stormlog-report.html"))
+    folder = writer.log_dir if hasattr(writer, "log_dir") else writer.logdir  # torch's writer, or tensorboardX's
+    page = evidence.page(os.path.join(folder, "stormlog-report.html"))
     writer.add_text(f"{prefix}/report", f"{evidence.text('md')}\n\nPage: `{page}`\n")
     writer.flush()
 
 
 def sink(writer: Any, prefix: str = "memory") -> Sink:
-    """For the argument ``sinks`` of the callbacks."""
-    return lambda evidence: log_run(writer, evidence, prefix)
+    """For the argument ``sinks`` of the callbacks. With several ranks the first one writes."""
+    return logger_sink(functools.partial(log_run, writer, prefix=prefix))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import os
 import socket
 import time
@@ -20,6 +21,8 @@ from .. import _record
 from .._files import write_bytes_whole
 from ..recording import health
 from ._evidence import Evidence
+
+logger = logging.getLogger(__name__)
 
 _PathLike = Union[str, "os.PathLike[str]"]
 _PID = "stormlog"
@@ -33,11 +36,11 @@ def _events(evidence: Evidence, base_us: float, last_us: float) -> List[Dict[str
         end = time_us - base_us
         for name, value in figures.items():
             found.append({"ph": "C", "cat": "stormlog", "pid": _PID, "name": name, "ts": end, "args": {"bytes": value}})
-        device = next(iter(figures)).split("/")[0]
-        if device in begin:
-            found.append({"ph": "X", "cat": "stormlog", "pid": _PID, "tid": f"steps, {device}", "name": f"stormlog step {step}",
-                          "ts": begin[device], "dur": end - begin[device], "args": figures})
-        begin[device] = end
+        for device in {name.split("/")[0] for name in figures}:  # one, or none for a step without figures
+            if device in begin:
+                found.append({"ph": "X", "cat": "stormlog", "pid": _PID, "tid": f"steps, {device}", "name": f"stormlog step {step}",
+                              "ts": begin[device], "dur": end - begin[device], "args": figures})
+            begin[device] = end
     found.append({"ph": "i", "s": "g", "cat": "stormlog", "pid": _PID, "tid": "verdict", "ts": last_us,
                   "name": f"stormlog: {evidence.headline}", "args": {"recording": evidence.path, "verdict": evidence.verdict}})
     return found
@@ -66,7 +69,8 @@ def annotate(trace: _PathLike, recording: Optional[_PathLike] = None) -> str:
 
 
 def trace_handler(folder: _PathLike, *, compress: bool = False, recording: Optional[_PathLike] = None) -> Callable[[Any], None]:
-    """For ``on_trace_ready``: exports each trace into the folder, named as torch's own handler names it, and annotates it."""
+    """For ``on_trace_ready``: exports each trace into the folder, named as torch's own handler names it, and annotates it. A trace that
+    cannot be annotated stays as torch wrote it, with a line in the log."""
 
     def handle(profiler: Any) -> None:
         os.makedirs(folder, exist_ok=True)
@@ -74,6 +78,9 @@ def trace_handler(folder: _PathLike, *, compress: bool = False, recording: Optio
         path = os.path.join(folder, name)
         profiler.export_chrome_trace(path)
         if recording is not None or (_record.is_loaded() and health()["path"]):
-            annotate(path, recording)
+            try:
+                annotate(path, recording)
+            except Exception as problem:  # the training goes on
+                logger.warning("'%s' was not annotated: %s", path, problem)
 
     return handle

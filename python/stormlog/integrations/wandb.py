@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 from typing import Any, Dict, Union
@@ -10,7 +11,7 @@ from typing import Any, Dict, Union
 import wandb
 
 from ._evidence import Evidence
-from ._session import Sink
+from ._sink import Sink, logger_sink
 
 
 def log_run(run: Any, recording: Union[Evidence, str, "os.PathLike[str]"], prefix: str = "memory") -> None:
@@ -36,5 +37,5 @@ def log_run(run: Any, recording: Union[Evidence, str, "os.PathLike[str]"], prefi
 
 
 def sink(run: Any, prefix: str = "memory") -> Sink:
-    """For the argument ``sinks`` of the callbacks."""
-    return lambda evidence: log_run(run, evidence, prefix)
+    """For the argument ``sinks`` of the callbacks. With several ranks the first one writes."""
+    return logger_sink(functools.partial(log_run, run, prefix=prefix))

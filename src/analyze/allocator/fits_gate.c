@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Gates that say where: whether a run fits a card, by replay (no card is needed), and which request
  * first went above a limit of the reserved bytes. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "analyze/analysis.h"
@@ -35,7 +36,7 @@ static const char *say_place(sl_arena *arena, const sl_run_device *device, uint3
     if (sl_run_steps(device, &steps, &ignored) < 0 || steps->borders.cnt < 2)
         return place;
     const char *whole =
-        sl_arena_printf(arena, "%s, step %zu", place, sl_steps_at(steps, event) + 1);
+        sl_arena_printf(arena, "%s, step %" PRIu64, place, sl_steps_number_at(steps, event));
     return whole ? whole : place;
 }
 

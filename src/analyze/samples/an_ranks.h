@@ -5,6 +5,7 @@
 #define SL_AN_RANKS_H
 
 #include "base/core/arena.h"
+#include "base/text/notes.h"
 #include "telemetry/telemetry.h"
 
 /* Ranks beyond this are refused: the list of the missing ones would outgrow any use. */
@@ -43,8 +44,8 @@ typedef struct sl_ranks {
     SL_VEC(sl_rank_row) rows;     /* ascending rank */
     SL_VEC(int) missing;          /* ascending */
     SL_VEC(sl_rank_point) points; /* by aligned time, then rank, then own time */
-    SL_VEC(const char *) notes;   /* each one once; in the arena */
-    size_t merge_note_cnt;        /* the first of them; those after are about the first cause */
+    sl_notes notes;
+    size_t merge_note_cnt; /* the first of them; those after are about the first cause */
     bool has_onset;
     int64_t onset_ns;                 /* aligned */
     SL_VEC(sl_rank_suspect) suspects; /* most likely first */

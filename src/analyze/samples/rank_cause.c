@@ -9,20 +9,6 @@
 #include "analyze/thresholds.h"
 #include "base/core/order.h"
 
-void sl__ranks_note(sl_ranks *ranks, const char *fmt, ...) {
-    char text[1024];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    for (size_t i = 0; i < ranks->notes.cnt; i++)
-        if (strcmp(ranks->notes.at[i], text) == 0)
-            return;
-    const char *kept = sl_arena_copy(&ranks->arena, text, strlen(text));
-    if (kept && !sl_vec_push(&ranks->notes, kept))
-        return;
-}
-
 char *sl__ranks_list(sl_arena *arena, const int *ranks, size_t cnt) {
     char text[900];
     size_t len = 0, shown = cnt < 64 ? cnt : 64;

@@ -8,8 +8,7 @@
 /* Fills onset and suspects; the points must still be rank by rank, aligned. */
 sl_status sl__rank_cause(sl_ranks *ranks, double interval_ns, sl_error *err);
 
-/* Adds a note unless it is there already; a note that does not fit into memory is lost. */
-void sl__ranks_note(sl_ranks *ranks, const char *fmt, ...) SL_PRINTF(2, 3);
+#define sl__ranks_note(ranks, ...) sl_notes_add(&(ranks)->notes, &(ranks)->arena, __VA_ARGS__)
 
 /* "1, 2, 3", at most the first 64 and how many more; NULL when memory ran out. */
 char *sl__ranks_list(sl_arena *arena, const int *ranks, size_t cnt);

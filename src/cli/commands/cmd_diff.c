@@ -213,12 +213,7 @@ static int run(const sl_opts *opts, sl_error *err) {
 }
 
 static const sl_opt options[] = {
-    {.name = "format",
-     .short_name = 'f',
-     .type = SL_OPT_CHOICE,
-     .choices = "txt|json|md",
-     .initial = "txt",
-     .help = "output format: for people, for programs, for a pull request"},
+    SL_SHARED_FORMAT_MD,
     SL_SHARED_OUTPUT,
     {.name = "at-a",
      .type = SL_OPT_TIME,

@@ -170,12 +170,7 @@ static const sl_opt options[] = {
      .min = 1,
      .max = 1000,
      .help = "random placements of new segments per setting (default: up to 16)"},
-    {.name = "format",
-     .short_name = 'f',
-     .type = SL_OPT_CHOICE,
-     .choices = "txt|json|md",
-     .initial = "txt",
-     .help = "output format: for people, for programs, for a pull request"},
+    SL_SHARED_FORMAT_MD,
     SL_SHARED_OUTPUT,
 };
 

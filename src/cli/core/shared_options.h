@@ -18,6 +18,12 @@
         .initial = "txt", .help = what                                                     \
     }
 
+#define SL_SHARED_FORMAT_MD                                                                     \
+    {                                                                                           \
+        .name = "format", .short_name = 'f', .type = SL_OPT_CHOICE, .choices = "txt|json|md",   \
+        .initial = "txt", .help = "output format: for people, for programs, for a pull request" \
+    }
+
 #define SL_SHARED_DEVICE                                                                  \
     {                                                                                     \
         .name = "device", .short_name = 'd', .type = SL_OPT_INT, .min = -1, .max = 65535, \

@@ -5,6 +5,7 @@
  * is dropped.
  *
  * A device is a process of the trace. Times are nanoseconds of the input's own clock. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -193,7 +194,7 @@ static void put_steps(perfetto *p, const sl_replay *replay, const sl_steps *step
         /* A slice whose beginning is outside the window would end one that never began. */
         if (!sl_export_wants_time(p->options, from_us))
             continue;
-        snprintf(name, sizeof name, "step %zu", i);
+        snprintf(name, sizeof name, "step %" PRIu64, sl_steps_number(steps, i));
         put_named(p, SLICE_BEGIN, track, from_us, text_of(name));
         begin_event(p, SLICE_END, track, time_within(replay, range.to));
         end_event(p);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A CSV table with one row per device and step: what was live when the step ended, and the highest within
- * it. For programs that draw curves over steps. Steps are counted from 0, as in the moment @step:N. */
+ * it. For programs that draw curves over steps. Steps have the numbers of the moment @step:N. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/core/order.h"
 #include "export/formats/exporter.h"
 
-static void put_row(FILE *to, const sl_replay_walk *walk, size_t step,
+static void put_row(FILE *to, const sl_replay_walk *walk, uint64_t step,
                     const sl_replay_totals *peak) {
     const sl_replay *replay = walk->replay;
     uint32_t last = walk->next ? walk->next - 1 : SL_EVENT_BEFORE;
@@ -45,7 +45,7 @@ static sl_status put_device(FILE *to, const sl_run_device *device, sl_error *err
         sl_replay_totals peak;
         walk_step(&walk, range.from, &peak); /* events before the first step */
         walk_step(&walk, range.to, &peak);
-        put_row(to, &walk, i, &peak);
+        put_row(to, &walk, sl_steps_number(steps, i), &peak);
     }
     return SL_OK;
 }

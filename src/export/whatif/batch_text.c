@@ -8,14 +8,6 @@
 #include "export/whatif/whatif_format.h"
 #include "export/whatif/whatif_words.h"
 
-static void put_line(FILE *to, const char *text) {
-    char line[SL_WORDS_CAP];
-    if (!*text)
-        return;
-    snprintf(line, sizeof line, "%.*s.", (int)sizeof line - 2, text);
-    sl_term_wrap(to, &(sl_wrap){0}, line);
-}
-
 static sl_term_style style_of(const sl_batch_row *row) {
     return row->is_poor                     ? SL_STYLE_PLAIN
            : row->verdict == SL_BATCH_FITS  ? SL_STYLE_GOOD
@@ -48,22 +40,22 @@ static void put_rows(FILE *to, const sl_batch *batch, bool has_color) {
 sl_status sl_batch_write_text(const sl_batch *batch, bool has_color, FILE *to, sl_error *err) {
     char text[SL_WORDS_CAP];
     sl_batch_say_recordings(text, batch);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     if (batch->refusal[0]) {
         snprintf(text, sizeof text, "No answer: %s", batch->refusal);
-        put_line(to, text);
+        sl__whatif_put_line(to, text);
         return sl_export_finish(to, err);
     }
     sl_batch_say_laws(text, batch);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     sl_batch_say_check(text, batch);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     put_rows(to, batch, has_color);
     for (size_t i = 0; i < batch->largest.cnt; i++) {
         sl_batch_say_largest(text, batch, &batch->largest.at[i]);
-        put_line(to, text);
+        sl__whatif_put_line(to, text);
     }
     sl_batch_say_caveat(text, batch);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     return sl_export_finish(to, err);
 }

@@ -13,14 +13,6 @@
 #define LINE_COLUMNS    (SL_TERM_COLUMNS - 30)
 #define SETTING_COLUMNS (SL_TERM_COLUMNS - sizeof INDENT + 1)
 
-static void put_line(FILE *to, const char *text) {
-    char line[SL_WORDS_CAP];
-    if (!*text)
-        return;
-    snprintf(line, sizeof line, "%.*s.", (int)sizeof line - 2, text);
-    sl_term_wrap(to, &(sl_wrap){0}, line);
-}
-
 /* A text of settings in the last column, wrapped after commas and spaces. */
 static void put_settings(FILE *to, const char *text) {
     size_t column = 0;
@@ -124,9 +116,9 @@ static void put_failure(FILE *to, const sl_whatif *whatif) {
         return;
     putc('\n', to);
     sl_whatif_say_failure(text, whatif);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     sl_whatif_say_remedy(text, whatif);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     if (whatif->failure.holdings.cnt)
         fputs("Held most then:\n", to);
     put_holders(to, &whatif->failure.holdings);
@@ -147,42 +139,42 @@ static void put_lines(FILE *to, const sl_whatif *whatif) {
     sl_whatif_say_lines(text, whatif);
     if (*text)
         putc('\n', to);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     if (lines->at.cnt)
         fputs(" saves MiB  repair            line\n", to);
     for (size_t i = 0; i < lines->at.cnt; i++)
         put_line_row(to, whatif, &lines->at.at[i]);
     sl_whatif_say_all_lines(text, whatif);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     sl_whatif_say_need(text, whatif);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
 }
 
 static void put_answer(FILE *to, const sl_whatif *whatif, bool has_color) {
     char text[SL_WORDS_CAP];
     sl_whatif_say_proof(text, whatif);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     if (whatif->refusal[0]) {
         snprintf(text, sizeof text, "No answer: %s", whatif->refusal);
-        put_line(to, text);
+        sl__whatif_put_line(to, text);
         return;
     }
     sl_whatif_say_program(text, whatif);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     sl_whatif_say_limit(text, whatif);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     sl_whatif_say_card(text, whatif);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     put_rows(to, whatif, has_color);
     sl_whatif_say_best(text, whatif);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     sl_whatif_say_paste(text, whatif);
     if (*text)
         sl_term_printf(to, "  %s\n", text);
     sl_whatif_say_floor(text, whatif);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     sl_whatif_say_caveat(text, whatif);
-    put_line(to, text);
+    sl__whatif_put_line(to, text);
     put_failure(to, whatif);
     put_lines(to, whatif);
 }

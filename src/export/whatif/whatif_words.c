@@ -2,16 +2,24 @@
 #include "export/whatif/whatif_words.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/core/order.h"
 #include "base/text/human.h"
+#include "base/text/term.h"
 
 #define MIB ((uint64_t)1 << 20)
 
 char *sl_whatif_mib(char *buf, uint64_t bytes) {
     return sl_human_count(buf, bytes / MIB + (bytes % MIB != 0));
+}
+
+void sl__whatif_put_line(FILE *to, const char *text) {
+    char line[SL_WORDS_CAP];
+    if (!*text)
+        return;
+    snprintf(line, sizeof line, "%.*s.", (int)sizeof line - 2, text);
+    sl_term_wrap(to, &(sl_wrap){0}, line);
 }
 
 sl_site sl_whatif_site(const sl_whatif *whatif, uint32_t event) {
@@ -27,7 +35,7 @@ sl_maybe_u64 sl_whatif_step(const sl_whatif *whatif, uint32_t event) {
     sl_error err = SL_ERROR_INIT;
     if (sl_run_steps(whatif->calls->device, &steps, &err) < 0 || steps->borders.cnt < 2)
         return (sl_maybe_u64){0};
-    return sl_known_u64(sl_steps_at(steps, event) + 1);
+    return sl_known_u64(sl_steps_number_at(steps, event));
 }
 
 static void append_place(char buf[SL_WORDS_CAP], const sl_whatif *whatif, uint32_t event) {

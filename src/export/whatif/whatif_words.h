@@ -4,6 +4,8 @@
 #ifndef SL_WHATIF_WORDS_H
 #define SL_WHATIF_WORDS_H
 
+#include <stdio.h>
+
 #include "export/report/report_words.h"
 #include "whatif/whatif.h"
 
@@ -46,6 +48,9 @@ void sl_whatif_say_caveat(char buf[SL_WORDS_CAP], const sl_whatif *whatif);
 /* The user's line of the event; its step, counted from 1, when steps are known. */
 sl_site sl_whatif_site(const sl_whatif *whatif, uint32_t event);
 sl_maybe_u64 sl_whatif_step(const sl_whatif *whatif, uint32_t event);
+
+/* Writes a sentence with its full stop, wrapped; nothing for "". */
+void sl__whatif_put_line(FILE *to, const char *text);
 
 /* "1,234": whole MiB, rounded up. */
 char *sl_whatif_mib(char *buf, uint64_t bytes);

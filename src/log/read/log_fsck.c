@@ -224,7 +224,7 @@ static sl_status check_lists(sl_log_reader *r, sl_fsck_report *out, sl_error *er
     sl_log_alerts alerts;
     sl_log_ooms ooms;
     sl_error found = SL_ERROR_INIT;
-    SL_TRY(note(out, "L1", sl_log_load_marks(r, &marks, &found), &found, err));
+    SL_TRY(note(out, "L1", sl_log_load_all_marks(r, &marks, &found), &found, err));
     out->marks = marks.cnt;
     sl_vec_free(&marks);
     SL_TRY(note(out, "L1", sl_log_load_alerts(r, &alerts, &found), &found, err));

@@ -52,7 +52,27 @@ uint64_t sl_log_list_used(const sl_log_reader *r, uint32_t section) {
     return sl__log_find(r, section, &cnt) ? r->state.marks[sl__log_section(r, section)].used : 0;
 }
 
-sl_status sl_log_load_marks(sl_log_reader *r, sl_log_marks *out, sl_error *err) {
+static bool is_step(const sl_log_mark_info *m, bool is_given) {
+    return m->kind == SL_EV_STEP && (m->name != 0) == is_given;
+}
+
+/* Steps are the program's or the recorder's: an optimizer ends one or a few before the program first says that one
+ * of its own has ended, and a program may count only a few of many. */
+static void keep_steps(sl_log_marks *marks) {
+    size_t given = 0, counted = 0, kept = 0;
+    for (size_t i = 0; i < marks->cnt; i++) {
+        given += is_step(&marks->at[i], true);
+        counted += is_step(&marks->at[i], false);
+    }
+    if (given == 0 || counted == 0)
+        return;
+    for (size_t i = 0; i < marks->cnt; i++)
+        if (!is_step(&marks->at[i], given < counted))
+            marks->at[kept++] = marks->at[i];
+    marks->cnt = kept;
+}
+
+sl_status sl_log_load_all_marks(sl_log_reader *r, sl_log_marks *out, sl_error *err) {
     sl_fmt_mark *marks;
     size_t cnt;
     memset(out, 0, sizeof *out);
@@ -64,7 +84,7 @@ sl_status sl_log_load_marks(sl_log_reader *r, sl_log_marks *out, sl_error *err) 
             .number = (m->seq >> 8) - 1,
             .kind = (uint8_t)m->seq,
             .time_ns = m->time_ns,
-            .step = m->number,
+            .step = sl__log_mark_number((uint8_t)m->seq, m->number, (uint32_t)m->name_word),
             .name = (uint32_t)m->name_word,
             .tid = (uint32_t)(m->name_word >> 32),
             .value = {m->value, m->value != UINT64_MAX},
@@ -72,6 +92,12 @@ sl_status sl_log_load_marks(sl_log_reader *r, sl_log_marks *out, sl_error *err) 
     }
     free(marks);
     return has_room ? SL_OK : sl_fail(err, SL_E_NOMEM, "cannot allocate memory for marks");
+}
+
+sl_status sl_log_load_marks(sl_log_reader *r, sl_log_marks *out, sl_error *err) {
+    SL_TRY(sl_log_load_all_marks(r, out, err));
+    keep_steps(out);
+    return SL_OK;
 }
 
 sl_status sl_log_load_alerts(sl_log_reader *r, sl_log_alerts *out, sl_error *err) {

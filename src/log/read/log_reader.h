@@ -193,7 +193,8 @@ sl_status sl_log_load_curve(sl_log_reader *reader, uint32_t counter, sl_log_bins
 typedef struct sl_log_mark_info {
     uint64_t number; /* of the record */
     uint8_t kind;    /* SL_EV_STEP, SL_EV_MARK_BEGIN, …; SL_EV_WORK_END */
-    uint64_t time_ns, step;
+    uint64_t time_ns;
+    uint64_t step; /* its number: the program's, else counted from 0 */
     uint32_t name, tid;
     sl_maybe_u64 value; /* bytes allocated then */
 } sl_log_mark_info;
@@ -206,7 +207,9 @@ typedef SL_VEC(sl_fmt_oom) sl_log_ooms;
  * it has lost since. 0 when the file has no such list. */
 uint64_t sl_log_list_used(const sl_log_reader *reader, uint32_t section);
 
-/* Oldest first. What a list has lost by wrapping is its `used` less what is loaded. */
+/* Oldest first. What a list has lost by wrapping is its `used` less what is loaded. Of steps that the program ended
+ * and steps that the recorder counted, sl_log_load_marks has only those of which there are more. */
+sl_status sl_log_load_all_marks(sl_log_reader *reader, sl_log_marks *out, sl_error *err);
 sl_status sl_log_load_marks(sl_log_reader *reader, sl_log_marks *out, sl_error *err);
 sl_status sl_log_load_alerts(sl_log_reader *reader, sl_log_alerts *out, sl_error *err);
 sl_status sl_log_load_ooms(sl_log_reader *reader, sl_log_ooms *out, sl_error *err);

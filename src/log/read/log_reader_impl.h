@@ -35,6 +35,11 @@ sl_status sl__log_read(const sl_log_reader *reader, void *to, uint64_t len, uint
 /* Index of the section of this kind, -1 when the file has none. */
 int sl__log_section(const sl_log_reader *reader, uint32_t kind);
 
+/* The number of a mark. Steps that the recorder counted itself have no name, and are counted from 1 in the file. */
+static inline uint64_t sl__log_mark_number(uint8_t kind, uint64_t number, uint32_t name) {
+    return kind == SL_EV_STEP && name == 0 && number > 0 ? number - 1 : number;
+}
+
 /* The section and its reserved records; NULL and *cnt = 0 when the file has none. */
 const sl_fmt_section *sl__log_find(const sl_log_reader *reader, uint32_t kind, uint64_t *cnt);
 

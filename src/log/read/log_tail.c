@@ -129,7 +129,7 @@ sl_status sl_log_find_before(sl_log_reader *r, uint32_t counter, uint64_t time_n
 
 sl_status sl_log_read_entry(sl_log_reader *r, uint32_t section, uint64_t i,
                             sl_log_list_entry *entry, sl_error *err) {
-    uint64_t reserved, words[3];
+    uint64_t reserved, words[4];
     const sl_fmt_section *s = sl__log_find(r, section, &reserved);
     *entry = (sl_log_list_entry){0};
     if (!s || reserved == 0 || i >= sl_log_list_used(r, section))
@@ -138,7 +138,7 @@ sl_status sl_log_read_entry(sl_log_reader *r, uint32_t section, uint64_t i,
     entry->is_there = words[0] >> 8 == i + 1;
     entry->kind = (uint8_t)words[0];
     entry->time_ns = words[1];
-    entry->number = words[2];
+    entry->number = sl__log_mark_number(entry->kind, words[2], (uint32_t)words[3]);
     return SL_OK;
 }
 

@@ -28,7 +28,7 @@ typedef struct sl_log_list_entry {
     bool is_there; /* false: overwritten, or not complete */
     uint8_t kind;
     uint64_t time_ns;
-    uint64_t number; /* of a step */
+    uint64_t number; /* of a step, as sl_log_mark_info */
 } sl_log_list_entry;
 
 /* Record `i` of a list; records are numbered from 0 to sl_log_list_used - 1. */

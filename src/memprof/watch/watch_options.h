@@ -15,6 +15,12 @@
         .help = "watch this process and its children, instead of a command after --" \
     }
 
+#define SL_WATCH_INTERVAL_OPTION(seconds)                            \
+    {                                                                \
+        .name = "interval", .type = SL_OPT_REAL, .initial = seconds, \
+        .help = "seconds between samples"                            \
+    }
+
 /* Where the records of the gpumemprof commands go. */
 #define SL_WATCH_OUTPUT_OPTIONS                                                           \
     {.name = "output", .type = SL_OPT_FILE, .help = "write the records to this file"}, {  \

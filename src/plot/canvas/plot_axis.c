@@ -236,7 +236,9 @@ void sl_step_ruler_draw(sl_plot *plot, const sl_time_axis *axis, const sl_plot_i
         sl_canvas_segment(plot->canvas, (sl_point){floor(x) + 0.5, y - 4},
                           (sl_point){floor(x) + 0.5, y},
                           (sl_stroke){sl_solid(plot->theme->muted), 1, 0});
-        sl_canvas_text(plot->canvas, (sl_point){x, y + 10}, sl_human_count(text, i), style);
+        sl_canvas_text(plot->canvas, (sl_point){x, y + 10},
+                       sl_human_count(text, sl_steps_number_at(steps, steps->borders.at[i])),
+                       style);
         last_x = x;
     }
 }

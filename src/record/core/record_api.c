@@ -70,8 +70,13 @@ void sl_record_step(uint64_t number) {
     if (!sl_capture_begin(&capture))
         return;
     sl_phase_count_no_steps();
-    sl_log_step(capture.log, number, 0);
+    /* The name says that the number is the program's (docs/format.md, lists). */
+    sl_log_step(capture.log, number, sl_log_string(capture.log, "step", 4));
     sl_capture_end(&capture);
+}
+
+void sl_record_own_steps(void) {
+    sl_phase_count_no_steps();
 }
 
 static void mark(sl_event_kind kind, const char *name) {

@@ -53,7 +53,8 @@ typedef struct sl_setting {
     X(DIR, dir, PATH, "STORMLOG_DIR", 0, 0, SL_RECORD_PATH_CAP - 1, NULL, API, "dir", RESET,       \
       "folder for the recordings; if not set, nothing is recorded",                                \
       OPT(.name = "output", .short_name = 'o', .type = SL_OPT_FILE, .metavar = "DIR",              \
-          .help = "folder for the recordings (default: " SL_RUNS_FOLDER "/<time>-<name>)"))        \
+          .help = "folder for the recordings (default: " SL_RUNS_FOLDER "/<time>-<name>, or in "   \
+                  "the folder that " SL_RUNS_ENV " names)"))                                       \
     X(RING, ring_bytes, SIZE, "STORMLOG_RING", 0, 0, SL_LOG_RING_MAX, NULL, API, "max_entries",    \
       RESET, "space for raw events per process, such as 256MiB",                                   \
       OPT(.name = "ring", .type = SL_OPT_SIZE,                                                     \

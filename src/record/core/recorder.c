@@ -79,15 +79,35 @@ static sl_diag_once open_failed, thread_failed, stacks_refused, native_refused, 
 
 /* --- The file ---------------------------------------------------------------------------------- */
 
+/* The program's name lies in argv[0], which programs that give themselves a title (Ray, vLLM) write
+ * over: what is there then may be empty, contain a slash, or look like an option. */
+static bool is_file_name(const char *name) {
+    for (const char *c = name; *c; c++)
+        if (*c == '/' || (unsigned char)*c < ' ')
+            return false;
+    return *name && *name != '-' && *name != '.';
+}
+
+static const char *program_name(char *link, size_t cap) {
+    if (is_file_name(program_invocation_short_name))
+        return program_invocation_short_name;
+    ssize_t len = readlink("/proc/self/exe", link, cap - 1);
+    if (len <= 0 || (size_t)len == cap - 1)
+        return "process";
+    link[len] = '\0';
+    const char *slash = strrchr(link, '/');
+    return slash && is_file_name(slash + 1) ? slash + 1 : "process";
+}
+
 /* "rank3-python3-4711.slog"; after an exec the process has the same number, so a count follows. */
 static void make_path(char *path, const sl_launched *who, unsigned attempt) {
-    char rank[32] = "", suffix[16] = "";
+    char rank[32] = "", suffix[16] = "", link[512];
     if (who->rank >= 0)
         snprintf(rank, sizeof rank, "rank%d-", who->rank);
     if (attempt)
         snprintf(suffix, sizeof suffix, ".%u", attempt);
     snprintf(path, LOG_PATH_CAP, "%s/%s%.40s-%d%s.slog", rec.settings.dir, rank,
-             program_invocation_short_name, (int)getpid(), suffix);
+             program_name(link, sizeof link), (int)getpid(), suffix);
 }
 
 static sl_status create_log(sl_error *err) {

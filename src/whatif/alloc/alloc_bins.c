@@ -122,56 +122,41 @@ static unsigned bin_before(const sl_alloc_bins *bins, unsigned bin) {
     return SL_BIN_CNT;
 }
 
-/* The first block at or after the key. */
-static uint32_t at_or_after(const sl_alloc_bins *bins, const sl_alloc_block *blocks,
-                            const block_key *key) {
+/* The first block at or after the key, or the last one before it. */
+static inline uint32_t neighbour(const sl_alloc_bins *bins, const sl_alloc_block *blocks,
+                                 const block_key *key, bool is_after) {
     unsigned bin = bin_of(key->bytes);
     uint32_t found = SL_ALLOC_NONE;
     for (uint32_t i = bins->roots[bin]; i != SL_ALLOC_NONE;) {
         bool is_less = is_before(blocks, i, key);
-        found = is_less ? found : i;
+        found = is_less == is_after ? found : i;
         i = is_less ? blocks[i].right : blocks[i].left;
     }
-    if (found != SL_ALLOC_NONE || (bin = bin_from(bins, bin + 1)) == SL_BIN_CNT)
+    if (found != SL_ALLOC_NONE)
         return found;
-    for (found = bins->roots[bin]; blocks[found].left != SL_ALLOC_NONE;)
-        found = blocks[found].left;
-    return found;
-}
-
-/* The last block before the key. */
-static uint32_t before(const sl_alloc_bins *bins, const sl_alloc_block *blocks,
-                       const block_key *key) {
-    unsigned bin = bin_of(key->bytes);
-    uint32_t found = SL_ALLOC_NONE;
-    for (uint32_t i = bins->roots[bin]; i != SL_ALLOC_NONE;) {
-        bool is_less = is_before(blocks, i, key);
-        found = is_less ? i : found;
-        i = is_less ? blocks[i].right : blocks[i].left;
-    }
-    if (found != SL_ALLOC_NONE || (bin = bin_before(bins, bin)) == SL_BIN_CNT)
-        return found;
-    for (found = bins->roots[bin]; blocks[found].right != SL_ALLOC_NONE;)
-        found = blocks[found].right;
+    bin = is_after ? bin_from(bins, bin + 1) : bin_before(bins, bin);
+    uint32_t i = bin == SL_BIN_CNT ? SL_ALLOC_NONE : bins->roots[bin];
+    for (; i != SL_ALLOC_NONE; i = is_after ? blocks[i].left : blocks[i].right)
+        found = i;
     return found;
 }
 
 uint32_t sl_bins_find(const sl_alloc_bins *bins, const sl_alloc_block *blocks, uint64_t bytes) {
-    return at_or_after(bins, blocks, &(block_key){bytes, 0, 0});
+    return neighbour(bins, blocks, &(block_key){bytes, 0, 0}, true);
 }
 
 uint32_t sl_bins_find_below(const sl_alloc_bins *bins, const sl_alloc_block *blocks,
                             uint64_t bytes) {
-    return before(bins, blocks, &(block_key){bytes, 0, 0});
+    return neighbour(bins, blocks, &(block_key){bytes, 0, 0}, false);
 }
 
 uint32_t sl_bins_next(const sl_alloc_bins *bins, const sl_alloc_block *blocks, uint32_t idx) {
     block_key key = key_of(blocks, idx);
     key.idx++;
-    return at_or_after(bins, blocks, &key);
+    return neighbour(bins, blocks, &key, true);
 }
 
 uint32_t sl_bins_prev(const sl_alloc_bins *bins, const sl_alloc_block *blocks, uint32_t idx) {
     block_key key = key_of(blocks, idx);
-    return before(bins, blocks, &key);
+    return neighbour(bins, blocks, &key, false);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One training whose recording goes to TensorBoard, MLflow and W&B (offline); each is read back with its own reader."""
 
+import importlib
 import os
 import time
 
@@ -13,16 +14,16 @@ from train_torch import train  # noqa: E402
 TAG = "memory/host/live_requested_bytes"
 
 
-def with_tensorboard(evidence):
+def with_tensorboard(evidence, package):
+    """With the writer of torch.utils.tensorboard, or of tensorboardX."""
     from stormlog.integrations import tensorboard
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    from torch.utils.tensorboard import SummaryWriter
 
-    with SummaryWriter("tb") as writer:
+    with importlib.import_module(package).SummaryWriter(package) as writer:
         tensorboard.log_run(writer, evidence)
-    read = EventAccumulator("tb", size_guidance={"tensors": 0, "scalars": 0})
+    read = EventAccumulator(package, size_guidance={"tensors": 0, "scalars": 0})
     read.Reload()
-    return {"curve": [int(event.value) for event in read.Scalars(TAG)], "page": os.path.exists("tb/stormlog-report.html"),
+    return {"curve": [int(event.value) for event in read.Scalars(TAG)], "page": os.path.exists(f"{package}/stormlog-report.html"),
             "text": "memory/report/text_summary" in read.Tags()["tensors"]}
 
 
@@ -86,9 +87,8 @@ def main():
         path = recording.path
     evidence = Evidence(path)
     truth = [figures[TAG[len("memory/"):]] for _, _, figures in evidence.curves()]
-    report(**facts_of(evidence), truth=truth, tensorboard=with_tensorboard(evidence), mlflow=with_mlflow(evidence),
-           wandb=with_wandb(evidence),
-           wanted=STEPS)
+    report(**facts_of(evidence), truth=truth, tensorboard=with_tensorboard(evidence, "torch.utils.tensorboard"),
+           tensorboardX=with_tensorboard(evidence, "tensorboardX"), mlflow=with_mlflow(evidence), wandb=with_wandb(evidence), wanted=STEPS)
     return kept
 
 
