@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The full-screen program: how soon a recording of 10 M events is on the screen, bytes sent per second, CPU share, resident
-# memory. usage: bench/tui/run.sh BUILD; EVENTS= another number of events, SECONDS_EACH= how long a screen is watched
+# The full-screen program: how soon a recording and snapshots of 10 M events are on the screen, bytes sent per second,
+# CPU share, resident memory. usage: bench/tui/run.sh BUILD; EVENTS= another number of events, SECONDS_EACH= how long a screen is watched
 set -eu
 build=${1:-build}
 python=$(command -v /usr/bin/python3 || command -v python3)

@@ -119,8 +119,8 @@ static void text_fits_the_width_and_starts_with_the_verdict(void **state) {
     expect(text, "leaks 1.00 MiB per step");
     expect(text, "1.00 GiB in 1,200 blocks");
     expect(text, "Keep loss.item() instead of loss.");
-    expect(text, "growth share 0.93 (>= 0.5)");
-    expect(text, "age 1.00 s");
+    expect(text, "growth share: 0.93 (>= 0.5)");
+    expect(text, "age: 1.00 s");
     expect(text, "/very/long/path/that/does/not/fit/a/line/train.py:9\n              in ");
     expect(text, "a note about <the> input");
     assert_null(strchr(text, '\x1b'));
