@@ -219,14 +219,15 @@ def _(folder):
 
 @tap.test("a lost connection ends the command that was started from the screen")
 def _(folder):
-    os.mkfifo(f"{folder}/started")
+    tap.skip_if_sanitized(STORMLOG)
+    started = Path(folder, "started")
     line = Line("/bin/sh", "-c", f"cd {folder} && exec {STORMLOG} tui")
     line.wait_for(b"Quit")
     os.write(line.fd, b"x")
     line.wait_for(b"run under the recorder")
-    os.write(line.fd, b"sh -c 'echo $$ > started; exec sleep 1000'\r")
-    with open(f"{folder}/started") as started:
-        child = int(started.read())
+    os.write(line.fd, b"sh -c 'echo $$ > begun; mv begun started; exec sleep 1000'\r")
+    wait_until(started.exists, "the command runs")
+    child = int(started.read_text())
     line.hang_up()
     line.wait_for_end()
     wait_until(lambda: not is_running(child), "the command ends, too")
