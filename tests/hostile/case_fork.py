@@ -103,7 +103,7 @@ time.sleep(0.1)
 os.environ["HOSTILE_RELEASE"], os.environ["HOSTILE_LOADED"] = os.path.abspath("release"), os.path.abspath("loaded")
 native.native_dlopen(path)
 time.sleep(0.3)  # the library's constructor waits now, with the linker's lock held
-for _ in range(3):
+for _ in range(31):  # a fork that waits does so for 2 s, and the constructor for 60 s
     if os.fork() == 0:
         os._exit(0)
     os.wait()

@@ -6,6 +6,7 @@
 
 #include "counters/counters.h"
 #include "record/core/alert_rules.h"
+#include "record/hooks/got_patch.h"
 #include "record/training/backward_map.h"
 #include "record/training/tag_scan.h"
 
@@ -108,6 +109,7 @@ static void open_back_end(sl_log *log) {
         return;
     }
     refused = (sl_error)SL_ERROR_INIT;
+    sl_got_wait_for_loader();
     back_end = sl_counters_open(&refused);
     if (!back_end)
         sl_log_health_add(log, SL_HEALTH_SAMPLE_FAILURE, 1);
@@ -145,6 +147,7 @@ static void run_tags(sl_log *log) {
 static void load_back_ends(void) {
     if (!atomic_load(&sl_sampler_devices) || atomic_load(&is_loaded))
         return;
+    sl_got_wait_for_loader();
     sl_counters_load();
     atomic_store(&is_loaded, true);
 }

@@ -40,7 +40,7 @@ static size_t seen_cnt;
 static const Elf64_Dyn *opened[OPENED_MAX]; /* the last library of sl_got_patch_opened */
 static size_t opened_cnt;
 static atomic_flag is_busy = ATOMIC_FLAG_INIT; /* nobody waits for it */
-static atomic_bool is_waiting;                 /* for the loader's lock, perhaps */
+static atomic_int waiting_cnt; /* threads of ours that wait for the loader's lock, perhaps */
 
 /* The symbol index each hook has in one library; 0 = it does not import it. */
 typedef struct hook_indexes {
@@ -187,10 +187,16 @@ static int patch_library(const sl_elf_view *view, void *low) {
     return 1;
 }
 
+/* It has the loader's lock for a moment only, so a call that lasts waits for somebody else. */
+static void *open_loaded(const char *path) {
+    atomic_fetch_add(&waiting_cnt, 1);
+    void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    atomic_fetch_sub(&waiting_cnt, 1);
+    return handle;
+}
+
 static void patch_when_ready(const library *row) {
-    atomic_store(&is_waiting, true);
-    void *handle = dlopen(row->path[0] ? row->path : NULL, RTLD_LAZY | RTLD_NOLOAD);
-    atomic_store(&is_waiting, false);
+    void *handle = open_loaded(row->path[0] ? row->path : NULL);
     if (handle) { /* not for the vDSO, or when it is gone again */
         sl_elf_each(patch_library, (void *)&row->low);
         dlclose(handle);
@@ -345,11 +351,17 @@ void sl_got_patch_opened(void *handle) {
 }
 
 bool sl_got_is_waiting(void) {
-    return atomic_load(&is_waiting);
+    return atomic_load(&waiting_cnt) > 0;
+}
+
+void sl_got_wait_for_loader(void) {
+    void *program = open_loaded(NULL);
+    if (program)
+        dlclose(program);
 }
 
 void sl_got_after_fork_child(void) {
-    atomic_store(&is_waiting, false);
+    atomic_store(&waiting_cnt, 0);
     atomic_flag_clear(&is_busy);
 }
 

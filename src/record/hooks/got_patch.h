@@ -22,8 +22,12 @@ void sl_got_restore(void);
 /* In the child of a fork. */
 void sl_got_after_fork_child(void);
 
-/* Whether a thread that patches waits for the loader, whose lock a slow dlopen of the program may hold. */
+/* Whether a thread of ours waits for the loader, whose lock a slow dlopen of the program may hold. */
 bool sl_got_is_waiting(void);
+
+/* Until the loader is free. Called before a library is loaded, which would wait in a way that nobody can tell from
+ * loading it: a fork waits for the one and not for the other. */
+void sl_got_wait_for_loader(void);
 
 /* Slots that hold a replacement now, and slots that could not be written. */
 size_t sl_got_patched_cnt(void);
