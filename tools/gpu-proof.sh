@@ -55,7 +55,7 @@ is_wanted page || exit $status
 {
     echo "# Measured on a real card"
     echo
-    echo "Written by \`tools/gpu-proof.sh\`; nothing here is typed by hand."
+    echo "Written by \`tools/gpu-proof.sh\`; no figure of a table is typed by hand."
     echo
     sed 's/^/- /' "$out/versions"
     echo

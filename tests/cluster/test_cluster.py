@@ -219,7 +219,7 @@ class Sink(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
-@tap.test("the scripts of contrib/slurm as TaskProlog and Epilog: tasks record where the agent looks, and the rest is pushed at the job's end")
+@tap.test("contrib/slurm's TaskProlog and Epilog: tasks record where the agent looks, and the rest is pushed at the job's end")
 def _(folder):
     need_root()
     daemons, sink = [], Sink()
@@ -240,7 +240,8 @@ def _(folder):
                     for line in sink.lines if line.startswith("stormlog_step{")}
         wanted = {(job, str(rank), "39") for rank in range(4)}
         log = Path(f"{folder}/epilog.log")
-        tap.true(wait_for("the epilog", lambda: wanted <= pushed()), f"the last steps: {pushed()} {log.read_text() if log.exists() else ''}")
+        is_pushed = wait_for("the epilog", lambda: wanted <= pushed())
+        tap.true(is_pushed, f"the last steps: {pushed()} {log.read_text() if log.exists() else ''}")
     finally:
         sink.shutdown()
         for daemon in reversed(daemons):

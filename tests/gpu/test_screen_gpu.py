@@ -103,7 +103,8 @@ def _(folder):
         gib = live.allocated / (1 << 30)
         live.show("2", rf"{gib:.2f} GiB")
         shown = live.show("5", "tensors: optimizer state", "CUDA context and modules")
-        tap.true(abs(sum_of_tensors(shown) - live.allocated) <= 24 << 20, f"the tensors' rows, each of three digits, are torch's bytes\n{shown}")
+        # Each row has three digits.
+        tap.true(abs(sum_of_tensors(shown) - live.allocated) <= 24 << 20, f"the rows of tensors are torch's bytes\n{shown}")
 
 
 @tap.test("the processes of the card are those of nvidia-smi, with their memory")

@@ -83,7 +83,8 @@ def check_round_trip(folder, way, numbers):
     tap.equal(grown(recording, earlier, before), 0, "what it keeps in the step before")
     table = [json.loads(line) for line in good("export", recording, "--to", "jsonl").splitlines()]
     tap.equal(sorted({row["step"] for row in table if row["part"] == "step"}), numbers, "steps of the table")
-    tap.equal(min(row["step"] for row in table if row["line"] == LINE and row["part"] == "step"), step, "first step of the line in the table")
+    steps = [row["step"] for row in table if row["line"] == LINE and row["part"] == "step"]
+    tap.equal(min(steps), step, "first step of the line in the table")
     curve = list(csv.DictReader(io.StringIO(good("export", recording, "--to", "steps-csv"))))
     tap.equal([int(row["step"]) for row in curve], numbers, "steps-csv")
     tap.equal(json.loads(good("analyze", recording, "--format", "json"))["devices"][0]["steps"], len(numbers), "steps of the report")

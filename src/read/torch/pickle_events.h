@@ -2,8 +2,9 @@
 /* The fast way through a trace. Nearly all bytes of a snapshot are events, and nearly all events
  * have the form
  *     } MEMOIZE ( key value ... key ] MEMOIZE ( reference ... e u
- * or the same with a reference to a list of frames, and without any of the MEMOIZE, which this module decodes without the machine's stack. An event that differs in any way is left
- * untouched for pickle_vm.c: nothing is changed before the whole event has been understood. */
+ * or the same with a reference in place of the list of frames, or without a MEMOIZE. This module decodes
+ * both without the machine's stack. An event that differs in any other way is left untouched for
+ * pickle_vm.c: nothing is changed before the whole event has been understood. */
 #ifndef SL_PICKLE_EVENTS_H
 #define SL_PICKLE_EVENTS_H
 
