@@ -469,6 +469,8 @@ def _(folder):
     environment = f"PYTHONPATH={package} PATH={Path(STORMLOG).parent}:$PATH"
     with Terminal(folder, f"{python} -m stormlog.tui {DATA}/h200/s5_oom.pickle.gz", environment=environment) as t:
         t.wait_for("s5_oom.pickle.gz, ", "Quit")
+        t.press("2")
+        tap.true(re.search(r"  \d{4} steps/s", t.wait_for("steps/s")), "thousands of steps, without an exponent")
         t.press("q")
         tap.equal(t.wait_for_end(), "ended 0")
 

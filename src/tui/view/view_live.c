@@ -16,8 +16,10 @@ static void put_process(sl_grid *grid, sl_rect row, const sl_tui_process *proces
     if (process->steps.known)
         sl_put_part(grid, &row, SL_INK_TEXT, "  %s step%s",
                     sl_human_count(text, process->steps.value), sl_plural(process->steps.value));
-    if (process->steps_per_s.known)
+    if (process->steps_per_s.known && process->steps_per_s.value < 999.5)
         sl_put_part(grid, &row, SL_INK_TEXT, "  %.3g steps/s", process->steps_per_s.value);
+    else if (process->steps_per_s.known) /* without an exponent */
+        sl_put_part(grid, &row, SL_INK_TEXT, "  %.0f steps/s", process->steps_per_s.value);
     if (process->events || process->is_live)
         sl_put_part(grid, &row, SL_INK_DIM, "  %s %s%s", sl_human_count(text, process->events),
                     process->is_sampled ? "sample" : "event", sl_plural(process->events));
