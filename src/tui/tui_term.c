@@ -118,6 +118,17 @@ static void begin_input(void) {
     set_escdelay(ESC_MS);
 }
 
+/* A read never waits. ncurses looks for input before it asks for a key, but within the words of a mouse it reads on without
+ * looking: a button that was let go would stop the whole screen until the next key. */
+static void read_without_waiting(void) {
+    struct termios now;
+    if (tcgetattr(STDIN_FILENO, &now) != 0)
+        return;
+    now.c_cc[VMIN] = 0, now.c_cc[VTIME] = 0;
+    tcsetattr(STDIN_FILENO, TCSANOW, &now);
+    def_prog_mode(); /* so after Ctrl-Z, too */
+}
+
 static bool is_utf8_terminal(void) {
     const char *term = getenv("TERM");
     /* The console of Linux has UTF-8, but its fonts have no braille. */
@@ -155,6 +166,7 @@ sl_status sl_tty_begin(sl_tty *tty, sl_error *err) {
     cbreak();
     noecho();
     nonl();
+    read_without_waiting();
     curs_set(0);
     refresh(); /* the alternate screen, cleared */
     begin_input();
