@@ -5,9 +5,7 @@ Arguments: the path of stormlog. tmux is the terminal around both. Skips aloud w
 """
 
 import os
-import pty
 import re
-import select
 import shutil
 import signal
 import sys
@@ -15,6 +13,7 @@ import time
 from pathlib import Path
 
 import tap
+from line import Line
 from slow_input import SlowInput
 from tmux_terminal import PATIENCE_S, Terminal, check_restored
 
@@ -172,34 +171,6 @@ def _(folder):
         wait_until(lambda: not is_running(pid), "the program ends with its terminal")
 
 
-class Line:
-    """A program on a terminal that is ours, as sshd has one: closing it is the end of the connection."""
-
-    def __init__(self, *command, ignores_hangup=False):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
-            if ignores_hangup:
-                signal.signal(signal.SIGHUP, signal.SIG_IGN)
-            os.execv(command[0], command)
-        self.sent = b""
-
-    def wait_for(self, text):
-        end = time.monotonic() + PATIENCE_S
-        while text not in self.sent:
-            tap.true(time.monotonic() < end, f"{text!r} in {self.sent[-2000:]!r}")
-            if select.select([self.fd], [], [], 1)[0]:
-                self.sent += os.read(self.fd, 65536)
-
-    def hang_up(self):
-        os.close(self.fd)
-
-    def wait_for_end(self):
-        """The exit code, negative for a signal."""
-        status = wait_until(lambda: [s for p, s in [os.waitpid(self.pid, os.WNOHANG)] if p], "the program ends")[0]
-        return os.waitstatus_to_exitcode(status)
-
-
 @tap.test("a lost connection ends the program, also where hangups are ignored (nohup)")
 def _():
     for ignores_hangup in (False, True):
@@ -221,11 +192,11 @@ def _(folder):
 def _(folder):
     tap.skip_if_sanitized(STORMLOG)
     started = Path(folder, "started")
-    line = Line("/bin/sh", "-c", f"cd {folder} && exec {STORMLOG} tui")
+    line = Line(STORMLOG, "tui", folder=folder)
     line.wait_for(b"Quit")
-    os.write(line.fd, b"x")
+    line.write(b"x")
     line.wait_for(b"run under the recorder")
-    os.write(line.fd, b"sh -c 'echo $$ > begun; mv begun started; exec sleep 1000'\r")
+    line.write(b"sh -c 'echo $$ > begun; mv begun started; exec sleep 1000'\r")
     wait_until(started.exists, "the command runs")
     child = int(started.read_text())
     line.hang_up()

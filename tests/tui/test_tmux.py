@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The full-screen program in a real terminal: tmux sends the keys and shows the screen.
+"""The full-screen program in a real terminal: tmux sends the keys and shows the screen. The mouse: test_input.py.
 
 Arguments: the path of stormlog. Skips aloud without tmux. Nothing waits for a time: every step waits for a text on the screen.
 """
@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import tap
+from line import Line
 from slow_input import SlowInput
 from tmux_terminal import PATIENCE_S, Terminal, check_restored
 
@@ -381,102 +382,16 @@ def _(folder):
                 t.wait_for("TERM is dumb", "print text")
 
 
-def old_mouse(button, column, row):
-    return "\x1b[M" + chr(32 + button) + chr(33 + column) + chr(33 + row)
-
-
-def new_mouse(button, column, row):
-    number, end = (MOUSE_PRESSED, "m") if button == MOUSE_RELEASED else (button, "M")
-    return f"\x1b[<{number};{column + 1};{row + 1}{end}"
-
-
-MOUSE_PRESSED, MOUSE_RELEASED, MOUSE_WHEEL_UP = 0, 3, 64
-# How terminals write what the mouse does, and a TERM for which ncurses expects it.
-MICE = (("TERM=screen", old_mouse), ("TERM=xterm-256color", new_mouse))
-
-
-def click(terminal, mouse, column, row):
-    for button in (MOUSE_PRESSED, MOUSE_RELEASED):
-        terminal.tmux("send-keys", "-l", mouse(button, column, row))
-
-
-def add_mouse_tests(environment, mouse):
-    @tap.test(f"the mouse opens tabs and selects rows, {environment}")
-    def _(folder):
-        with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s1_loss_history.pickle.gz", environment=environment) as t:
-            t.wait_for("s1_loss_history.pickle.gz, ")
-            click(t, mouse, 20, 0)
-            t.wait_for("growth: from a quarter", "s1_loss_history.py:8")
-            click(t, mouse, 10, 5)
-            click(t, mouse, 10, 5)  # a second click opens the stack
-            t.wait_for("in _apply")
-            click(t, mouse, 28, 0)
-            t.wait_for("at 0 s: ")
-            click(t, mouse, 50, 10)
-            t.wait_for_none("at 0 s: ")
-            t.tmux("send-keys", "-l", mouse(MOUSE_WHEEL_UP, 50, 10))
-            t.wait_for("3.74 s")  # the wheel zooms in: the second half
-            t.press("q")
-            tap.equal(t.wait_for_end(), "ended 0")
-
-    @tap.test(f"the screen goes on after a click, {environment}")
-    def _(folder):
-        slow = SlowInput(folder, f"{DATA}/h200/s5_oom.pickle.gz")
-        with Terminal(folder, f"{STORMLOG} tui {slow.path}", environment=environment) as t:
-            t.wait_for("slow.pickle", "reading")
-            click(t, mouse, 28, 0)
-            t.wait_for("z Silences", "reading")
-            click(t, mouse, 10, 5)
-            click(t, mouse, 11, 0)
-            t.wait_for("w Threshold")
-            slow.wants_rest.set()
-            t.wait_for("868 events", "199 ms")  # without a key
-            t.press("q")
-            tap.equal(t.wait_for_end(), "ended 0")
-
-
-for row in MICE:
-    add_mouse_tests(*row)
-
-
 @tap.test("the flow of the known tool's terminal test: its footer, r, f and q")
 def _(folder):
-    import pty
-    import select
-
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.chdir(folder)
-        os.environ.update(TERM="xterm-256color", COLORTERM="truecolor", CUDA_VISIBLE_DEVICES="")
-        os.environ.pop("NO_COLOR", None)
-        os.execv(STORMLOG, ["stormlog"])
-    import fcntl
-    import struct
-    import termios
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    sent, at = b"", 0
-
-    def expect(text):
-        nonlocal sent, at
-        end = time.monotonic() + PATIENCE_S
-        while text not in sent[at:]:
-            tap.true(time.monotonic() < end, f"{text!r} in {sent[at:]!r}")
-            if select.select([fd], [], [], 1)[0]:
-                sent += os.read(fd, 65536)
-        at = sent.index(text, at) + len(text)
-
+    line = Line(STORMLOG, folder=folder, environment={"COLORTERM": "truecolor", "CUDA_VISIBLE_DEVICES": ""}, size=(120, 40))
     for text in (b"Refresh Overview", b"Focus Log", b"Quit"):  # in this order, each in one piece
-        expect(text)
+        line.wait_for(text)
     for key, shown in ((b"r", b""), (b"f", b"Report as a page"), (b"q", b"")):
-        os.write(fd, key)
-        expect(shown)
-    try:
-        while os.read(fd, 65536):
-            pass
-    except OSError:
-        pass  # the end of the terminal
-    tap.equal(os.waitpid(pid, 0)[1], 0, "ended by itself, with 0")
-    os.close(fd)
+        line.write(key)
+        line.wait_for(shown)
+    tap.equal(line.wait_for_end(), 0, "ended by itself, with 0")
+    line.hang_up()
 
 
 @tap.test("a folder, a bundle and several files are loaded; a wrong one among them is named")

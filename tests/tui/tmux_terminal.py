@@ -59,7 +59,9 @@ class Terminal:
 
     def pid(self):
         shell = self.tmux("display-message", "-p", "#{pane_pid}").stdout.strip()
+        end = time.monotonic() + PATIENCE_S
         while True:
+            tap.true(time.monotonic() < end, "stormlog runs in the terminal")
             found = tap.run(["pgrep", "-P", shell, "-x", "stormlog"]).stdout.split()
             if found:
                 return int(found[0])
