@@ -106,17 +106,33 @@ def _(folder):
     tap.equal(os.path.exists(out), False, "an empty folder was left")
 
 
-@tap.test("programs that cannot load a library run unrecorded, with a message")
-def _(folder):
-    source, static = os.path.join(folder, "s.c"), os.path.join(folder, "static")
+def build_static(folder, text):
+    source, program = os.path.join(folder, "s.c"), os.path.join(folder, "static")
     with open(source, "w") as file:
-        file.write('#include <unistd.h>\nint main(void) { return write(1, "hello\\n", 6) == 6 ? 3 : 4; }\n')
-    if not shutil.which("gcc") or tap.run(["gcc", "-static", "-o", static, source]).returncode != 0:
+        file.write(text)
+    if not shutil.which("gcc") or tap.run(["gcc", "-static", "-o", program, source]).returncode != 0:
         tap.skip("no gcc, or no static libc, to build the case with")
+    return program
+
+
+@tap.test("a program that is linked statically runs unrecorded, with a message")
+def _(folder):
+    static = build_static(folder, '#include <unistd.h>\nint main(void) { return write(1, "hello\\n", 6) == 6 ? 3 : 4; }\n')
     result = tap.run([stormlog, "run", "--", static], env=clean_env(), cwd=folder)
     tap.equal((result.returncode, result.stdout), (3, "hello\n"))
-    tap.contains(result.stderr, "statically linked")
+    tap.equal(result.stderr, f"stormlog: nothing was recorded of '{static}': it is statically linked, so no library can be loaded into it; "
+                             "nor did a program that it started have memory events\n")
     tap.equal(sorted(os.listdir(folder)), ["s.c", "static"], "files left")
+
+
+@tap.test("what a static launcher starts (dumb-init, gosu, py-spy) is recorded")
+def _(folder):
+    python = tap.python_with("torch")
+    tap.skip_if_sanitized(stormlog)
+    launcher = build_static(folder, "#include <unistd.h>\nint main(int n, char **argv) { return n > 1 ? execvp(argv[1], argv + 1) : 1; }\n")
+    result = tap.run([stormlog, "run", "--", launcher, python, "-c", "import torch; torch.zeros(1000)"], env=clean_env(), cwd=folder)
+    tap.equal((result.returncode, result.stdout), (0, ""), result.stderr)
+    tap.contains(result.stderr, "recorded 1 process in stormlog-runs/")
 
 
 @tap.test("a 32-bit program runs unrecorded, with a message")

@@ -46,7 +46,7 @@ static bool has_file_limit(void) {
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-static void say_nothing_recorded(const sl_run_folder *folder) {
+static void say_nothing_recorded(const sl_run_folder *folder, const sl_target *target) {
     sl_error err = SL_ERROR_INIT;
     const char *disable = sl_settings[SL_SETTING_ID_DISABLE].env;
     const char *is_disabled = getenv(disable);
@@ -56,6 +56,10 @@ static void say_nothing_recorded(const sl_run_folder *folder) {
         sl_cli_complain("nothing was recorded");
     else if (sl_run_folder_try(folder, &err) < 0)
         sl_cli_complain("nothing was recorded: %s", err.text);
+    else if (target->fit != SL_TARGET_OK)
+        sl_cli_complain("nothing was recorded of '%s': %s; nor did a program that it started have "
+                        "memory events",
+                        target->binary, sl_target_fit_text(target->fit));
     else
         sl_cli_complain("nothing was recorded: this run had no memory events");
 }
@@ -76,10 +80,10 @@ static void say_signal(sl_run_end end) {
                         strsignal(end.signal));
 }
 
-static void say_result(const sl_run_folder *folder) {
+static void say_result(const sl_run_folder *folder, const sl_target *target) {
     size_t cnt = sl_run_folder_count_new(folder);
     if (cnt == 0) {
-        say_nothing_recorded(folder);
+        say_nothing_recorded(folder, target);
         sl_run_folder_discard(folder);
         return;
     }
@@ -170,7 +174,7 @@ static int run_recorded(const sl_opts *opts, const sl_target *target, char **arg
     if (!sl_opts_flag(opts, "quiet")) {
         say_signal(end);
         if (is_spokesman(&folder))
-            say_result(&folder);
+            say_result(&folder, target);
     } else if (sl_run_folder_count_new(&folder) == 0)
         sl_run_folder_discard(&folder);
     return end.exit_code;
@@ -190,7 +194,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     char **argv = make_argv(opts);
     if (!argv)
         return sl_fail_no_memory(err, "the command");
-    int result = target.fit == SL_TARGET_OK
+    int result = sl_target_passes_on(target.fit)
                      ? run_recorded(opts, &target, argv, err)
                      : run_unrecorded(&target, argv, sl_target_fit_text(target.fit), err);
     free(argv);

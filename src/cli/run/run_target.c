@@ -130,6 +130,10 @@ sl_status sl_target_find(sl_target *target, const char *command, sl_error *err) 
     return SL_OK;
 }
 
+bool sl_target_passes_on(sl_target_fit fit) {
+    return fit == SL_TARGET_OK || fit == SL_TARGET_STATIC;
+}
+
 const char *sl_target_fit_text(sl_target_fit fit) {
     switch (fit) {
     case SL_TARGET_OK: return NULL;

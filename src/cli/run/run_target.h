@@ -23,6 +23,10 @@ typedef struct sl_target {
  * not executable. */
 sl_status sl_target_find(sl_target *target, const char *command, sl_error *err);
 
+/* Whether programs that it starts can be recorded. Many launchers are linked statically (dumb-init, tini, gosu, py-spy) and hand
+ * their environment on; a loader that ignores LD_PRELOAD also removes it, or complains about it. */
+bool sl_target_passes_on(sl_target_fit fit);
+
 /* One sentence for a target that cannot be recorded; NULL for SL_TARGET_OK. */
 const char *sl_target_fit_text(sl_target_fit fit);
 
