@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/core/recorder.h"
 
+#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/core/clock.h"
 #include "base/core/diag.h"
 #include "base/files/file_rights.h"
-#include "model/job/launcher.h"
 #include "record/core/alert_rules.h"
 #include "record/core/bus_guard.h"
 #include "record/core/control_lock.h"
 #include "record/core/py_exit.h"
 #include "record/core/record_claim.h"
+#include "record/core/record_file.h"
 #include "record/core/record_helper.h"
 #include "record/core/sampler.h"
 #include "record/hooks/got_patch.h"
@@ -47,7 +46,6 @@ typedef enum recorder_state {
 #define LOCK_WAIT_MS  5000
 /* Of one program; a data loader with four workers makes this many in 64 epochs. */
 #define CHILD_CNT_MAX 256
-#define LOG_PATH_CAP  (SL_RECORD_PATH_CAP + 128)
 
 /* State and log change under the control lock only. */
 typedef struct recorder {
@@ -63,8 +61,8 @@ typedef struct recorder {
         *child_cnt; /* recordings of forked children, shared by all of them; NULL = not counted */
     atomic_ullong missed_cnt; /* events that came while there was no log for them */
     sl_record_settings settings;
-    char paths[2]
-              [LOG_PATH_CAP]; /* the newest, and the one that was before it: somebody may read it */
+    /* The newest, and the one that was before it: somebody may read it. */
+    char paths[2][SL_RECORD_FILE_CAP];
     _Atomic(const char *) path;
 } recorder;
 
@@ -79,75 +77,14 @@ static sl_diag_once open_failed, thread_failed, stacks_refused, native_refused, 
 
 /* --- The file ---------------------------------------------------------------------------------- */
 
-/* The program's name lies in argv[0], which programs that give themselves a title (Ray, vLLM) write
- * over: what is there then may be empty, contain a slash, or look like an option. */
-static bool is_file_name(const char *name) {
-    for (const char *c = name; *c; c++)
-        if (*c == '/' || (unsigned char)*c < ' ')
-            return false;
-    return *name && *name != '-' && *name != '.';
-}
-
-static const char *program_name(char *link, size_t cap) {
-    if (is_file_name(program_invocation_short_name))
-        return program_invocation_short_name;
-    ssize_t len = readlink("/proc/self/exe", link, cap - 1);
-    if (len <= 0 || (size_t)len == cap - 1)
-        return "process";
-    link[len] = '\0';
-    const char *slash = strrchr(link, '/');
-    return slash && is_file_name(slash + 1) ? slash + 1 : "process";
-}
-
-/* "rank3-python3-4711.slog"; after an exec the process has the same number, so a count follows. */
-static void make_path(char *path, const sl_launched *who, unsigned attempt) {
-    char rank[32] = "", suffix[16] = "", link[512];
-    if (who->rank >= 0)
-        snprintf(rank, sizeof rank, "rank%d-", who->rank);
-    if (attempt)
-        snprintf(suffix, sizeof suffix, ".%u", attempt);
-    snprintf(path, LOG_PATH_CAP, "%s/%s%.40s-%d%s.slog", rec.settings.dir, rank,
-             program_name(link, sizeof link), (int)getpid(), suffix);
-}
-
 static sl_status create_log(sl_error *err) {
-    sl_launched who = sl_launcher_find(getenv);
-    sl_log_identity identity = {
-        .job = who.job,
-        .rank = who.rank,
-        .local_rank = who.local_rank,
-        .world_size = who.world_size,
-    };
     /* The one that no reader of sl_recorder_path can have. */
     char *path = rec.paths[atomic_load(&rec.path) == rec.paths[0]];
-    sl_log_options options = {
-        .struct_size = sizeof options,
-        .path = path,
-        .identity = &identity,
-        .ring_bytes = rec.settings.ring_bytes,
-        .starts_small = rec.is_child,
-        .is_shared = rec.settings.is_shared,
-    };
-    /* Reported only if the file cannot be created either: the folder may exist on a read-only disk. */
-    int no_folder = mkdir(rec.settings.dir, rec.settings.is_shared ? 0755 : 0700) == 0 ? 0 : errno;
-    for (unsigned attempt = 0; attempt < 1000; attempt++) {
-        make_path(path, &who, attempt);
-        if (access(path, F_OK) == 0)
-            continue;
-        sl_log *log;
-        sl_status status = sl_log_create(&options, &log, err);
-        if (status == SL_OK) {
-            atomic_store(&rec.log, log);
-            atomic_store(&rec.path, path);
-        } else if (access(path, F_OK) == 0)
-            continue; /* a process of another machine, with the same number, was faster */
-        else if (no_folder && no_folder != EEXIST && access(rec.settings.dir, F_OK) != 0) {
-            errno = no_folder;
-            return sl_fail_errno(err, SL_E_OPEN, "cannot create the folder '%s'", rec.settings.dir);
-        }
-        return status;
-    }
-    return sl_fail(err, SL_E_OPEN, "'%s' and 999 other names are taken", path);
+    sl_log *log;
+    SL_TRY(sl_record_file_create(&rec.settings, rec.is_child, path, &log, err));
+    atomic_store(&rec.log, log);
+    atomic_store(&rec.path, path);
+    return SL_OK;
 }
 
 static void start_native_stacks(void) {
