@@ -61,7 +61,9 @@ static void say_nothing_recorded(const sl_run_folder *folder, const sl_target *t
                         "memory events",
                         target->binary, sl_target_fit_text(target->fit));
     else
-        sl_cli_complain("nothing was recorded: this run had no memory events");
+        sl_cli_complain("nothing was recorded: no process wrote memory events; where ssh, a "
+                        "container or 'env -i' starts the program, 'stormlog run --' belongs "
+                        "directly before it");
 }
 
 /* Quoted for the shell, because the line is meant to be pasted. */
