@@ -385,7 +385,7 @@ def _(folder):
 @tap.test("the flow of the known tool's terminal test: its footer, r, f and q")
 def _(folder):
     line = Line(STORMLOG, folder=folder, environment={"COLORTERM": "truecolor", "CUDA_VISIBLE_DEVICES": ""}, size=(120, 40))
-    for text in (b"Refresh Overview", b"Focus Log", b"Quit"):  # in this order, each in one piece
+    for text in (b"Refresh Overview", b"Focus Log", b"Diagnostics", b"Quit"):  # in this order, each in one piece
         line.wait_for(text)
     for key, shown in ((b"r", b""), (b"f", b"Report as a page"), (b"q", b"")):
         line.write(key)
@@ -413,7 +413,7 @@ def _(folder):
 def _(folder):
     python = tap.python_with("torch")
     package = Path(STORMLOG).parent / "python"
-    if not (package / "stormlog" / "tui.py").exists():
+    if not (package / "stormlog" / "tui").exists():
         tap.skip("the Python package was not built")
     environment = f"PYTHONPATH={package} PATH={Path(STORMLOG).parent}:$PATH"
     with Terminal(folder, f"{python} -m stormlog.tui {DATA}/h200/s5_oom.pickle.gz", environment=environment) as t:

@@ -96,6 +96,14 @@ typedef enum sl_action {
     SL_DO_TF_INFO,
 } sl_action;
 
+/* Who gets into a footer that has no room for all of them. */
+typedef enum sl_key_need {
+    SL_NEED_ALWAYS, /* however narrow */
+    SL_NEED_USUAL,
+    SL_NEED_WIDE, /* after all others */
+    SL_NEED_CNT
+} sl_key_need;
+
 typedef struct sl_key_row {
     uint32_t key, other; /* sl_key; other 0 = none */
     sl_action action;
@@ -103,12 +111,13 @@ typedef struct sl_key_row {
     const char *shown; /* in the footer and the help: "s", "PgUp" */
     const char *label; /* in the footer; NULL = only in the help */
     const char *help;
-    bool is_always; /* in the footer, however narrow */
+    sl_key_need need;
 } sl_key_row;
 
 #define SL_TABS_ALL     ((1u << SL_TAB_CNT) - 1)
 #define SL_ON_TAB(name) (1u << SL_TAB_##name)
 
+#define SL_KEY_ROWS_MAX 64
 extern const sl_key_row sl_key_rows[];
 extern const size_t sl_key_row_cnt;
 

@@ -146,26 +146,38 @@ static void put_tabs(sl_grid *grid, sl_rect row, const sl_screen *screen) {
         sl_rect_take_left(&row, 2), sl_put_path(grid, row, SL_INK_PLACE, source->name);
 }
 
+/* Columns between two keys of the footer. */
+#define KEY_GAP 2
+
 static int key_width(const sl_key_row *key) {
     return (int)(strlen(key->shown) + strlen(key->label)) + 1;
 }
 
-/* Whole entries only. Room is kept for those that are always shown. */
+/* A bit for each row of the table that has room. Whole entries only. */
+static uint64_t choose_keys(const sl_screen *screen, int room) {
+    uint64_t chosen = 0;
+    for (sl_key_need need = SL_NEED_ALWAYS; need < SL_NEED_CNT; need++)
+        for (size_t i = 0; i < sl_key_row_cnt; i++) {
+            const sl_key_row *key = &sl_key_rows[i];
+            if (key->need != need || !key->label || !(key->tabs >> screen->ui->tab & 1u))
+                continue;
+            int width = key_width(key) + (chosen ? KEY_GAP : 0);
+            if (width > room)
+                continue;
+            room -= width;
+            chosen |= (uint64_t)1 << i;
+        }
+    return chosen;
+}
+
 static void put_keys(sl_grid *grid, sl_rect row, const sl_screen *screen) {
-    int kept = 0;
-    for (size_t i = 0; i < sl_key_row_cnt; i++)
-        kept += sl_key_rows[i].is_always ? key_width(&sl_key_rows[i]) + 2 : 0;
+    uint64_t chosen = choose_keys(screen, row.w);
     for (size_t i = 0; i < sl_key_row_cnt; i++) {
-        const sl_key_row *key = &sl_key_rows[i];
-        if (!key->label || !(key->tabs >> screen->ui->tab & 1u))
+        if (!(chosen >> i & 1u))
             continue;
-        int width = key_width(key);
-        kept -= key->is_always ? width + 2 : 0;
-        if (width + (kept ? kept + 2 : 0) > row.w && !(key->is_always && width <= row.w))
-            continue;
-        sl_put_part(grid, &row, SL_INK_KEY, "%s", key->shown);
-        sl_put_part(grid, &row, SL_INK_DIM, " %s", key->label);
-        sl_rect_take_left(&row, 2);
+        sl_put_part(grid, &row, SL_INK_KEY, "%s", sl_key_rows[i].shown);
+        sl_put_part(grid, &row, SL_INK_DIM, " %s", sl_key_rows[i].label);
+        sl_rect_take_left(&row, KEY_GAP);
     }
 }
 
