@@ -94,9 +94,9 @@ def telemetry_event_from_record(record: Mapping[str, Any], permissive_legacy: bo
 
 def load_telemetry_events(path: _PathLike, permissive_legacy: bool = True,
                           events_key: Optional[str] = None) -> List[TelemetryEventV2]:
-    """The events of a file: a JSON array, an object with a list (``events`` or ``events_key``), one record, JSON lines
-    or CSV; also compressed. A bad record is a ValueError that names its index, byte and field."""
-    records, _, _ = _read.load_records(path, permissive_legacy, events_key)
+    """The events of a file: a JSON array, an object with a list (``events`` or ``events_key``), one record, JSON lines,
+    CSV or a series of readings (``telemetry_timeline.json``); also compressed. A bad record is a ValueError that names its index, byte and field."""
+    records, _, _, _ = _read.load_records(path, permissive_legacy, events_key)
     return [_event_from_checked(record) for record in records]
 
 

@@ -88,8 +88,9 @@ static PyObject *load_set(sl_py_state *state, const char *path, sl_tm_load_optio
     if (load_unlocked(path, options, set, &err) < 0)
         sl_py_raise(&state->errors, &err);
     else
-        result = Py_BuildValue("(NOK)", records_list(state, set), bad->texts,
-                               (unsigned long long)set->legacy_cnt);
+        result = Py_BuildValue("(NOKN)", records_list(state, set), bad->texts,
+                               (unsigned long long)set->legacy_cnt,
+                               PyBool_FromLong(set->unranked_cnt == 0));
     sl_telemetry_free(set);
     return result;
 }
@@ -138,7 +139,8 @@ PyMethodDef sl_py_telemetry_methods[] = {
     {"load_records", SL_PY_KEYWORDS(load_records), METH_VARARGS | METH_KEYWORDS,
      "load_records($module, path, permissive_legacy=True, events_key=None, skips_bad=False,\n"
      "             reads_bundle_names=False)\n--\n\n"
-     "(records, texts about records left out, number of converted ones) of a telemetry file."},
+     "(records, texts about records left out, number of converted ones, whether every record has a "
+     "rank of its own) of a telemetry file."},
     {"validate_record", validate_record, METH_O,
      "validate_record($module, record, /)\n--\n\n"
      "Raises FormatError (a ValueError) naming the first thing that is wrong with a version 2 "

@@ -17,6 +17,8 @@
 #define FIGURE_SAMPLES_ALL (1u << 18)
 #define UNIT_NS_MIN        INT64_C(1000000)
 #define UNIT_NS_MAX        INT64_C(3600000000000)
+/* Above it a rank is not noted as taken; no job is as large. */
+#define RANK_MAX           (1 << 22)
 
 /* A bundle's events are inside it. */
 static sl_status load_path(const char *path, sl_telemetry *set, bool skips_bad, sl_error *err) {
@@ -28,6 +30,67 @@ static sl_status load_path(const char *path, sl_telemetry *set, bool skips_bad, 
     snprintf(events, sizeof events, "%s/events.json", path);
     return sl_telemetry_load(events, &options, set, err);
 }
+
+/* ---- ranks of files that name none ---- */
+
+/* Records of one file whose rank neither they nor the path tell. */
+typedef struct unnamed {
+    size_t first, cnt;
+    const char *path; /* borrowed */
+} unnamed;
+
+typedef struct namer {
+    SL_VEC(unnamed) files;
+    SL_VEC(bool) is_taken; /* of each rank */
+} namer;
+
+static bool take_rank(namer *names, int32_t rank) {
+    while (rank >= 0 && rank < RANK_MAX && names->is_taken.cnt <= (size_t)rank)
+        if (!sl_vec_push(&names->is_taken, false))
+            return false;
+    if (rank >= 0 && rank < RANK_MAX)
+        names->is_taken.at[rank] = true;
+    return true;
+}
+
+static void set_rank(sl_telemetry *set, size_t first, size_t cnt, int32_t rank) {
+    for (size_t i = first; i < first + cnt; i++) {
+        sl_tm_record *record = &set->records.at[i];
+        record->rank = record->local_rank = rank;
+        record->world_size = (int32_t)sl_max_i64(record->world_size, rank + 1);
+    }
+}
+
+static bool note_ranks(namer *names, sl_telemetry *set, size_t first, bool is_unranked,
+                       const char *path) {
+    size_t cnt = set->records.cnt - first;
+    int32_t rank;
+    if (is_unranked && !sl_rank_of_path(path, &rank))
+        return sl_vec_push(&names->files, ((unnamed){first, cnt, path}));
+    if (is_unranked)
+        set_rank(set, first, cnt, rank);
+    for (size_t i = first; i < set->records.cnt; i++)
+        if (!take_rank(names, set->records.at[i].rank))
+            return false;
+    return true;
+}
+
+/* When all files are read: the lowest ranks that nobody has, in the order of the paths. */
+static bool name_rest(sl_fleet *fleet, namer *names, sl_telemetry *set) {
+    int32_t rank = 0;
+    for (size_t i = 0; i < names->files.cnt; i++) {
+        while ((size_t)rank < names->is_taken.cnt && names->is_taken.at[rank])
+            rank++;
+        set_rank(set, names->files.at[i].first, names->files.at[i].cnt, rank);
+        sl_fleet_note(fleet, "'%.200s' names no rank: taken as rank %d", names->files.at[i].path,
+                      (int)rank);
+        if (!take_rank(names, rank))
+            return false;
+    }
+    return true;
+}
+
+/* ---- telemetry as ranks ---- */
 
 static int compare_records(const void *a, const void *b, void *context) {
     const sl_telemetry *set = context;
@@ -103,17 +166,32 @@ static sl_status add_ranks(sl_fleet *fleet, const sl_telemetry *set, sl_error *e
     return status;
 }
 
-sl_status sl__fleet_add_telemetry(sl_fleet *fleet, sl_fleet_paths *paths, sl_telemetry *set,
-                                  const sl_fleet_options *options, sl_error *err) {
+static sl_status load_all(sl_fleet *fleet, const sl_fleet_paths *paths, sl_telemetry *set,
+                          namer *names, bool skips_bad, sl_error *err) {
     for (size_t i = 0; i < paths->telemetry.cnt; i++) {
-        sl_fleet_path *file = &paths->telemetry.at[i];
-        if (load_path(file->path, set, options->skips_bad, err) == SL_OK)
+        const sl_fleet_path *file = &paths->telemetry.at[i];
+        size_t first = set->records.cnt;
+        uint64_t unranked = set->unranked_cnt;
+        if (load_path(file->path, set, skips_bad, err) == SL_OK) {
+            if (!note_ranks(names, set, first, set->unranked_cnt > unranked, file->path))
+                return sl_fail_no_memory(err, "the ranks");
             continue;
+        }
         if (file->is_given || err->code == SL_E_NOMEM)
             return err->code;
         fleet->unreadable_cnt++;
         sl_fleet_note(fleet, "'%.200s' is left out: %.300s", file->path, err->text);
     }
+    return name_rest(fleet, names, set) ? SL_OK : sl_fail_no_memory(err, "the ranks");
+}
+
+sl_status sl__fleet_add_telemetry(sl_fleet *fleet, sl_fleet_paths *paths, sl_telemetry *set,
+                                  const sl_fleet_options *options, sl_error *err) {
+    namer names = {0};
+    sl_status status = load_all(fleet, paths, set, &names, options->skips_bad, err);
+    sl_vec_free(&names.files);
+    sl_vec_free(&names.is_taken);
+    SL_TRY(status);
     if (set->records.cnt >= UINT32_MAX)
         return sl_fail(err, SL_E_LIMIT, "more than %u records", UINT32_MAX);
     take_states_as_samples(set);

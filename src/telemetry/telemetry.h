@@ -98,6 +98,7 @@ typedef struct sl_telemetry {
     SL_VEC(sl_tm_record) records; /* in the order of the input */
     uint64_t legacy_cnt;          /* records that were converted */
     uint64_t skipped_cnt;         /* bad records that were skipped (skips_bad) */
+    uint64_t unranked_cnt;        /* readings of series that name no rank; they have rank 0 */
 } sl_telemetry;
 
 sl_telemetry *sl_telemetry_new(void);      /* NULL when memory ran out */

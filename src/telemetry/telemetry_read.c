@@ -56,8 +56,11 @@ sl_status sl_telemetry_read(sl_byte_stream *in, const sl_tm_load_options *option
         return sl_bytes_failure(in, "the file", err);
     if (c < 0)
         return sl_fail_at(err, SL_E_TRUNCATED, 0, "it is empty, expected telemetry records");
-    bool is_csv =
-        c != '{' && c != '[' && sl_telemetry_probe(in->at, (size_t)(in->end - in->at)) > 0;
+    size_t len = (size_t)(in->end - in->at);
+    bool has_records = sl_telemetry_probe(in->at, len) > 0;
+    if (!has_records && !options->events_key && sl_telemetry_probe_series(in->at, len) > 0)
+        return sl_telemetry_read_series(in, set, err);
+    bool is_csv = c != '{' && c != '[' && has_records;
     return is_csv ? sl__tm_read_csv(in, options, set, err)
                   : sl__tm_read_json(in, options, set, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Telemetry files of every form: a JSON array, an object with "events", a single object, JSON
- * lines, CSV. Read in one pass, record by record; nothing but the records is kept. */
+ * lines, CSV, a series of readings. Read in one pass, record by record; nothing but the records is kept. */
 #ifndef SL_TELEMETRY_READ_H
 #define SL_TELEMETRY_READ_H
 
@@ -29,6 +29,14 @@ sl_status sl_telemetry_load(const char *path, const sl_tm_load_options *options,
 
 /* 0 = these bytes do not begin like telemetry; otherwise a confidence of 1..100. */
 int sl_telemetry_probe(const unsigned char *head, size_t len);
+
+/* An object with arrays of equal length: "timestamps" with "allocated" or "memory_usage"; "rank", "local_rank" and "world_size" may
+ * be beside them, or in "metadata" or "distributed_identity". Its records have this collector. */
+#define SL_TM_SERIES_COLLECTOR "stormlog.series"
+sl_status sl_telemetry_read_series(sl_byte_stream *in, sl_telemetry *set, sl_error *err);
+
+/* 0 = these bytes do not begin like such a series; otherwise a confidence of 1..100. */
+int sl_telemetry_probe_series(const unsigned char *head, size_t len);
 
 /* Internal to src/telemetry: the two forms. `in` must be at its beginning. */
 sl_status sl__tm_read_json(sl_byte_stream *in, const sl_tm_load_options *options, sl_telemetry *set,

@@ -223,4 +223,20 @@ def _(folder):
     tap.contains(done.stderr, "at most 1048576 ranks are compared")
 
 
+@tap.test("folders of `diagnose` are ranks: by what they name, by their path, else by the lowest that is free")
+def _(folder):
+    readings = {"timestamps": [1, 2, 3], "allocated": [1 << 20, 2 << 20, 3 << 20]}
+    for name, more in (("rank2", {}), ("a", {}), ("b", {}), ("c", {"rank": 4, "world_size": 8})):
+        place = Path(folder, name)
+        place.mkdir()
+        (place / "telemetry_timeline.json").write_text(json.dumps({**readings, **more}))
+        (place / "environment.json").write_text("{}")
+    answer = ask(folder)
+    tap.equal(sorted(row["rank"] for row in answer["ranks"]), [0, 1, 2, 4], "ranks")
+    for name, rank in (("a", 0), ("b", 1)):
+        tap.contains("\n".join(answer["merge_notes"]), f"{name}/telemetry_timeline.json' names no rank: taken as rank {rank}")
+    (Path(folder, "a") / "telemetry_timeline.json").write_text('{"timestamps": [1, 2], "allocated": [1]}')
+    tap.contains("\n".join(ask(folder)["merge_notes"]), "'allocated' has 1 values but 'timestamps' has 2")
+
+
 tap.main()
