@@ -149,8 +149,9 @@ PART = 8 << 20
 def begin_upload(server, gate, run, part_cnt):
     """A ship command that has sent some parts more, half of another one, and waits."""
     gate.open(part_cnt * PART + PART // 2)
+    # A shell starts what is in the background with Ctrl-C ignored, and `ship` obeys that.
     client = subprocess.Popen([STORMLOG, "ship", run, "s3://team/runs", "--tries", "1"], env=server.env(), stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True)
+                              stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     tap.true(gate.is_shut.wait(300), "the upload came to the gate")
     return client
 
