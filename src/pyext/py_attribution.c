@@ -5,6 +5,7 @@
 #include "analyze/samples/an_gap.h"
 #include "analyze/samples/an_ranks.h"
 #include "pyext/py_convert.h"
+#include "ranks/rank_summary.h"
 
 /* Appends a new reference and releases it. */
 static int append_new(PyObject *list, PyObject *item) {
@@ -264,6 +265,17 @@ static PyObject *merge_ranks(PyObject *module, PyObject *events) {
     return dict;
 }
 
+static PyObject *rank_of_path(PyObject *module, PyObject *path) {
+    SL_UNUSED(module);
+    PyObject *bytes = sl_py_path(path);
+    if (!bytes)
+        return NULL;
+    int32_t rank;
+    bool is_found = sl_rank_of_path(PyBytes_AsString(bytes), &rank);
+    Py_DECREF(bytes);
+    return is_found ? PyLong_FromLong(rank) : sl_py_none();
+}
+
 PyMethodDef sl_py_attribution_methods[] = {
     {"analyze_gaps", SL_PY_KEYWORDS(analyze_gaps), METH_VARARGS | METH_KEYWORDS,
      "analyze_gaps($module, events, *, ratio_threshold=0.05, spike_zscore=2.0,\n"
@@ -278,5 +290,8 @@ PyMethodDef sl_py_attribution_methods[] = {
     {"merge_ranks", merge_ranks, METH_O,
      "merge_ranks($module, events, /)\n--\n\n"
      "Several ranks on one time axis and who grew first; a dict."},
+    {"rank_of_path", rank_of_path, METH_O,
+     "rank_of_path($module, path, /)\n--\n\n"
+     "The rank that a file's name or one of its folders has (rank3, rank_3); None without one."},
     {NULL, NULL, 0, NULL},
 };

@@ -86,6 +86,7 @@ CALLABLES = {
     "_read.collective_config": [lambda: _read.collective_config("low"), lambda: _read.collective_config("low", {"x": 1}),
                                 lambda: _read.collective_config("low", {"min_gap_ratio": "x"})],
     "_read.merge_ranks": [lambda: _read.merge_ranks(EVENTS), lambda: _read.merge_ranks(None)],
+    "_read.rank_of_path": [lambda: _read.rank_of_path("a/rank3/x.json"), lambda: _read.rank_of_path("x"), lambda: _read.rank_of_path(3)],
     "_read.profile_report": [lambda: _read.profile_report(CALLS), lambda: _read.profile_report([(1, 2)]),
                              lambda: _read.profile_report(5)],
     "_read.classify_oom": [lambda: _read.classify_oom("A", "b", "out of memory\udc80\0"), lambda: _read.classify_oom("A", "b", "x"),

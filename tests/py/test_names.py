@@ -136,6 +136,7 @@ stormlog.analyzer.PerformanceInsight stormlog.gap_analysis.analyze_hidden_memory
 stormlog.device_collectors.CudaDeviceCollector stormlog.device_collectors.ROCmDeviceCollector
 stormlog.device_collectors.MPSDeviceCollector stormlog.telemetry.SCHEMA_VERSION_V2 stormlog.telemetry.UNKNOWN_PID
 stormlog.telemetry.UNKNOWN_HOST stormlog.cli.main stormlog.tensorflow.cli.main stormlog.tui.run_app
+stormlog.tui.distributed_diagnostics.build_distributed_model
 stormlog.tensorflow.utils.format_memory stormlog.tensorflow.utils.get_gpu_info
 stormlog.tensorflow.utils.get_backend_info stormlog.tensorflow.utils.suggest_optimizations
 stormlog.tensorflow.utils.generate_summary_report stormlog.tensorflow.utils.optimize_tensorflow_memory

@@ -60,7 +60,7 @@ class MemoryAnalyzer:
             return None
         return {"type": "monotonic_increase", "severity": "high" if share > 0.9 else "medium",
                 "description": f"Memory grew in {share:.0%} of the samples",
-                "growth_rate": getattr(result, "memory_growth_rate", 0.0)}
+                "growth_rate": _growth_of(result)}
 
     def _spikes(self, values: List[float]) -> Optional[Dict[str, Any]]:
         mean, deviation = _read.mean_stdev(values)
@@ -116,7 +116,7 @@ class MemoryAnalyzer:
 
     def analyze_efficiency(self, result: Any) -> float:
         """10 minus points for peak, growth, fragmentation and leaks; never below 0."""
-        score = 10.0 - _penalty("peak", _peak_of(result)) - _penalty("growth", result.memory_growth_rate)
+        score = 10.0 - _penalty("peak", _peak_of(result)) - _penalty("growth", _growth_of(result))
         score -= _penalty("fragmentation", self.analyze_fragmentation(result)["fragmentation_score"])
         if hasattr(result, "memory_usage"):
             severities = {leak["severity"] for leak in self.detect_memory_leaks(result)}
@@ -167,6 +167,11 @@ def _peak_of(result: Any) -> float:
     return getattr(result, "peak_memory_mb", None) or getattr(result, "peak_memory", 0.0)
 
 
+def _growth_of(result: Any) -> float:
+    """MB per second; results that somebody else made need not have it."""
+    return getattr(result, "memory_growth_rate", 0.0)
+
+
 def _function_row(profile: Mapping[str, Any]) -> Dict[str, Any]:
     used = profile["total_memory_used"] / profile["calls"]
     duration = profile["total_duration"] / profile["calls"]
@@ -178,7 +183,7 @@ def _function_row(profile: Mapping[str, Any]) -> Dict[str, Any]:
 def _recommend(result: Any, fragmentation: float) -> List[str]:
     advice = [
         (_peak_of(result) > 4000, "Reduce the batch size or use mixed precision: the peak is above 4000 MB"),
-        (result.memory_growth_rate > 100, "Look for tensors kept across steps: memory grows by over 100 MB/s"),
+        (_growth_of(result) > 100, "Look for tensors kept across steps: memory grows by over 100 MB/s"),
         (fragmentation > 0.3, "Enable memory growth and reuse shapes: over 30% of the peak is unused on average"),
     ]
     return [text for applies, text in advice if applies]

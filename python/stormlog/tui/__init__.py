@@ -3,13 +3,9 @@
 
 from __future__ import annotations
 
-from .cli import replace
+from ..cli import replace
 
 
 def run_app() -> None:
     """Becomes the program `stormlog tui`, which needs the terminal for itself."""
     replace("stormlog", "tui")
-
-
-if __name__ == "__main__":
-    run_app()
