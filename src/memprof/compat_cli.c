@@ -76,9 +76,25 @@ const char *sl_compat_bytes(char buf[SL_COMPAT_BYTES_CAP], int64_t bytes) {
     return buf;
 }
 
+const char *sl_compat_real(char buf[SL_COMPAT_REAL_CAP], double value) {
+    snprintf(buf, SL_COMPAT_REAL_CAP, "%.15g", value);
+    if (!strpbrk(buf, ".en")) /* a whole number; "nan" and "inf" have an n */
+        strncat(buf, ".0", SL_COMPAT_REAL_CAP - strlen(buf) - 1);
+    return buf;
+}
+
+static void print_rule(FILE *to, char c, int cnt) {
+    for (int i = 0; i < cnt; i++)
+        putc(c, to);
+    putc('\n', to);
+}
+
 void sl_compat_title(const char *text) {
     printf("%s\n", text);
-    for (int i = 0; i < 50; i++)
-        putchar('=');
-    putchar('\n');
+    print_rule(stdout, '=', 50);
+}
+
+void sl_compat_heading(FILE *to, const char *text, int cnt) {
+    fprintf(to, "%s\n", text);
+    print_rule(to, '-', cnt);
 }

@@ -4,6 +4,8 @@
 #ifndef SL_COMPAT_CLI_H
 #define SL_COMPAT_CLI_H
 
+#include <stdio.h>
+
 #include "cli/core/cmd.h"
 
 /* Each prints and returns the exit code. */
@@ -20,7 +22,14 @@ bool sl_compat_is_verbose(const char *word);
 #define SL_COMPAT_BYTES_CAP 40
 const char *sl_compat_bytes(char buf[SL_COMPAT_BYTES_CAP], int64_t bytes);
 
+/* A real number as Python prints it: "0.1", "5.0", "nan". */
+#define SL_COMPAT_REAL_CAP 32
+const char *sl_compat_real(char buf[SL_COMPAT_REAL_CAP], double value);
+
 /* Prints a title and a rule of 50 '='. */
 void sl_compat_title(const char *text);
+
+/* Prints a heading and, below it, a rule of cnt '-'. */
+void sl_compat_heading(FILE *to, const char *text, int cnt);
 
 #endif

@@ -39,9 +39,7 @@ static void print_gb(const char *label, sl_maybe_u64 bytes) {
 }
 
 static void print_details(const sl_device_sample *sample) {
-    for (int i = 0; i < 50; i++)
-        putchar('-');
-    putchar('\n');
+    sl_compat_heading(stdout, "\nDetailed Information:", 30);
     if (sample->utilization_pct.known)
         printf("GPU Utilization: %llu%%\n", (unsigned long long)sample->utilization_pct.value);
     if (sample->temperature_c.known)
@@ -78,7 +76,7 @@ static int print_card(const sl_system_info *info, int device, bool is_detailed, 
 static int run(const sl_opts *opts, sl_error *err) {
     sl_system_info info;
     sl_system_info_read(&info, 0);
-    sl_compat_title("GPU Memory Profiler - System Information");
+    sl_compat_title("Stormlog - System Information");
     printf("Platform: %s\n", info.machine.system);
     printf("Python Version: %s\n", info.python_version[0] ? info.python_version : "none on PATH");
     printf("PyTorch: %s\n", info.torch_version[0] ? info.torch_version

@@ -26,17 +26,17 @@ static void on_second(void *ctx, const sl_watch *watch) {
 static void print_preamble(const sl_watch_options *o, double duration) {
     const char *backend = sl_watch_backend();
     bool is_card = strcmp(backend, "cpu") != 0;
-    printf("Starting memory monitoring for %.1f seconds...\n", duration);
+    char text[SL_COMPAT_REAL_CAP];
+    printf("Starting memory monitoring for %s seconds...\n", sl_compat_real(text, duration));
     printf(is_card ? "Mode: GPU (%s)\n" : "Mode: CPU\n", backend);
-    printf("Sampling interval: %gs\n", o->interval_s);
+    printf("Sampling interval: %ss\n", sl_compat_real(text, o->interval_s));
     sl_watch_print_own(o);
     printf("Press Ctrl+C to stop early\n\n");
     fflush(stdout);
 }
 
 static void print_summary(const sl_watch *watch) {
-    printf("\nMonitoring Summary:\n");
-    printf("------------------------------\n");
+    sl_compat_heading(stdout, "\nMonitoring Summary:", 30);
     printf("Snapshots collected: %llu\n", (unsigned long long)watch->sample_cnt);
     printf("Peak memory usage: %.2f %s\n", sl_watch_shown(watch, watch->peak_bytes),
            sl_watch_unit(watch));
@@ -48,6 +48,8 @@ static sl_status finish(void *ctx, sl_error *err) {
     monitor *m = ctx;
     const sl_watch *watch = &m->session.watch;
     const char *path = sl_opts_text(m->opts, "output");
+    if (watch->end == SL_WATCH_INTERRUPTED)
+        printf("\nMonitoring stopped by user\n");
     if (watch->child)
         printf("The command continues (process %d)\n", watch->child);
     print_summary(watch);
@@ -66,7 +68,7 @@ static int run(const sl_opts *opts, sl_error *err) {
     if (command && !sl_opts_is_given(opts, "duration"))
         o.duration_s = 0;
     else if (!(duration > 0))
-        o.duration_s = 1e-9; /* 0 means no sampling here */
+        o.duration_s = 1e-9; /* 0 means one reading here */
     if (sl_opts_is_given(opts, "device"))
         o.device = (int)sl_opts_number(opts, "device");
     print_preamble(&o, duration);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/core/str.h"
+#include "base/text/human.h"
 #include "base/text/term.h"
 #include "cli/commands/system_info.h"
 #include "cli/core/cmd_list.h"
@@ -31,7 +32,7 @@ static bool is_alert(sl_str type) {
     return false;
 }
 
-/* Prints "[12:30:05] WARNING: memory usage at 81.0%". */
+/* Prints "[12:30:05] WARNING: Memory usage at 81.0%". */
 static void print_alert(const sl_telemetry *set, const sl_tm_record *record) {
     char clock[16], word[16];
     time_t seconds = (time_t)(record->timestamp_ns / 1000000000);
@@ -62,24 +63,32 @@ static void on_second(void *ctx, const sl_watch *watch) {
     fflush(stdout);
 }
 
+static void print_recorder(const sl_opts *opts, size_t buffer_size) {
+    printf("OOM flight recorder enabled:\n  Dump directory: %s\n  Buffer size: %zu event%s\n"
+           "  Max dumps: %lld\n  Max total size: %lld MB\n",
+           sl_opts_text(opts, "oom-dump-dir"), buffer_size, sl_plural(buffer_size),
+           (long long)sl_opts_number(opts, "oom-max-dumps"),
+           (long long)sl_opts_number(opts, "oom-max-total-mb"));
+}
+
 static void print_preamble(const sl_opts *opts, const sl_watch_options *o) {
-    printf("Starting memory tracking...\n");
+    char text[SL_COMPAT_REAL_CAP];
+    printf("Starting real-time memory tracking...\n");
     if (sl_opts_is_given(opts, "device"))
         printf("Device: %d\n", o->device);
     else
         printf("Device: current\n");
-    printf("Sampling interval: %gs\n", o->interval_s);
+    printf("Sampling interval: %ss\n", sl_compat_real(text, o->interval_s));
     if (o->duration_s > 0)
-        printf("Duration: %gs\n", o->duration_s);
+        printf("Duration: %ss\n", sl_compat_real(text, o->duration_s));
     else
-        printf("Duration: indefinite (until the process ends or Ctrl+C)\n");
+        printf("Duration: indefinite\n");
+    printf("Press Ctrl+C to stop\n\n");
     sl_watch_print_own(o);
+    if (strcmp(sl_watch_backend(), "cpu") == 0)
+        printf("Running CPU memory tracker (no GPU backend available).\n");
     if (sl_opts_flag(opts, "oom-flight-recorder"))
-        printf("OOM flight recorder: enabled\n  Dump directory: %s\n  Buffer size: %zu\n"
-               "  Max dumps: %lld\n  Max total MB: %lld\n",
-               sl_opts_text(opts, "oom-dump-dir"), o->buffer_size ? o->buffer_size : (size_t)10000,
-               (long long)sl_opts_number(opts, "oom-max-dumps"),
-               (long long)sl_opts_number(opts, "oom-max-total-mb"));
+        print_recorder(opts, o->buffer_size ? o->buffer_size : (size_t)10000);
     if (sl_opts_flag(opts, "watchdog"))
         printf(
             "Watchdog: not used, because another process's cache cannot be flushed from here.\n");
@@ -193,7 +202,7 @@ static void handle_end(track *t) {
     if (write_bundle(t, &v, path, &err) < 0)
         sl_term_printf(stdout, "OOM bundle could not be written: %s\n", err.text);
     else
-        printf("OOM flight recorder dump: %s\n", path);
+        printf("OOM flight recorder dump saved to: %s\n", path);
 }
 
 /* ---- the end ---- */
@@ -207,7 +216,7 @@ static sl_status finish(void *ctx, sl_error *err) {
     if (watch->child)
         printf("The command continues (process %d)\n", watch->child);
     handle_end(t);
-    printf("\nTracking Summary:\n");
+    sl_compat_heading(stdout, "\nTracking Summary:", 30);
     printf("Total events: %llu\n", (unsigned long long)watch->record_cnt);
     printf("Peak memory: %.2f %s\n", sl_watch_shown(watch, watch->peak_bytes),
            sl_watch_unit(watch));

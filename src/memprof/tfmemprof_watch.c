@@ -11,7 +11,8 @@
 #include "memprof/compat_cli.h"
 #include "memprof/watch/watch_session.h"
 
-#define MB 1048576.0
+#define MB         1048576.0
+#define ALERT_TEXT "Memory usage %.1f MB exceeds threshold %.1f MB"
 
 typedef struct tf_alert {
     double seconds, mb;
@@ -33,7 +34,7 @@ static void on_record(void *ctx, const sl_telemetry *set, const sl_tm_record *r)
     /* Reported once when the threshold is crossed; again only after a fall below 95 % of it. */
     if (mb > t->threshold_mb && !t->is_above) {
         t->is_above = true;
-        printf("\nALERT: memory usage %.1f MB exceeds threshold %.1f MB\n", mb, t->threshold_mb);
+        printf("\nMEMORY ALERT: " ALERT_TEXT "\n", mb, t->threshold_mb);
         (void)sl_vec_push(&t->alerts, ((tf_alert){(double)r->timestamp_ns / 1e9, mb}));
     } else if (mb < 0.95 * t->threshold_mb) {
         t->is_above = false;
@@ -70,6 +71,7 @@ static void put_series(sl_json_out *json, const char *key, const sl_telemetry *s
 }
 
 static void put_alerts(sl_json_out *json, const tf_watch *t) {
+    char message[128];
     sl_json_key(json, "alerts");
     sl_json_begin_array(json);
     for (size_t i = 0; i < t->alerts.cnt; i++) {
@@ -78,7 +80,8 @@ static void put_alerts(sl_json_out *json, const tf_watch *t) {
         put_real(json, "memory_mb", t->alerts.at[i].mb);
         put_real(json, "threshold_mb", t->threshold_mb);
         sl_json_key(json, "message");
-        sl_json_cstr(json, "memory usage exceeds threshold");
+        snprintf(message, sizeof message, ALERT_TEXT, t->alerts.at[i].mb, t->threshold_mb);
+        sl_json_cstr(json, message);
         sl_json_end_object(json);
     }
     sl_json_end_array(json);
@@ -127,20 +130,57 @@ static sl_status save(tf_watch *t, sl_error *err) {
 
 /* ---- the commands ---- */
 
-static sl_status finish(void *ctx, sl_error *err) {
+static sl_status save_and_tell(tf_watch *t, sl_error *err) {
+    if (!t->session.log.path)
+        return SL_OK;
+    SL_TRY(save(t, err));
+    printf("Results saved to %s\n", t->session.log.path);
+    return SL_OK;
+}
+
+static sl_status finish_monitor(void *ctx, sl_error *err) {
     tf_watch *t = ctx;
     const sl_watch *watch = &t->session.watch;
-    printf("\n\n%s Results:\n", t->is_track ? "Tracking" : "Monitoring");
-    printf("Peak Memory: %.2f MB\nAverage Memory: %.2f MB\n", (double)watch->peak_bytes / MB,
+    if (watch->end == SL_WATCH_INTERRUPTED)
+        printf("\n\nStopping monitoring...\n");
+    sl_compat_heading(stdout, "\nMonitoring Results:", 20);
+    printf("Peak Memory: %.1f MB\nAverage Memory: %.1f MB\n", (double)watch->peak_bytes / MB,
            average_mb(watch));
-    printf("Duration: %.2f seconds\n", (double)watch->elapsed_ns / 1e9);
-    printf("Samples Collected: %llu\nAlerts Triggered: %zu\n",
-           (unsigned long long)watch->sample_cnt, t->alerts.cnt);
-    if (t->session.log.path) {
-        SL_TRY(save(t, err));
-        printf("Results saved to: %s\n", t->session.log.path);
-    }
+    printf("Duration: %.1f seconds\n", (double)watch->elapsed_ns / 1e9);
+    printf("Samples Collected: %llu\n", (unsigned long long)watch->sample_cnt);
+    if (t->alerts.cnt)
+        printf("Alerts Triggered: %zu\n", t->alerts.cnt);
+    return save_and_tell(t, err);
+}
+
+static sl_status finish_track(void *ctx, sl_error *err) {
+    tf_watch *t = ctx;
+    const sl_watch *watch = &t->session.watch;
+    if (watch->end == SL_WATCH_INTERRUPTED)
+        printf("\nStopping tracking...\n");
+    SL_TRY(save_and_tell(t, err));
+    printf("\nTracking completed. Peak memory: %.1f MB\n", (double)watch->peak_bytes / MB);
     return SL_OK;
+}
+
+static void print_preamble(const tf_watch *t, const sl_watch_options *o) {
+    char text[SL_COMPAT_REAL_CAP];
+    if (t->is_track) {
+        printf("Starting background memory tracking...\n");
+        sl_watch_print_own(o);
+        printf("Tracking started. Press Ctrl+C to stop and save results.\n");
+        return;
+    }
+    printf("Starting TensorFlow memory monitoring...\n");
+    printf("Sampling interval: %s seconds\n", sl_compat_real(text, o->interval_s));
+    if (o->duration_s > 0)
+        printf("Duration: %s seconds\n", sl_compat_real(text, o->duration_s));
+    else
+        printf("Duration: Indefinite\n");
+    if (t->threshold_mb > 0)
+        printf("Alert threshold: %s MB\n", sl_compat_real(text, t->threshold_mb));
+    sl_watch_print_own(o);
+    printf("Press Ctrl+C to stop\n\n");
 }
 
 /* "/GPU:1" -> 1; "/CPU:0" means the host. */
@@ -162,16 +202,15 @@ static int run(const sl_opts *opts, bool is_track, sl_error *err) {
         result = sl_fail_no_memory(err, "the watch");
     if (result == 0) {
         t->is_track = is_track;
-        printf(
-            "Starting memory %s on the %s (interval %gs)\n", is_track ? "tracking" : "monitoring",
-            o.uses_host || strcmp(sl_watch_backend(), "cpu") == 0 ? "host" : "card", o.interval_s);
-        printf("Press Ctrl+C to stop\n");
         t->threshold_mb = sl_opts_real(opts, "threshold");
+        print_preamble(t, &o);
+        fflush(stdout);
         o.collector = "stormlog.tensorflow.memory_tracker";
         o.on_record = on_record;
         o.on_second = on_second;
         o.ctx = t;
-        result = sl_watch_session_run(&t->session, sl_opts_text(opts, "output"), &o, finish, err);
+        result = sl_watch_session_run(&t->session, sl_opts_text(opts, "output"), &o,
+                                      is_track ? finish_track : finish_monitor, err);
         sl_vec_free(&t->alerts);
     }
     free(t);

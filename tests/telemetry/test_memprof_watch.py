@@ -5,6 +5,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -224,6 +225,104 @@ def _(folder):
     tap.equal(len(data["alerts"]), 1, "alerts")
     tap.equal(data["events"][0]["collector"], "stormlog.tensorflow.memory_tracker", "collector")
     tap.equal(tap.run([TFMEMPROF, "analyze", "--input", out, "--detect-leaks"]).returncode, 0, "exit code of analyze")
+
+
+OWN = "Watching this process itself; --pid PID or -- CMD watch another one."
+
+# What version 0.2.9 of the Python tool prints on a host without a card: a line each, figures as N, with the one line of our own.
+LINES = {
+    "gpumemprof track --duration 1 --interval 0.1": f"""Starting real-time memory tracking...
+Device: current
+Sampling interval: 0.1s
+Duration: 1.0s
+Press Ctrl+C to stop
+
+{OWN}
+Running CPU memory tracker (no GPU backend available).
+Elapsed: N.Ns, Memory: N.N MB (N.N%), Peak: N.N MB
+
+Tracking Summary:
+------------------------------
+Total events: N
+Peak memory: N.N MB
+""",
+    "gpumemprof monitor --duration 1 --interval 0.25": f"""Starting memory monitoring for 1.0 seconds...
+Mode: CPU
+Sampling interval: 0.25s
+{OWN}
+Press Ctrl+C to stop early
+
+Elapsed: N.Ns, Current Memory: N.N MB
+
+Monitoring Summary:
+------------------------------
+Snapshots collected: N
+Peak memory usage: N.N MB
+Memory change from baseline: N.N MB
+""",
+    "tfmemprof monitor --duration 1 --interval 0.1 --threshold 9999": f"""Starting TensorFlow memory monitoring...
+Sampling interval: 0.1 seconds
+Duration: 1.0 seconds
+Alert threshold: 9999.0 MB
+{OWN}
+Press Ctrl+C to stop
+
+\rCurrent memory usage: N.N MB
+Monitoring Results:
+--------------------
+Peak Memory: N.N MB
+Average Memory: N.N MB
+Duration: N.N seconds
+Samples Collected: N
+""",
+    "tfmemprof track --duration 1 --interval 0.1 --output out.json": f"""Starting background memory tracking...
+{OWN}
+Tracking started. Press Ctrl+C to stop and save results.
+Current memory: N.N MB
+Results saved to out.json
+
+Tracking completed. Peak memory: N.N MB
+""",
+}
+
+for _words, _lines in LINES.items():
+
+    @tap.test(f"the lines of {_words}")
+    def _(folder, words=_words, lines=_lines):
+        if has_card():
+            tap.skip("this machine watches its card")
+        program, *rest = words.split()
+        # Bytes: text mode would turn the \r into a line break.
+        printed = subprocess.run([os.path.join(BUILD, program), *rest], cwd=folder, stdout=subprocess.PIPE).stdout.decode()
+        given = {word for word in words.split() if word[0].isdigit()} | {"1.0", "9999.0"}
+
+        def figure(match):
+            is_given = match.group() in given and match.string[:match.start()].endswith(
+                ("interval: ", "for ", "Duration: ", "threshold: ")) and "Results" not in match.string[:match.start()]
+            return match.group() if is_given else re.sub(r"\d+", "N", match.group())
+
+        tap.equal(re.sub(r"-?\d+(\.\d+)?", figure, printed).replace("-N", "N"), lines, "lines")
+
+
+@tap.test("a watch shorter than its interval has one reading, and a peak")
+def _(folder):
+    for words in (["monitor", "--duration", "0"], ["track", "--duration", "0.05", "--interval", "5"]):
+        printed = tap.run([GPUMEMPROF, *words]).stdout
+        summary = printed[printed.index("Summary:"):]
+        tap.true(not re.search(r"[Pp]eak memory[a-z ]*: 0\.00", summary) or has_card(), printed)
+    tap.contains(tap.run([GPUMEMPROF, "monitor", "--duration", "0"]).stdout, "Snapshots collected: 1\n")
+
+
+@tap.test("the contexts of the records on a host are those of the Python tool")
+def _(folder):
+    if has_card():
+        tap.skip("this machine watches its card")
+    out = os.path.join(folder, "events.json")
+    tap.run([GPUMEMPROF, "track", "--interval", "0.05", "--output", out, "--format", "json", "--", sys.executable, "-c",
+             "import time; time.sleep(0.3); held = bytearray(80 << 20); time.sleep(0.3); del held; time.sleep(0.3)"])
+    contexts = {r["event_type"]: re.sub(r"[\d.]+ [KMG]?B", "SIZE", r["context"]) for r in load(out) if r["context"]}
+    tap.equal(contexts, {"start": "CPU memory tracking started", "peak": "New CPU peak RSS: SIZE", "allocation": "RSS increased by SIZE",
+                         "deallocation": "RSS decreased by SIZE", "stop": "CPU memory tracking stopped"}, "contexts")
 
 
 tap.main()

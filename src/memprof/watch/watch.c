@@ -213,7 +213,7 @@ static sl_status check_level(sl_watch *watch, const figures *f) {
     char context[96], metadata[64];
     watch->alert_level = level;
     watch->alert_cnt++;
-    snprintf(context, sizeof context, "%s: memory usage at %.1f%%",
+    snprintf(context, sizeof context, "%s: Memory usage at %.1f%%",
              level == 2 ? "CRITICAL" : "WARNING", percent);
     snprintf(metadata, sizeof metadata, "{\"usage_percent\":%.4f}", percent);
     return emit(watch, f, &(happening){level == 2 ? "critical" : "warning", 0, context, metadata});
@@ -240,17 +240,34 @@ double sl_watch_percent(const sl_watch *watch) {
 
 /* ---- a tick ---- */
 
+/* What happened, in the words of the Python tool's two trackers. */
+typedef struct words {
+    const char *start, *stop, *peak, *change[2]; /* down, up */
+} words;
+
+static const words *words_of(const sl_watch *watch) {
+    static const words host = {"CPU memory tracking started",
+                               "CPU memory tracking stopped",
+                               "New CPU peak RSS",
+                               {"RSS decreased by", "RSS increased by"}};
+    static const words card = {"Memory tracking started",
+                               "Memory tracking stopped",
+                               "New peak memory",
+                               {"Memory freed:", "Memory allocated:"}};
+    return watch->counters ? &card : &host;
+}
+
 static sl_status note_change(sl_watch *watch, const figures *f, int64_t change) {
     char context[96], bytes[SL_COMPAT_BYTES_CAP];
     if (f->allocated > watch->peak_bytes) {
         watch->peak_bytes = f->allocated;
-        snprintf(context, sizeof context, "New peak memory: %s",
+        snprintf(context, sizeof context, "%s: %s", words_of(watch)->peak,
                  sl_compat_bytes(bytes, f->allocated));
         SL_TRY(emit(watch, f, &(happening){"peak", change, context, NULL}));
     }
     if (!change)
         return SL_OK;
-    snprintf(context, sizeof context, "Memory %s: %s", change > 0 ? "allocated" : "freed",
+    snprintf(context, sizeof context, "%s %s", words_of(watch)->change[change > 0],
              sl_compat_bytes(bytes, change > 0 ? change : -change));
     return emit(watch, f,
                 &(happening){change > 0 ? "allocation" : "deallocation", change, context, NULL});
@@ -331,7 +348,7 @@ static sl_status begin(sl_watch *watch) {
     watch->last_used = f.used;
     watch->last_free = f.free;
     watch->last_device = f.device;
-    return emit(watch, &f, &(happening){"start", 0, "Memory tracking started", NULL});
+    return emit(watch, &f, &(happening){"start", 0, words_of(watch)->start, NULL});
 }
 
 static bool is_over(sl_watch *watch) {
@@ -376,7 +393,8 @@ static sl_status loop(sl_watch *watch) {
         while (next_tick <= now)
             next_tick += interval_ns;
     }
-    return SL_OK;
+    /* A watch shorter than its interval has one reading; without it the peak would be 0. */
+    return watch->sample_cnt ? SL_OK : tick(watch);
 }
 
 static void look_back(sl_watch *watch) {
@@ -403,7 +421,7 @@ sl_status sl_watch_run(sl_watch *watch, const sl_watch_options *options, sl_erro
             f = read_figures(watch);
         if (!watch->counters && !watch->tree->is_alive)
             f.allocated = f.used = watch->current_bytes;
-        if (emit(watch, &f, &(happening){"stop", 0, "Memory tracking stopped", NULL}) < 0)
+        if (emit(watch, &f, &(happening){"stop", 0, words_of(watch)->stop, NULL}) < 0)
             status = sl_fail_no_memory(err, "the records");
     }
     set_handlers(old, false);
