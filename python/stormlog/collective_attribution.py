@@ -9,21 +9,23 @@ from typing import Any, List, Mapping, Optional, Sequence
 from . import _read
 from .telemetry import TelemetryEventV2
 
+_MEDIUM: Mapping[str, Any] = _read.collective_config("medium", {})
+
 
 @dataclass(frozen=True)
 class CollectiveAttributionConfig:
     """The thresholds; see resolve_collective_attribution_config."""
 
-    preset: str
-    min_samples_per_rank: int
-    min_gap_bytes: int
-    min_gap_ratio: float
-    robust_zscore_threshold: float
-    marker_window_ns: int
-    interval_padding_ns: int
-    synchrony_window_ns: int
-    min_synchrony_ratio: float
-    min_confidence: float
+    preset: str = "medium"
+    min_samples_per_rank: int = _MEDIUM["min_samples_per_rank"]
+    min_gap_bytes: int = _MEDIUM["min_gap_bytes"]
+    min_gap_ratio: float = _MEDIUM["min_gap_ratio"]
+    robust_zscore_threshold: float = _MEDIUM["robust_zscore_threshold"]
+    marker_window_ns: int = _MEDIUM["marker_window_ns"]
+    interval_padding_ns: int = _MEDIUM["interval_padding_ns"]
+    synchrony_window_ns: int = _MEDIUM["synchrony_window_ns"]
+    min_synchrony_ratio: float = _MEDIUM["min_synchrony_ratio"]
+    min_confidence: float = _MEDIUM["min_confidence"]
 
 
 @dataclass

@@ -28,6 +28,7 @@ class CudaDeviceCollector(DeviceMemoryCollector):
     """torch.cuda's counters, one call per sample, and the driver's free memory."""
 
     _name = "cuda"
+    telemetry_collector = "stormlog.cuda_tracker"
     _sampling_source = "torch.cuda.memory_allocated/reserved"
 
     def __init__(self, device: Any = None) -> None:
@@ -78,7 +79,7 @@ class CudaDeviceCollector(DeviceMemoryCollector):
             "supports_device_total": True,
             "supports_device_free": True,
             "sampling_source": self._sampling_source,
-            "telemetry_collector": f"stormlog.{self._name}_tracker",
+            "telemetry_collector": self.telemetry_collector,
         }
 
     def peak_bytes(self) -> Optional[int]:
@@ -92,11 +93,14 @@ class ROCmDeviceCollector(CudaDeviceCollector):
     """The same on AMD devices, where torch.cuda uses HIP."""
 
     _name = "rocm"
+    telemetry_collector = "stormlog.rocm_tracker"
     _sampling_source = "torch.cuda.memory_* (HIP runtime)"
 
 
 class MPSDeviceCollector(DeviceMemoryCollector):
     """torch.mps's counters; the machine has only one such device."""
+
+    telemetry_collector = "stormlog.mps_tracker"
 
     def __init__(self, device: Any = None) -> None:
         self.device = _resolve_device("mps" if device is None else device)
@@ -130,7 +134,7 @@ class MPSDeviceCollector(DeviceMemoryCollector):
             "supports_device_total": has_total,
             "supports_device_free": has_total,
             "sampling_source": "torch.mps.current_allocated_memory/driver_allocated_memory",
-            "telemetry_collector": "stormlog.mps_tracker",
+            "telemetry_collector": self.telemetry_collector,
         }
 
 

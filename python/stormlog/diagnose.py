@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Tuple
@@ -17,8 +18,9 @@ from ._files import private_file_mode, private_folder_mode, write_json_whole
 from ._torch import torch_or_none
 from .utils import check_memory_fragmentation, get_gpu_info, get_system_info, suggest_memory_optimization
 
-HIGH_UTILIZATION = 0.85
-FRAGMENTATION_WARNING = 0.3
+HIGH_UTILIZATION_RATIO = 0.85
+FRAGMENTATION_WARNING_RATIO = 0.3
+MANIFEST_VERSION = 1
 
 _FILES = ("environment.json", "telemetry_timeline.json", "diagnostic_summary.json", "manifest.json")
 
@@ -39,9 +41,9 @@ def resolve_output_dir(output: Optional[Any], prefix: str = "stormlog-diagnose")
     return path
 
 
-def run_timeline_capture(duration: float, interval: float, device: Any = None) -> Dict[str, List[Any]]:
-    """``{timestamps, allocated, reserved}`` of ``duration`` seconds; empty lists for 0."""
-    if duration <= 0:
+def run_timeline_capture(device: Any, duration_seconds: float, interval: float) -> Dict[str, List[Any]]:
+    """``{timestamps, allocated, reserved}`` of ``duration_seconds``; empty lists for 0."""
+    if duration_seconds <= 0:
         return {"timestamps": [], "allocated": [], "reserved": []}
     backend = get_system_info()["detected_backend"]
     tracker: Any
@@ -54,7 +56,7 @@ def run_timeline_capture(duration: float, interval: float, device: Any = None) -
 
         tracker = MemoryTracker(device=device, sampling_interval=interval, enable_alerts=False)
     with tracker:
-        time.sleep(duration)
+        time.sleep(duration_seconds)
     return tracker.get_memory_timeline(interval)
 
 
@@ -97,37 +99,66 @@ def build_summary(backend: str, environment: Dict[str, Any]) -> Dict[str, Any]:
     figures = _figures(backend, environment["gpu"], environment["fragmentation"])
     flags = {
         "oom_occurred": figures["num_ooms"] > 0,
-        "high_utilization": figures["total_bytes"] > 0 and figures["utilization_ratio"] >= HIGH_UTILIZATION,
-        "fragmentation_warning": figures["fragmentation_ratio"] >= FRAGMENTATION_WARNING,
+        "high_utilization": figures["total_bytes"] > 0 and figures["utilization_ratio"] >= HIGH_UTILIZATION_RATIO,
+        "fragmentation_warning": figures["fragmentation_ratio"] >= FRAGMENTATION_WARNING_RATIO,
     }
     has_ratios = "fragmentation_ratio" in environment["fragmentation"]
     suggestions = suggest_memory_optimization(environment["fragmentation"]) if has_ratios else []
     return {**figures, "risk_flags": flags, "suggestions": suggestions}
 
 
+def collect_environment(device: Any = None) -> Dict[str, Any]:
+    """``{system, gpu, fragmentation}`` of this process."""
+    return build_environment(get_system_info()["detected_backend"], device)
+
+
+def build_diagnostic_summary(device: Any = None) -> Tuple[Dict[str, Any], bool]:
+    """The summary, and whether one of its flags is set."""
+    backend = get_system_info()["detected_backend"]
+    summary = build_summary(backend, build_environment(backend, device))
+    return summary, any(summary["risk_flags"].values())
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The functions that fill the files of a bundle, and the first part of its folder's name."""
+
+    prefix: str
+    environment: Callable[[Any], Dict[str, Any]]
+    timeline: Callable[[Any, float, float], Dict[str, List[Any]]]
+    summary: Callable[[Any], Tuple[Dict[str, Any], bool]]
+
+
+_PARTS = Parts("stormlog-diagnose", collect_environment, run_timeline_capture, build_diagnostic_summary)
+
+
 def write_bundle(output: Optional[Any] = None, device: Any = None, duration: float = 5.0, interval: float = 0.5,
-                 capture: Callable[..., Dict[str, List[Any]]] = run_timeline_capture) -> Tuple[Path, int]:
+                 command_line: Optional[str] = None, parts: Parts = _PARTS) -> Tuple[Path, int]:
     """Writes the four files, the manifest last. Returns the folder and 0 (fine) or 2 (a risk was found). ValueError for a
     bad duration or interval, before anything is made."""
     if duration < 0:
         raise ValueError(f"duration must be >= 0, found {duration}")
     if interval <= 0:
         raise ValueError(f"interval must be > 0, found {interval}")
-    folder = resolve_output_dir(output)
+    folder = resolve_output_dir(output, parts.prefix)
     mode = private_file_mode()
-    backend = get_system_info()["detected_backend"]
-    environment = build_environment(backend, device)
-    write_json_whole(folder / _FILES[0], environment, mode)
-    write_json_whole(folder / _FILES[1], capture(duration, interval, device), mode)
-    summary = build_summary(backend, environment)
+    write_json_whole(folder / _FILES[0], parts.environment(device), mode)
+    write_json_whole(folder / _FILES[1], parts.timeline(device, duration, interval), mode)
+    summary, is_risk = parts.summary(device)
     write_json_whole(folder / _FILES[2], summary, mode)
-    is_risk = any(summary["risk_flags"].values())
+    if command_line is None:
+        command_line = " ".join(getattr(sys, "orig_argv", sys.argv))  # with the interpreter and its arguments
     write_json_whole(folder / _FILES[3], {
-        "version": 1,
+        "version": MANIFEST_VERSION,
         "created_iso": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-        "command_line": " ".join(getattr(sys, "orig_argv", sys.argv)),  # with the interpreter and its arguments
+        "command_line": command_line,
         "files": list(_FILES),
         "exit_code": 2 if is_risk else 0,
         "risk_detected": is_risk,
     }, mode)
     return folder, 2 if is_risk else 0
+
+
+def run_diagnose(output: Optional[Any], device: Any, duration: float, interval: float, command_line: str) -> Tuple[Path, int]:
+    """write_bundle with the arguments of the Python tool."""
+    return write_bundle(output, device, duration, interval, command_line)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from . import _read
 from .telemetry import TelemetryEventV2
@@ -32,9 +32,16 @@ class GapFinding:
 
 def analyze_hidden_memory_gaps(events: Sequence[TelemetryEventV2],
                                thresholds: Optional[Mapping[str, float]] = None,
+                               format_memory: Optional[Callable[[int], str]] = None,
+                               remediation_by_classification: Optional[Mapping[str, List[str]]] = None, *,
                                tensorflow: bool = False) -> List[GapFinding]:
     """At most one finding each of ``transient_spike``, ``persistent_drift`` and ``fragmentation_like``, the most severe
-    first. ``thresholds`` takes the names of GAP_THRESHOLDS and ignores others. ``tensorflow`` chooses the advice."""
+    first. ``thresholds`` takes the names of GAP_THRESHOLDS and ignores others. ``tensorflow`` chooses the advice;
+    ``remediation_by_classification`` replaces it. ``format_memory`` is accepted; sizes are written in the same way everywhere."""
     given = thresholds or {}
     arguments = {argument: given.get(name, default) for name, (argument, default) in GAP_THRESHOLDS.items()}
-    return [GapFinding(**found) for found in _read.analyze_gaps(events, tensorflow=tensorflow, **arguments)]
+    findings = [GapFinding(**found) for found in _read.analyze_gaps(events, tensorflow=tensorflow, **arguments)]
+    if remediation_by_classification is not None:
+        for finding in findings:
+            finding.remediation = list(remediation_by_classification.get(finding.classification, []))
+    return findings

@@ -286,7 +286,7 @@ class MemoryTracker(TrackerBase):
         return binned_timeline(self._event_list(), interval)
 
     def get_statistics(self) -> Dict[str, Any]:
-        """Counters since start, and figures derived from them; see docs/python.md for each key."""
+        """Counters since start, and figures derived from them, under the keys of the Python tool."""
         with self._events_lock:
             stats, events = dict(self.stats), list(self.events)
         stats["total_events"] = len(events)  # those that are kept, as in the Python tool

@@ -17,11 +17,11 @@ _CONVERTIBLE = {unit: 1024 ** power for power, unit in enumerate(_UNITS[:5])}
 MIB = 1024 ** 2
 
 
-def format_bytes(num_bytes: float, precision: int = 2) -> str:
+def format_bytes(bytes_value: float, precision: int = 2) -> str:
     """``1536`` -> ``1.50 KB``; binary steps, up to PB. Exactly 0 is ``0 B``; negative numbers are not scaled."""
-    if num_bytes == 0:
+    if bytes_value == 0:
         return "0 B"
-    value, unit = float(num_bytes), 0
+    value, unit = float(bytes_value), 0
     while value >= 1024 and unit < len(_UNITS) - 1:
         value /= 1024
         unit += 1

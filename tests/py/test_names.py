@@ -78,7 +78,7 @@ SIGNATURES = {
     "stormlog.telemetry.load_telemetry_events": "path, permissive_legacy=True, events_key=None",
     "stormlog.telemetry.resolve_distributed_identity": "*, job_id=None, rank=None, local_rank=None, world_size=None, "
     "metadata=None, env=None",
-    "stormlog.utils.format_bytes": "num_bytes, precision=2",
+    "stormlog.utils.format_bytes": "bytes_value, precision=2",
     "stormlog.utils.convert_bytes": "value, from_unit, to_unit",
     "stormlog.utils.get_gpu_info": "device=None",
     "stormlog.utils.get_system_info": "",
@@ -112,10 +112,10 @@ SIGNATURES = {
     "stormlog.tensorflow.tracker.MemoryWatchdog": "max_memory_mb=8000, cleanup_threshold_mb=6000, check_interval=5.0",
     "stormlog.tensorflow.analyzer.MemoryAnalyzer": "sensitivity=0.05, collective_sensitivity='medium', "
     "collective_threshold_overrides=None",
-    "stormlog.tensorflow.analyzer.MemoryAnalyzer.score_optimization": "self, result, events=None",
+    "stormlog.tensorflow.analyzer.MemoryAnalyzer.score_optimization": "self, profile_result, events=None",
     "stormlog.tensorflow.context_profiler.profile_function": "func=None, *, profiler=None, name=None",
     "stormlog.tensorflow.context_profiler.ProfiledLayer": "layer, profiler=None, name=None",
-    "stormlog.tensorflow.context_profiler.profile_keras_training": "model, x, y, epochs=1, batch_size=32, "
+    "stormlog.tensorflow.context_profiler.profile_keras_training": "model, x_train, y_train, epochs=1, batch_size=32, "
     "validation_data=None, profiler=None",
     "stormlog.tensorflow.context_profiler.get_profile_summaries": "limit=None",
     "stormlog.tensorflow.visualizer.MemoryVisualizer": "style='default', figure_size=(12, 8)",
@@ -191,6 +191,40 @@ def _():
     for name in EXPORTS:
         tap.true(getattr(stormlog, name) is getattr(gpumemprof, name), f"gpumemprof.{name} is stormlog's")
     tap.true(isinstance(stormlog.__version__, str) and stormlog.__author__, "version and author")
+
+
+def takes(thing, wanted):
+    """Whether a call as the Python tool allows it ("a, b=, *, c=") is possible here, by position and by name."""
+    parts = wanted.split(", ") if wanted else []
+    keyword = parts[parts.index("*") + 1:] if "*" in parts else []
+    plain = [part for part in parts[:len(parts) - len(keyword)] if part != "*"]
+    signature = inspect.signature(thing)
+    for given in ([part for part in plain if not part.endswith("=")], plain):
+        names = [part.rstrip("=") for part in given]
+        if any(name.startswith("*") for name in names):
+            continue  # takes everything
+        is_method = names[:1] == ["self"]
+        words = {part.rstrip("="): 0 for part in keyword}
+        bound = signature.bind(*[0] * len(names), **words)
+        signature.bind(*[0] * is_method, **{name: 0 for name in names[is_method:]}, **words)
+        if [name for name in bound.arguments][:len(names)] != names:
+            return False
+    return True
+
+
+@tap.test("every call that version 0.2.9 of the Python tool allows is allowed here")
+def _():
+    # A line each: module.name(parameters); "=" marks those that may be left out.
+    path = os.path.join(os.environ["STORMLOG_TEST_DATA"], "peer", "names-0.2.9.txt")
+    failed = []
+    for line in open(path).read().splitlines():
+        name, _, wanted = line[:-1].partition("(")
+        try:
+            if not takes(resolve(name), wanted):
+                failed.append(f"{line}: other names")
+        except (AttributeError, AssertionError, TypeError) as error:
+            failed.append(f"{line}: {error}")
+    tap.equal(failed, [], "calls")
 
 
 @tap.test("stormlog.tensorflow exports its names without TensorFlow")

@@ -4,6 +4,7 @@
 import json
 import logging
 import os
+import shutil
 import sys
 import threading
 from pathlib import Path
@@ -349,6 +350,12 @@ def _(folder):
     from stormlog import diagnose
 
     torch.state.__init__()
+    tap.equal(set(diagnose.collect_environment()), {"system", "gpu", "fragmentation"}, "environment")
+    tap.equal(diagnose.build_diagnostic_summary()[1], False, "no risk")
+    tap.equal(diagnose.run_timeline_capture(None, 0, 0.1), {"timestamps": [], "allocated": [], "reserved": []}, "timeline of no time")
+    known, _ = diagnose.run_diagnose(str(Path(folder) / "known"), None, 0, 0.1, "the command")
+    tap.equal(json.loads((known / "manifest.json").read_text())["command_line"], "the command", "command line")
+    shutil.rmtree(known)
     place, code = diagnose.write_bundle(Path(folder) / "new", duration=0)
     tap.equal((code, sorted(os.listdir(place))), (0, sorted(diagnose._FILES)), "new path")
     manifest = json.loads((place / "manifest.json").read_text())

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The TensorFlow package with a simulated TensorFlow, because Debian has no package of the real one."""
 
+import json
 import os
 import sys
 import threading
 import types
 
 import standin_tensorflow
+
 import tap
 
 missing = tap.run([sys.executable, "-c", """
@@ -211,10 +213,33 @@ def _():
     tap.equal((info["available"], info["count"], info["devices"][0]["current_memory_mb"]), (True, 1, 10.0), "gpu")
     tap.equal(utils.get_backend_info()["runtime_backend"], "cuda", "backend")
     tap.equal(utils.get_system_info()["tf_cuda_version"], "12.0", "system")
-    tap.equal(utils.get_tensorflow_memory_usage(), {"current_mb": 10.0, "peak_mb": 10.0}, "usage")
+    usage = utils.get_tensorflow_memory_usage()
+    tap.equal((usage["gpu_current_mb"], usage["gpu_peak_mb"], usage["cpu_mb"] > 5), (10.0, 10.0, True), "usage")
     utils.clear_tensorflow_session()
-    tap.equal((tf.state.sessions_cleared, utils.validate_tensorflow_environment()["issues"]), (1, []), "session")
-    tap.equal(utils.optimize_tensorflow_memory()["memory_growth"], ["/physical_device:GPU:0"], "growth")
+    tap.equal(tf.state.sessions_cleared, 1, "session")
+    tap.equal(utils.validate_tensorflow_environment(),
+              {"tensorflow_available": True, "gpu_available": True, "memory_growth_enabled": True, "version_compatible": False,
+               "issues": ["TensorFlow 0.0-standin is older than 2.4"]}, "environment")
+    snapshots = [types.SimpleNamespace(gpu_memory_mb=used, gpu_memory_reserved_mb=100.0) for used in (50.0, 75.0)]
+    tap.equal(utils.analyze_fragmentation(snapshots), {"fragmentation_score": 0.375, "fragmentation_trend": 0.0,
+              "max_fragmentation": 0.5, "min_fragmentation": 0.25}, "fragmentation")
+    tap.equal(utils.analyze_fragmentation([]), {"fragmentation_score": 0.0, "fragmentation_trend": 0.0}, "nothing")
+    tap.equal(utils.optimize_tensorflow_memory(), ["Enabled memory growth for /physical_device:GPU:0"], "growth")
+
+
+@tap.test("stormlog.tensorflow.diagnose writes the four files, and judges the device that was named")
+def _(folder):
+    from stormlog.tensorflow import diagnose
+
+    place, code = diagnose.run_diagnose(os.path.join(folder, "new"), "/GPU:0", 0, 0.1, "the command")
+    summary = json.load(open(place / "diagnostic_summary.json"))
+    manifest = json.load(open(place / "manifest.json"))
+    tap.equal((sorted(path.name for path in place.iterdir()), code, manifest["command_line"]),
+              (["diagnostic_summary.json", "environment.json", "manifest.json", "telemetry_timeline.json"], 0, "the command"), "bundle")
+    tap.equal((summary["risk_flags"]["high_utilization"], summary["num_ooms"]), (False, 0), "summary")
+    tap.true(diagnose.run_diagnose(folder, None, 0, 0.1, "")[0].name.startswith("stormlog-tensorflow-diagnose-"), "name")
+    timeline = diagnose.run_timeline_capture("/GPU:0", 0.3, 0.1)
+    tap.true(timeline["allocated"] and timeline["allocated"] == timeline["reserved"], f"{timeline}")
 
 
 tap.main()

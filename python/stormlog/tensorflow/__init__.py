@@ -7,10 +7,11 @@ TensorFlow is imported when an object is made, not when this package is imported
 from __future__ import annotations
 
 import importlib
-import os
 from typing import Any, List
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+from .tf_env import configure_tensorflow_logging
+
+configure_tensorflow_logging()
 
 # name: (module, name in it)
 _EXPORTS = {

@@ -46,12 +46,12 @@ class MemoryAnalyzer:
 
     # --- leaks and patterns ---------------------------------------------------------------------------------------
 
-    def detect_memory_leaks(self, tracking_result: Any) -> List[Dict[str, Any]]:
+    def detect_memory_leaks(self, tracking_results: Any) -> List[Dict[str, Any]]:
         """monotonic_increase, memory_spikes, insufficient_cleanup; nothing below 10 values."""
-        values = list(tracking_result.memory_usage)
+        values = list(tracking_results.memory_usage)
         if len(values) < _MIN_LEAK_VALUES:
             return []
-        found = [self._monotonic(values, tracking_result), self._spikes(values), self._cleanup(values)]
+        found = [self._monotonic(values, tracking_results), self._spikes(values), self._cleanup(values)]
         return [leak for leak in found if leak is not None]
 
     def _monotonic(self, values: List[float], result: Any) -> Optional[Dict[str, Any]]:
@@ -80,9 +80,9 @@ class MemoryAnalyzer:
                 "description": f"Memory ends at {ratio:.1f} times its beginning", "initial_avg": initial,
                 "final_avg": final}
 
-    def detect_patterns(self, tracking_result: Any) -> List[Dict[str, Any]]:
+    def detect_patterns(self, tracking_results: Any) -> List[Dict[str, Any]]:
         """periodic_pattern, step_pattern; nothing below 20 values."""
-        values = list(tracking_result.memory_usage)
+        values = list(tracking_results.memory_usage)
         if len(values) < _MIN_PATTERN_VALUES:
             return []
         found = [self._periodic(values), self._steps(values)]
@@ -106,25 +106,25 @@ class MemoryAnalyzer:
 
     # --- fragmentation and scores ---------------------------------------------------------------------------------
 
-    def analyze_fragmentation(self, result: Any) -> Dict[str, float]:
+    def analyze_fragmentation(self, profile_result: Any) -> Dict[str, float]:
         """Share of the reserved memory that was not in use, over the snapshots."""
         shares = [1 - snapshot.gpu_memory_mb / snapshot.gpu_memory_reserved_mb
-                  for snapshot in getattr(result, "snapshots", []) if snapshot.gpu_memory_reserved_mb > 0]
+                  for snapshot in getattr(profile_result, "snapshots", []) if snapshot.gpu_memory_reserved_mb > 0]
         trend = _mean(shares[-_EDGE:]) - _mean(shares[:_EDGE]) if len(shares) >= 2 * _EDGE else 0.0
         return {"fragmentation_score": _mean(shares), "trend": trend, "max_fragmentation": max(shares, default=0.0),
                 "min_fragmentation": min(shares, default=0.0)}
 
-    def analyze_efficiency(self, result: Any) -> float:
+    def analyze_efficiency(self, profile_result: Any) -> float:
         """10 minus points for peak, growth, fragmentation and leaks; never below 0."""
-        score = 10.0 - _penalty("peak", _peak_of(result)) - _penalty("growth", _growth_of(result))
-        score -= _penalty("fragmentation", self.analyze_fragmentation(result)["fragmentation_score"])
-        if hasattr(result, "memory_usage"):
-            severities = {leak["severity"] for leak in self.detect_memory_leaks(result)}
+        score = 10.0 - _penalty("peak", _peak_of(profile_result)) - _penalty("growth", _growth_of(profile_result))
+        score -= _penalty("fragmentation", self.analyze_fragmentation(profile_result)["fragmentation_score"])
+        if hasattr(profile_result, "memory_usage"):
+            severities = {leak["severity"] for leak in self.detect_memory_leaks(profile_result)}
             score -= 3.0 if "high" in severities else 1.5 if severities else 0.0
         return max(0.0, score)
 
-    def correlate_with_performance(self, result: Any) -> Dict[str, Any]:
-        profiles = getattr(result, "function_profiles", {})
+    def correlate_with_performance(self, profile_result: Any) -> Dict[str, Any]:
+        profiles = getattr(profile_result, "function_profiles", {})
         rows = {name: _function_row(profile) for name, profile in profiles.items() if profile["calls"]}
         used = [row["avg_memory_per_call"] for row in rows.values()]
         durations = [row["avg_duration_per_call"] for row in rows.values()]
@@ -133,12 +133,12 @@ class MemoryAnalyzer:
         return {"memory_duration_correlation": 0.0 if math.isnan(r) else r, "function_efficiency": rows,
                 "recommendations": [f"{name} uses over 1000 MB a call" for name in heavy]}
 
-    def score_optimization(self, result: Any, events: Optional[Sequence[Any]] = None) -> Dict[str, Any]:
+    def score_optimization(self, profile_result: Any, events: Optional[Sequence[Any]] = None) -> Dict[str, Any]:
         """Three categories from 0 to 10, their mean, and what to do first."""
-        fragmentation = self.analyze_fragmentation(result)["fragmentation_score"]
-        rows = self.correlate_with_performance(result)["function_efficiency"]
+        fragmentation = self.analyze_fragmentation(profile_result)["fragmentation_score"]
+        rows = self.correlate_with_performance(profile_result)["function_efficiency"]
         categories = {
-            "memory_efficiency": self.analyze_efficiency(result),
+            "memory_efficiency": self.analyze_efficiency(profile_result),
             "fragmentation": max(0.0, 10.0 * (1 - fragmentation)),
             "performance": _mean([row["efficiency_score"] for row in rows.values()]) if rows else 10.0,
         }
@@ -146,7 +146,7 @@ class MemoryAnalyzer:
         report: Dict[str, Any] = {
             "overall_score": _mean(list(categories.values())),
             "categories": categories,
-            "top_recommendations": _recommend(result, fragmentation)[:5],
+            "top_recommendations": _recommend(profile_result, fragmentation)[:5],
             "priority_actions": [f"Improve {name.replace('_', ' ')}: {categories[name]:.1f}/10" for name in low],
         }
         if events is not None:

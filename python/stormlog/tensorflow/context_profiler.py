@@ -7,7 +7,11 @@ import functools
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
-from .profiler import ProfileResult, TFMemoryProfiler
+from .profiler import ProfileResult, TensorFlowProfiler, TFMemoryProfiler
+
+__all__ = ["ProfiledLayer", "TensorFlowProfiler", "clear_global_profiler", "clear_profiles", "get_global_profiler",
+           "get_profile_summaries", "profile_context", "profile_function", "profile_keras_training", "profile_model",
+           "set_global_profiler"]
 
 _global: Dict[str, TFMemoryProfiler] = {}
 
@@ -57,7 +61,7 @@ def profile_function(func: Optional[Callable[..., Any]] = None, *, profiler: Opt
 
 
 @contextmanager
-def profile_context(name: str, profiler: Optional[TFMemoryProfiler] = None) -> Iterator[TFMemoryProfiler]:
+def profile_context(name: str = "context", profiler: Optional[TFMemoryProfiler] = None) -> Iterator[TFMemoryProfiler]:
     with (profiler or get_global_profiler()).profile_context(name) as chosen:
         yield chosen
 
@@ -90,10 +94,10 @@ def profile_model(model: Any, profiler: Optional[TFMemoryProfiler] = None) -> An
     return model
 
 
-def profile_keras_training(model: Any, x: Any, y: Any, epochs: int = 1, batch_size: int = 32,
+def profile_keras_training(model: Any, x_train: Any, y_train: Any, epochs: int = 1, batch_size: int = 32,
                            validation_data: Any = None, profiler: Optional[TFMemoryProfiler] = None) -> ProfileResult:
     """model.fit in the context ``keras_training``."""
     chosen = profiler or get_global_profiler()
     with chosen.profile_context("keras_training"):
-        model.fit(x, y, epochs=epochs, batch_size=batch_size, validation_data=validation_data)
+        model.fit(x_train, y_train, epochs=epochs, batch_size=batch_size, validation_data=validation_data)
     return chosen.get_results()

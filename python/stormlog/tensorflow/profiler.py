@@ -73,11 +73,16 @@ class TensorTracker:
         self.active[id(tensor)] = size_mb
         self.history.append({"timestamp": time.time(), "operation": operation_name, "size_mb": size_mb})
 
-    def summary(self) -> Dict[str, Any]:
+    def get_active_tensors(self) -> Dict[str, Any]:
         total = sum(self.active.values())
         count = len(self.active)
-        return {"history": list(self.history),
-                "active": {"count": count, "total_size_mb": total, "average_size_mb": total / count if count else 0.0}}
+        return {"count": count, "total_size_mb": total, "average_size_mb": total / count if count else 0.0}
+
+    def get_tensor_lifecycle(self) -> List[Dict[str, Any]]:
+        return list(self.history)
+
+    def summary(self) -> Dict[str, Any]:
+        return {"history": self.get_tensor_lifecycle(), "active": self.get_active_tensors()}
 
 
 class TFMemoryProfiler:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import logging
 import os
 import platform
 import sys
-from typing import Any, Dict, List, Optional
+from types import SimpleNamespace
+from typing import Any, Dict, List, Optional, Sequence
 
 from .. import _process
 from ._counters import MB, need_tensorflow, read_device, tensorflow_or_none
@@ -16,13 +18,14 @@ from .analyzer import MemoryAnalyzer
 
 _UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
 _MAX_SUGGESTIONS = 10
+_LOGGER = logging.getLogger(__name__)
 
 
-def format_memory(num_bytes: Optional[float]) -> str:
+def format_memory(bytes_value: Optional[float]) -> str:
     """``None`` -> ``N/A``, ``0`` -> ``0.00 B``, up to PB."""
-    if num_bytes is None:
+    if bytes_value is None:
         return "N/A"
-    value, unit = float(num_bytes), 0
+    value, unit = float(bytes_value), 0
     while value >= 1024 and unit < len(_UNITS) - 1:
         value /= 1024
         unit += 1
@@ -104,18 +107,24 @@ def get_system_info() -> Dict[str, Any]:
     }
 
 
-def analyze_fragmentation(result: Any) -> Dict[str, float]:
-    return MemoryAnalyzer().analyze_fragmentation(result)
+def analyze_fragmentation(snapshots: Sequence[Any]) -> Dict[str, float]:
+    """The unused share of the reserved memory: mean, change from the first five to the last five, largest, smallest. Two keys,
+    both 0, when fewer than two snapshots have reserved bytes."""
+    found = MemoryAnalyzer().analyze_fragmentation(SimpleNamespace(snapshots=snapshots))
+    if sum(snapshot.gpu_memory_reserved_mb > 0 for snapshot in snapshots) < 2:
+        return {"fragmentation_score": 0.0, "fragmentation_trend": 0.0}
+    return {"fragmentation_trend" if key == "trend" else key: value for key, value in found.items()}
 
 
-def suggest_optimizations(result: Any) -> List[str]:
+def suggest_optimizations(profile_result: Any) -> List[str]:
     """At most ten sentences; none when nothing stands out."""
+    result = profile_result
     peak = getattr(result, "peak_memory_mb", None) or getattr(result, "peak_memory", 0.0)
     advice = [
         (peak > 8000, "The peak is above 8000 MB: use gradient checkpointing or a smaller batch"),
         (4000 < peak <= 8000, "The peak is above 4000 MB: mixed precision would halve the activations"),
         (result.memory_growth_rate > 100, "Memory grows by over 100 MB/s: look for tensors kept across steps"),
-        (analyze_fragmentation(result)["fragmentation_score"] > 0.3,
+        (MemoryAnalyzer().analyze_fragmentation(result)["fragmentation_score"] > 0.3,
          "Over 30% of the peak is unused on average: enable memory growth and keep shapes fixed"),
     ]
     found = [text for applies, text in advice if applies]
@@ -127,7 +136,8 @@ def suggest_optimizations(result: Any) -> List[str]:
     return found[:_MAX_SUGGESTIONS]
 
 
-def generate_summary_report(result: Any) -> str:
+def generate_summary_report(profile_result: Any) -> str:
+    result = profile_result
     lines = ["TensorFlow Memory Summary", "=" * 50, f"Duration: {result.duration:.2f} s",
              f"Peak Memory: {result.peak_memory_mb:.2f} MB", f"Average Memory: {result.average_memory_mb:.2f} MB",
              f"Memory Allocations: {result.total_allocations}", f"Memory Deallocations: {result.total_deallocations}"]
@@ -135,23 +145,27 @@ def generate_summary_report(result: Any) -> str:
     return "\n".join(lines)
 
 
-def optimize_tensorflow_memory() -> Dict[str, Any]:
-    """Enables memory growth for every GPU; returns for which ones that worked or failed."""
-    tensorflow = need_tensorflow()
-    done, failed = [], []
-    for gpu in tensorflow.config.list_physical_devices("GPU"):
-        try:
-            tensorflow.config.experimental.set_memory_growth(gpu, True)
-            done.append(gpu.name)
-        except Exception as error:
-            failed.append(f"{gpu.name}: {error}")
-    return {"memory_growth": done, "failed": failed}
+def _grow(tensorflow: Any, gpu: Any) -> bool:
+    try:
+        tensorflow.config.experimental.set_memory_growth(gpu, True)
+    except Exception as error:
+        _LOGGER.warning("memory growth of %s could not be enabled: %s", gpu.name, error)
+        return False
+    return True
+
+
+def optimize_tensorflow_memory() -> List[str]:
+    """Enables memory growth for every GPU, and nothing that changes results; returns what was done, [] without TensorFlow."""
+    tensorflow = tensorflow_or_none()
+    gpus = tensorflow.config.list_physical_devices("GPU") if tensorflow is not None else []
+    return [f"Enabled memory growth for {gpu.name}" for gpu in gpus if _grow(tensorflow, gpu)]
 
 
 def get_tensorflow_memory_usage(device: str = "/GPU:0") -> Dict[str, float]:
-    """MB."""
+    """MB: of the device, and the resident size of this process."""
     reading = read_device(device)
-    return {"current_mb": reading.current / MB if reading else 0.0, "peak_mb": reading.peak / MB if reading else 0.0}
+    return {"gpu_current_mb": reading.current / MB if reading else 0.0, "gpu_peak_mb": reading.peak / MB if reading else 0.0,
+            "cpu_mb": _process.Process().memory_info().rss / MB}
 
 
 def clear_tensorflow_session() -> None:
@@ -159,11 +173,23 @@ def clear_tensorflow_session() -> None:
     gc.collect()
 
 
+def _is_recent(version: str) -> bool:
+    """2.4 or newer."""
+    numbers = [int(part) for part in version.split(".")[:2] if part.isdigit()]
+    return numbers >= [2, 4]
+
+
 def validate_tensorflow_environment() -> Dict[str, Any]:
+    """Enables memory growth where there are GPUs, as the Python tool does."""
+    found: Dict[str, Any] = {"tensorflow_available": False, "gpu_available": False, "memory_growth_enabled": False,
+                             "version_compatible": False, "issues": []}
     tensorflow = tensorflow_or_none()
     if tensorflow is None:
-        return {"tensorflow_available": False, "gpu_available": False, "version": None, "issues":
-                ["TensorFlow not available"]}
+        return {**found, "issues": ["TensorFlow not installed"]}
     gpus = tensorflow.config.list_physical_devices("GPU")
-    return {"tensorflow_available": True, "gpu_available": bool(gpus), "version": tensorflow.__version__,
-            "issues": [] if gpus else ["TensorFlow sees no GPU"]}
+    is_recent = _is_recent(tensorflow.__version__)
+    has_growth = bool(gpus) and all([_grow(tensorflow, gpu) for gpu in gpus])
+    issues = [(is_recent, f"TensorFlow {tensorflow.__version__} is older than 2.4"), (bool(gpus), "No GPU devices found"),
+              (has_growth or not gpus, "Could not enable GPU memory growth")]
+    return {"tensorflow_available": True, "gpu_available": bool(gpus), "memory_growth_enabled": has_growth,
+            "version_compatible": is_recent, "issues": [text for is_fine, text in issues if not is_fine]}
