@@ -135,6 +135,9 @@ class TrackerBase:
     """Samples a collector in a thread and keeps the events."""
 
     _evidence_kind = "tracker"
+    # The contexts of the events.
+    _words = {"start": "Memory tracking started", "stop": "Memory tracking stopped", "peak": "New peak memory",
+              "allocation": "Memory allocated:", "deallocation": "Memory freed:"}
 
     def _init_tracking(self, *, collector: DeviceMemoryCollector, sampling_interval: float, max_events: int,
                        identity: Dict[str, Any], evidence_dir: Optional[str]) -> None:
@@ -185,7 +188,7 @@ class TrackerBase:
         first = self._take_sample()
         # Memory allocated before the start is neither an allocation of the first tick nor a peak of this tracking.
         self._peak_floor = self._last_peak_read = self.collector.peak_bytes()
-        self._add_event("start", 0, "Memory tracking started", sample=first)
+        self._add_event("start", 0, self._words["start"], sample=first)
         self._sampler.start()
 
     def stop_tracking(self) -> None:
@@ -200,7 +203,7 @@ class TrackerBase:
         except Exception as error:
             logger.debug("the last sample failed: %s", error)
         self.is_tracking = False
-        self._add_event("stop", 0, "Memory tracking stopped")
+        self._add_event("stop", 0, self._words["stop"])
 
     def __enter__(self) -> Any:
         self.start_tracking()
@@ -278,14 +281,14 @@ class TrackerBase:
             if peak <= self.stats["peak_memory"]:
                 return
             self.stats["peak_memory"] = peak
-        self._add_event("peak", change, f"New peak memory: {format_bytes(peak)}", {"peak_bytes": peak}, sample)
+        self._add_event("peak", change, f"{self._words['peak']}: {format_bytes(peak)}", {"peak_bytes": peak}, sample)
 
     def _note_change(self, sample: DeviceMemorySample, change: int) -> None:
-        kind, word = ("allocation", "allocated") if change > 0 else ("deallocation", "freed")
+        kind = "allocation" if change > 0 else "deallocation"
         with self._events_lock:
             self.stats[f"total_{kind}s"] += 1
             self.stats[f"total_{kind}_bytes"] += abs(change)
-        self._add_event(kind, change, f"Memory {word}: {format_bytes(abs(change))}", None, sample)
+        self._add_event(kind, change, f"{self._words[kind]} {format_bytes(abs(change))}", None, sample)
 
     def _check_alerts(self, sample: DeviceMemorySample, change: int) -> None:
         """Alert rules of the tracker; the base class has none."""

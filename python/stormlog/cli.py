@@ -116,10 +116,10 @@ def stormlog_program() -> None:
 # --- single commands, with the parsed arguments of the Python tool ---------------------------------------------------
 
 
-def _words(args: argparse.Namespace) -> List[str]:
+def option_words(args: argparse.Namespace) -> List[str]:
     words = []
     for name, value in vars(args).items():
-        if name in ("command", "func") or value is None or value is False:
+        if name in ("command", "func", "verbose") or value is None or value is False:
             continue
         if name == "input_file":
             words.insert(0, str(value))
@@ -129,23 +129,23 @@ def _words(args: argparse.Namespace) -> List[str]:
 
 
 def cmd_info(args: argparse.Namespace) -> int:
-    return run("gpumemprof", ["info", *_words(args)])
+    return run("gpumemprof", ["info", *option_words(args)])
 
 
 def cmd_monitor(args: argparse.Namespace) -> int:
-    return run("gpumemprof", ["monitor", *_words(args)])
+    return run("gpumemprof", ["monitor", *option_words(args)])
 
 
 def cmd_track(args: argparse.Namespace) -> int:
-    return run("gpumemprof", ["track", *_words(args)])
+    return run("gpumemprof", ["track", *option_words(args)])
 
 
 def cmd_analyze(args: argparse.Namespace) -> int:
-    return run("gpumemprof", ["analyze", *_words(args)])
+    return run("gpumemprof", ["analyze", *option_words(args)])
 
 
 def cmd_diagnose(args: argparse.Namespace) -> int:
-    return run("gpumemprof", ["diagnose", *_words(args)])
+    return run("gpumemprof", ["diagnose", *option_words(args)])
 
 
 if __name__ == "__main__":

@@ -198,6 +198,8 @@ class CPUMemoryTracker(TrackerBase):
     """Samples this process's resident memory; events and files as those of MemoryTracker."""
 
     _evidence_kind = "cpu_tracker"
+    _words = {"start": "CPU memory tracking started", "stop": "CPU memory tracking stopped", "peak": "New CPU peak RSS",
+              "allocation": "RSS increased by", "deallocation": "RSS decreased by"}
     _format_bytes = staticmethod(_format_bytes)
 
     def __init__(self, sampling_interval: float = 0.5, max_events: int = 10000, enable_alerts: bool = True,

@@ -208,7 +208,7 @@ class MemoryTracker(TrackerBase):
         level = self._usage_level(percent)
         if self._usage_alert.should_give(level, self._usage_level(percent + USAGE_HYSTERESIS_PERCENT)):
             kind = "critical" if level == 2 else "warning"
-            self._add_event(kind, change, f"{kind.upper()}: memory usage at {percent:.1f}%",
+            self._add_event(kind, change, f"{kind.upper()}: Memory usage at {percent:.1f}%",
                             {"usage_percent": percent}, sample)
 
     def _check_fragmentation(self, sample: DeviceMemorySample, change: int) -> None:

@@ -5,6 +5,7 @@ ticks are called by hand."""
 import csv
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -476,6 +477,19 @@ def _(folder):
     validate_telemetry_record(alerts[0])
     tap.equal(alerts[0]["event_type"], "warning", "alert")
     tap.contains(Path(paths[6]).read_text(), "<svg")
+
+
+@tap.test("the contexts of CPUMemoryTracker's events are those of the Python tool")
+def _():
+    tracker = CPUMemoryTracker(sampling_interval=3600.0)
+    with tracker:
+        held = bytearray(b"x" * (64 * MIB))
+        tracker._tick()
+        del held
+        tracker._tick()
+    words = {event.event_type: re.sub(r"[\d.]+ [KMG]?B", "SIZE", event.context) for event in tracker.events if event.context}
+    tap.equal(words, {"start": "CPU memory tracking started", "peak": "New CPU peak RSS: SIZE", "allocation": "RSS increased by SIZE",
+                      "deallocation": "RSS decreased by SIZE", "stop": "CPU memory tracking stopped"}, "contexts")
 
 
 tap.main()

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import List, Optional
 
-from ..cli import replace, run_or_exit
+from ..cli import option_words, replace, run, run_or_exit
 
 
 def main(argv: Optional[List[str]] = None) -> int:
@@ -16,6 +17,29 @@ def main(argv: Optional[List[str]] = None) -> int:
 def tfmemprof_program() -> None:
     """The console script tfmemprof."""
     replace("tfmemprof")
+
+
+# --- single commands, with the parsed arguments of the Python tool ---------------------------------------------------
+
+
+def cmd_info(args: argparse.Namespace) -> int:
+    return run("tfmemprof", ["info", *option_words(args)])
+
+
+def cmd_monitor(args: argparse.Namespace) -> int:
+    return run("tfmemprof", ["monitor", *option_words(args)])
+
+
+def cmd_track(args: argparse.Namespace) -> int:
+    return run("tfmemprof", ["track", *option_words(args)])
+
+
+def cmd_analyze(args: argparse.Namespace) -> int:
+    return run("tfmemprof", ["analyze", *option_words(args)])
+
+
+def cmd_diagnose(args: argparse.Namespace) -> int:
+    return run("tfmemprof", ["diagnose", *option_words(args)])
 
 
 if __name__ == "__main__":
