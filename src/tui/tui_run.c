@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tui/tui_run.h"
+#include "base/text/human.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,28 +45,34 @@ static void send_copied(show *s) {
     s->app.copied[0] = '\0';
 }
 
-static bool save_as(const sl_grid *grid, const char *name,
-                    void (*write)(const sl_grid *grid, FILE *to)) {
+/* The size of the file, or -1. */
+static int64_t save_as(const sl_grid *grid, const char *name,
+                       void (*write)(const sl_grid *grid, FILE *to)) {
     FILE *to = fopen(name, "wxe");
     if (!to)
-        return false;
+        return -1;
     write(grid, to);
-    return fclose(to) == 0;
+    int64_t size = ftell(to);
+    return fclose(to) == 0 ? size : -1;
 }
 
 static void save_screen(show *s) {
-    char stamp[40] = "", text[64], svg[64];
+    char stamp[40] = "", text[64], svg[64], text_size[SL_HUMAN_CAP], svg_size[SL_HUMAN_CAP];
+    int64_t sizes[2];
     time_t now = time(NULL);
     struct tm parts;
     if (gmtime_r(&now, &parts))
         strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &parts);
     snprintf(text, sizeof text, "stormlog-screen-%s.txt", stamp);
     snprintf(svg, sizeof svg, "stormlog-screen-%s.svg", stamp);
-    if (save_as(&s->out.grid, text, sl_screen_write_text) &&
-        save_as(&s->out.grid, svg, sl_screen_write_svg))
-        sl_app_say(&s->app, false, "saved %s and .svg", text);
-    else
+    if ((sizes[0] = save_as(&s->out.grid, text, sl_screen_write_text)) < 0)
         sl_app_say(&s->app, true, "cannot write '%s': %s", text, strerror(errno));
+    else if ((sizes[1] = save_as(&s->out.grid, svg, sl_screen_write_svg)) < 0)
+        sl_app_say(&s->app, true, "cannot write '%s': %s", svg, strerror(errno));
+    else
+        sl_app_say(&s->app, false, "saved %s (%s) and .svg (%s)", text,
+                   sl_human_bytes(text_size, (uint64_t)sizes[0]),
+                   sl_human_bytes(svg_size, (uint64_t)sizes[1]));
     s->app.wants_save = false;
 }
 

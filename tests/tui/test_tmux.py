@@ -184,7 +184,7 @@ def _(folder):
         t.press("Enter")
         t.wait_for("done: Diagnose this machine: wrote", "(a folder)")
         t.press("S")
-        t.wait_for("saved ")
+        t.wait_for(".svg (")  # named with their sizes
         tap.true(any(name.startswith("stormlog-screen") and name.endswith(".svg") for name in os.listdir(folder)),
                  "the screen as a picture")
         t.press("j", "Enter")
