@@ -172,11 +172,20 @@ static sl_status check_version(const sl_tm_raw *raw, sl_error *err) {
     return SL_OK;
 }
 
-sl_status sl_tm_from_raw_strict(sl_telemetry *set, const sl_tm_raw *raw, sl_tm_record *out,
-                                sl_error *err) {
-    SL_TRY(check_missing(raw, err));
-    SL_TRY(check_unknown(set, raw, err));
-    SL_TRY(check_version(raw, err));
+/* Versions 3 and 4 of the Python tool (since its 0.3) are version 2 with a session's name and more. A record
+ * that only claims another version has none. */
+static bool is_later(const sl_telemetry *set, const sl_tm_raw *raw) {
+    const sl_tm_value *version = &raw->at[SL_TM_SCHEMA_VERSION];
+    if (version->kind != SL_TM_IS_INT || (version->number != 3 && version->number != 4))
+        return false;
+    for (size_t i = 0; i < raw->unknown_cnt; i++)
+        if (sl_str_is(sl_tm_text(set, raw->unknown[i]), "session_id"))
+            return true;
+    return false;
+}
+
+static sl_status take_fields(sl_telemetry *set, const sl_tm_raw *raw, sl_tm_record *out,
+                             sl_error *err) {
     *out = (sl_tm_record){.job_id = SL_TM_NO_TEXT, .world_size = 1};
     for (sl_tm_field field = SL_TM_TIMESTAMP_NS; field < SL_TM_FIELD_CNT; field++) {
         if (raw->at[field].kind == SL_TM_ABSENT)
@@ -187,6 +196,14 @@ sl_status sl_tm_from_raw_strict(sl_telemetry *set, const sl_tm_raw *raw, sl_tm_r
     if (raw->at[SL_TM_LOCAL_RANK].kind == SL_TM_ABSENT)
         out->local_rank = out->rank;
     return sl__tm_check_pairs(out, err);
+}
+
+sl_status sl_tm_from_raw_strict(sl_telemetry *set, const sl_tm_raw *raw, sl_tm_record *out,
+                                sl_error *err) {
+    SL_TRY(check_missing(raw, err));
+    SL_TRY(check_unknown(set, raw, err));
+    SL_TRY(check_version(raw, err));
+    return take_fields(set, raw, out, err);
 }
 
 sl_status sl_tm_from_raw(sl_telemetry *set, const sl_tm_raw *raw, const sl_tm_convert *how,
@@ -200,6 +217,10 @@ sl_status sl_tm_from_raw(sl_telemetry *set, const sl_tm_raw *raw, const sl_tm_co
             return sl_fail(err, SL_E_VERSION,
                            "Legacy record conversion is disabled: there is no schema_version");
         return sl__tm_from_legacy(set, raw, how, out, err);
+    }
+    if (is_later(set, raw)) {
+        SL_TRY(check_missing(raw, err));
+        return take_fields(set, raw, out, err);
     }
     /* First, because a record of another version has different fields. */
     SL_TRY(check_version(raw, err));

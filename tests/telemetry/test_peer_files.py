@@ -10,6 +10,7 @@ import tap
 
 STORMLOG = os.path.join(os.environ["STORMLOG_BUILD"], "stormlog")
 PEER = os.path.join(os.environ["STORMLOG_TEST_DATA"], "peer")
+LATER = os.path.join(os.environ["STORMLOG_TEST_DATA"], "later")  # of its version 0.4.3, on a host without a card
 MIB = 1 << 20
 
 
@@ -43,6 +44,23 @@ for _name in ("baseline", "leaky", "oom"):
             tap.equal(tap.run([STORMLOG, "export", events(name), "--to", kind, "-o", middle]).returncode, 0, "exit code")
             tap.equal(tap.run([STORMLOG, "export", middle, "--to", "telemetry-json", "-o", out]).returncode, 0, "exit code")
             tap.true(json.load(open(out)) == want, f"the same records through {kind}")
+
+
+@tap.test("files of version 0.4.3 (records of version 4) are read, as JSON and as CSV, and written as version 2")
+def _(folder):
+    for name in ("events.json", "events.csv"):
+        path, out = os.path.join(LATER, name), os.path.join(folder, "out.json")
+        tap.equal(report(path)["verdict"], "healthy", "verdict")
+        tap.equal(tap.run([STORMLOG, "export", path, "--to", "telemetry-json", "-o", out]).returncode, 0, "exit code")
+        got = json.load(open(out))
+        tap.equal([(r["schema_version"], "session_id" in r) for r in got], [(2, False)] * 8, "version 2")
+        tap.contains(json.dumps(got[1]["metadata"]), "memory_capabilities", "the rest stays")
+    # Without the session's name it only claims to be one.
+    records = json.load(open(os.path.join(LATER, "events.json")))
+    for record in records:
+        del record["session_id"]
+    json.dump(records, open(os.path.join(folder, "none.json"), "w"))
+    tap.contains(tap.run([STORMLOG, "analyze", os.path.join(folder, "none.json")]).stderr, "Unsupported schema_version: 4")
 
 
 @tap.test("baseline: a warm-up and a plateau are healthy")
