@@ -120,6 +120,12 @@ static sl_status add_entry(sl_fleet_paths *paths, char *path, int depth, bool ha
     return status;
 }
 
+/* What stormlog itself writes beside recordings: alerts of `run`, indexes of `ship`. */
+static bool is_own_file(const char *name) {
+    return strcmp(name, "alerts.jsonl") == 0 ||
+           (strncmp(name, "index-", 6) == 0 && has_end(name, ".json"));
+}
+
 static int compare_names(const struct dirent **a, const struct dirent **b) {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
@@ -137,6 +143,7 @@ static sl_status add_folder(sl_fleet_paths *paths, const char *folder, int depth
         char *path = NULL;
         bool is_wanted = entries[i]->d_name[0] != '.' &&
                          !sl_bundle_is_diagnose_file(folder, entries[i]->d_name) &&
+                         !(has_recordings && is_own_file(entries[i]->d_name)) &&
                          strcmp(entries[i]->d_name, SL_LATEST_NAME) != 0;
         if (status == SL_OK && is_wanted)
             status = asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0
