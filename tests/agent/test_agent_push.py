@@ -473,6 +473,21 @@ def _(folder):
         done = tap.run([slurm / "epilog.sh"], env={**environment, "STORMLOG_PUSH": sink.url, "STORMLOG_STATE": f"{folder}/state"})
         tap.equal((done.returncode, done.stderr), (0, ""), "epilog")
         check_fleet(sink.samples(), start, 2, 0, 5)
+    tools = Path(folder) / "tools"
+    tools.mkdir()
+    (tools / "logger").write_text(f'#!/bin/sh\necho "$@" >>"{folder}/log"\n')
+    (tools / "logger").chmod(0o755)
+    environment = {**environment, "PATH": f"{tools}:{environment['PATH']}", "STORMLOG_STATE": f"{folder}/state",
+                   "STORMLOG_PUSH": f"http://127.0.0.1:{kit.free_port()}"}
+    with kit.Agent(f"{folder}/state", f"{folder}/runs"):
+        done = tap.run([slurm / "epilog.sh"], env=environment)
+        tap.equal((done.returncode, done.stderr, Path(f"{folder}/log").exists()), (0, "", False), "beside an agent that sends the rest")
+    Path(f"{folder}/state/cursors").write_text("nonsense\n")
+    tap.equal(tap.run([slurm / "epilog.sh"], env=environment).returncode, 0, "exit code: the job must end")
+    tap.contains(Path(f"{folder}/log").read_text(), "job 7: stormlog: ")
+    unit = (slurm.parent / "systemd" / "stormlog-agent.service").read_text()
+    state = re.search(r"^StateDirectory=(.*)$", unit, re.M)[1]
+    tap.contains((slurm / "epilog.sh").read_text(), f'"${{STORMLOG_STATE:=/var/lib/{state}}}"')
 
 
 tap.main()
