@@ -50,7 +50,9 @@
     X(LATE, "late-start", "late")                        \
     X(STRAGGLER, "straggler", "straggler")               \
     X(EXPERT, "expert-imbalance", "peak,shift")          \
-    X(SHIFT, "shift", "shift")
+    X(SHIFT, "shift", "shift")                           \
+    X(RAISED, "exception-timeouts", "failed")            \
+    X(RAISED_STOPPED, "exception-stopped", "failed")
 
 typedef enum fault {
 #define FAULT_ENUM(id, name, right) FAULT_##id,
@@ -157,7 +159,8 @@ static job make_job(char **argv) {
 
 static bool times_out(const job *j) {
     return j->fault == FAULT_LEAK_OOM || j->fault == FAULT_OOM || j->fault == FAULT_KILLED ||
-           j->fault == FAULT_KILLED_JUMP || j->fault == FAULT_FAILED || j->fault == FAULT_HANG;
+           j->fault == FAULT_KILLED_JUMP || j->fault == FAULT_FAILED || j->fault == FAULT_HANG ||
+           j->fault == FAULT_RAISED || j->fault == FAULT_RAISED_STOPPED;
 }
 
 /* The last step that a rank makes. */
@@ -356,6 +359,12 @@ static void end_rank(rank_log *r) {
     const job *j = r->j;
     bool is_culprit = r->rank == j->culprit,
          is_over = times_out(j) || j->fault == FAULT_HEALTHY_STOPPED;
+    if (is_culprit && (j->fault == FAULT_RAISED || j->fault == FAULT_RAISED_STOPPED)) {
+        fake_now_ns += (int64_t)(j->step_s * 3e8);
+        sl_log_maintain(r->log);
+        sl_log_close(r->log); /* as any Python program; its status is not in the recording */
+        return;
+    }
     if (is_culprit && (j->fault == FAULT_LEAK_OOM || j->fault == FAULT_OOM)) {
         fake_now_ns += (int64_t)(j->step_s * 4e8);
         sl_log_oom_add(r->log, &(sl_log_oom){.device = 0,
@@ -376,9 +385,9 @@ static void end_rank(rank_log *r) {
         fake_now_ns += (int64_t)(j->step_s * 3e8);
         sl_log_maintain(r->log);
     } else if (is_over) { /* NCCL's watchdog ends the others; a job that was stopped ends at once */
-        fake_now_ns += j->fault == FAULT_HEALTHY_STOPPED
-                           ? SECOND / 4
-                           : 600 * SECOND + (int64_t)(chance(j->seed, 11, r->rank) * 5e9);
+        bool is_stopped = j->fault == FAULT_HEALTHY_STOPPED || j->fault == FAULT_RAISED_STOPPED;
+        fake_now_ns += is_stopped ? (int64_t)(j->step_s * 3e8) + SECOND / 4
+                                  : 600 * SECOND + (int64_t)(chance(j->seed, 11, r->rank) * 5e9);
         sl_log_maintain(r->log);
     } else if (is_culprit && j->fault == FAULT_SILENT) {
         fake_now_ns = step_end(j, 0, j->steps) + SECOND;

@@ -39,8 +39,12 @@ typedef struct sl_agent_member {
 /* A file that is not to be opened again. */
 typedef struct sl_agent_seen {
     uint64_t device, inode;
-    unsigned failures; /* a file that is just being made is tried again */
+    int64_t born_ns;         /* 0 = not known */
+    int64_t size, changed_s; /* when it could not be read */
+    uint64_t round;          /* in which it was there last */
+    unsigned failures;       /* a file that is just being made is tried again */
     bool is_settled;
+    bool is_unreadable; /* and that was said */
 } sl_agent_seen;
 
 typedef struct sl_agent sl_agent;
@@ -73,6 +77,7 @@ struct sl_agent {
     pthread_mutex_t save_mutex; /* the state file; taken without the other */
     SL_VEC(sl_agent_member *) members;
     SL_VEC(sl_agent_seen) seen;
+    uint64_t round; /* scans so far */
     sl_agent_state state;
     sl_agent_scan scan;
     sl_agent_sink sinks[SL_AGENT_SINKS_MAX];

@@ -14,6 +14,7 @@
 /* A request under way at the end is waited for this long; its cursor stays where it is if it takes longer. */
 #define END_S          3
 #define PAGES_EVERY_MS 10000
+#define ONCE_WAIT_MS   1000
 
 int64_t sl__agent_mono_ms(void) {
     return (int64_t)(sl_clock_mono_ns() / 1000000);
@@ -74,10 +75,18 @@ static bool wait_for(sl_agent *agent, int64_t ms) {
     return is_stopping;
 }
 
+/* With --once it ends when everything was sent, and does not wait for more. */
 static void *run_sink(void *self) {
     sl_agent_sink *sink = self;
-    while (!wait_for(sink->agent, sl__agent_push(sink)))
-        continue;
+    bool is_once = sink->agent->options->is_once;
+    int64_t wait;
+    do {
+        wait = sl__agent_push(sink);
+        if (is_once && sink->is_idle)
+            return NULL;
+        if (is_once)
+            wait = sink->failures ? sl_min_i64(wait, ONCE_WAIT_MS) : 0;
+    } while (!wait_for(sink->agent, wait));
     return NULL;
 }
 
@@ -88,39 +97,6 @@ static void *run_profiler(void *self) {
         sl__agent_profile_round(agent, ++round);
     while (!wait_for(agent, sl__agent_profile_wait_ms(agent)));
     return NULL;
-}
-
-/* ---- once ---- */
-
-static bool is_all_sent(sl_agent *agent) {
-    bool is_all = true;
-    pthread_mutex_lock(&agent->mutex);
-    for (size_t i = 0; i < agent->options->sink_cnt; i++)
-        is_all &= agent->sinks[i].is_idle;
-    pthread_mutex_unlock(&agent->mutex);
-    return is_all;
-}
-
-static sl_status send_once(sl_agent *agent, sl_error *err) {
-    int64_t end_ms = sl__agent_mono_ms() + agent->options->once_ms;
-    for (size_t i = 0; i < agent->options->sink_cnt; i++) {
-        sl_agent_sink *sink = &agent->sinks[i];
-        while (!*agent->stop && sl__agent_mono_ms() < end_ms) {
-            int64_t wait = sl__agent_push(sink);
-            if (sink->is_idle)
-                break;
-            if (sink->failures)
-                wait_for(agent, sl_min_i64(wait, 1000));
-        }
-    }
-    if (agent->options->profile_ms)
-        sl__agent_profile_round(agent, 1);
-    if (agent->options->profile_ms && !sl__agent_is_profiled(agent))
-        return sl_fail(err, SL_E_NETWORK, "not all profiles were sent");
-    if (is_all_sent(agent))
-        return SL_OK;
-    return sl_fail(err, SL_E_NETWORK, "not everything was sent within %lld s: %s",
-                   (long long)(agent->options->once_ms / 1000), agent->sinks[0].last_error);
 }
 
 /* ---- the loop ---- */
@@ -161,9 +137,10 @@ static sl_status start_sinks(sl_agent *agent, sl_error *err) {
             return sl_fail(err, SL_E_SYSTEM, "cannot start a thread for a sink");
         sink->is_started = true;
     }
-    agent->has_profiler = agent->options->profile_ms &&
-                          pthread_create(&agent->profiler, NULL, run_profiler, agent) == 0;
-    if (agent->options->profile_ms && !agent->has_profiler)
+    bool needs_profiler = agent->options->profile_ms && !agent->options->is_once;
+    agent->has_profiler =
+        needs_profiler && pthread_create(&agent->profiler, NULL, run_profiler, agent) == 0;
+    if (needs_profiler && !agent->has_profiler)
         return sl_fail(err, SL_E_SYSTEM, "cannot start a thread for profiles");
     return SL_OK;
 }
@@ -186,6 +163,53 @@ static bool stop_sinks(sl_agent *agent) {
     return is_ended;
 }
 
+/* ---- once ---- */
+
+/* The first sink that has not got everything; NULL. */
+static const sl_agent_sink *find_unsent(const sl_agent *agent) {
+    for (size_t i = 0; i < agent->options->sink_cnt; i++)
+        if (!agent->sinks[i].is_idle)
+            return &agent->sinks[i];
+    return NULL;
+}
+
+static bool is_all_sent(sl_agent *agent) {
+    pthread_mutex_lock(&agent->mutex);
+    bool is_all = !find_unsent(agent);
+    pthread_mutex_unlock(&agent->mutex);
+    return is_all;
+}
+
+static sl_status say_unsent(sl_agent *agent, sl_error *err) {
+    char when[64];
+    sl_status status = SL_OK;
+    snprintf(when, sizeof when, "within %lld s", (long long)(agent->options->once_ms / 1000));
+    if (*agent->stop)
+        snprintf(when, sizeof when, "before a signal stopped it");
+    pthread_mutex_lock(&agent->mutex);
+    const sl_agent_sink *sink = find_unsent(agent);
+    if (sink)
+        status = sl_fail(err, SL_E_NETWORK, "not everything was sent %s: %s%s", when,
+                         sink->last_error[0] ? "" : "too slow: ",
+                         sink->last_error[0] ? sink->last_error : sink->options.url);
+    pthread_mutex_unlock(&agent->mutex);
+    return status;
+}
+
+/* The sinks at the same time: one that is down must not keep the data of the job from the others. */
+static sl_status send_once(sl_agent *agent, bool *is_ended, sl_error *err) {
+    int64_t end_ms = sl__agent_mono_ms() + agent->options->once_ms;
+    sl_status status = start_sinks(agent, err);
+    while (status == SL_OK && !*agent->stop && sl__agent_mono_ms() < end_ms && !is_all_sent(agent))
+        wait_for(agent, 50);
+    if (status == SL_OK && agent->options->profile_ms)
+        sl__agent_profile_round(agent, 1);
+    *is_ended = stop_sinks(agent);
+    if (status == SL_OK && agent->options->profile_ms && !sl__agent_is_profiled(agent))
+        return sl_fail(err, SL_E_NETWORK, "not all profiles were sent");
+    return status == SL_OK ? say_unsent(agent, err) : status;
+}
+
 static sl_status serve(sl_agent *agent, sl_http_server **server, sl_error *err) {
     const sl_agent_options *o = agent->options;
     sl_http_server_options options = {.listen = o->listen,
@@ -206,7 +230,7 @@ static sl_status run_opened(sl_agent *agent, bool *is_ended, sl_error *err) {
     sl_http_server *server = NULL;
     SL_TRY(sl__agent_look(agent, err));
     if (agent->options->is_once)
-        return send_once(agent, err);
+        return send_once(agent, is_ended, err);
     sl_status status = agent->options->listen ? serve(agent, &server, err) : SL_OK;
     if (status == SL_OK)
         status = start_sinks(agent, err);

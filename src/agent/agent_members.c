@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The recordings that are open: found, refreshed, closed when they are over and everything of them has arrived. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,12 +13,37 @@
 /* Times a file is tried that cannot be opened: its header is written in a moment. */
 #define TRIES_MAX 5
 
-static sl_agent_seen *find_seen(sl_agent *agent, uint64_t device, uint64_t inode) {
-    for (size_t i = 0; i < agent->seen.cnt; i++)
-        if (agent->seen.at[i].device == device && agent->seen.at[i].inode == inode)
-            return &agent->seen.at[i];
-    sl_agent_seen seen = {device, inode, 0, false};
+/* When the file was made, where the file system keeps that; else 0. A file that is removed leaves its inode to the
+ * next one: that is another recording. */
+static int64_t birth_of(const char *path) {
+    struct statx info;
+    if (statx(AT_FDCWD, path, 0, STATX_BTIME, &info) < 0 || !(info.stx_mask & STATX_BTIME))
+        return 0;
+    return info.stx_btime.tv_sec * INT64_C(1000000000) + info.stx_btime.tv_nsec;
+}
+
+static sl_agent_seen *find_seen(sl_agent *agent, const struct stat *st, int64_t born_ns) {
+    for (size_t i = 0; i < agent->seen.cnt; i++) {
+        sl_agent_seen *seen = &agent->seen.at[i];
+        if (seen->device == st->st_dev && seen->inode == st->st_ino && seen->born_ns == born_ns)
+            return seen;
+    }
+    sl_agent_seen seen = {.device = st->st_dev, .inode = st->st_ino, .born_ns = born_ns};
     return sl_vec_push(&agent->seen, seen) ? &agent->seen.at[agent->seen.cnt - 1] : NULL;
+}
+
+/* Files that are gone. Of processes not all are asked each time, so there what was seen is kept. */
+static void forget_gone(sl_agent *agent) {
+    size_t kept = 0;
+    for (size_t i = 0; i < agent->seen.cnt; i++)
+        if (agent->seen.at[i].round == agent->round)
+            agent->seen.at[kept++] = agent->seen.at[i];
+    agent->seen.cnt = kept;
+}
+
+/* One that could not be read may have been copied there meanwhile. */
+static bool has_changed(const sl_agent_seen *seen, const struct stat *st) {
+    return seen->is_unreadable && (seen->size != st->st_size || seen->changed_s != st->st_mtime);
 }
 
 static bool has_member(const sl_agent *agent, const sl_agent_key *key) {
@@ -91,8 +117,10 @@ static sl_status open_member(sl_agent *agent, const char *path, const struct sta
     sl_status status = sl_agent_rank_open(path, &member->rank, err);
     if (status == SL_OK)
         status = prepare(agent, member, &is_wanted, err);
-    if (status == SL_OK)
+    if (status == SL_OK) {
         seen->is_settled = true;
+        seen->is_unreadable = false;
+    }
     if (status == SL_OK && is_wanted && sl_vec_push(&agent->members, member))
         return SL_OK;
     free_member(member);
@@ -105,14 +133,22 @@ static void take_path(void *self, const char *path) {
     sl_error err = SL_ERROR_INIT;
     if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
         return;
-    sl_agent_seen *seen = find_seen(agent, st.st_dev, st.st_ino);
-    if (!seen || seen->is_settled || open_member(agent, path, &st, seen, &err) >= 0)
+    sl_agent_seen *seen = find_seen(agent, &st, birth_of(path));
+    if (!seen)
         return;
+    seen->round = agent->round;
+    if ((seen->is_settled && !has_changed(seen, &st)) ||
+        open_member(agent, path, &st, seen, &err) >= 0)
+        return;
+    seen->size = st.st_size;
+    seen->changed_s = st.st_mtime;
     if (++seen->failures < TRIES_MAX && !agent->options->is_once)
         return;
-    seen->is_settled = true;
-    agent->unreadable_cnt++;
-    sl__agent_say(agent, "cannot read '%s': %s", path, err.text);
+    if (!seen->is_unreadable) {
+        agent->unreadable_cnt++;
+        sl__agent_say(agent, "cannot read '%s': %s", path, err.text);
+    }
+    seen->is_settled = seen->is_unreadable = true;
 }
 
 /* ---- workers ---- */
@@ -190,9 +226,20 @@ void sl__agent_close_members(sl_agent *agent) {
 sl_status sl__agent_look(sl_agent *agent, sl_error *err) {
     sl_status status = SL_OK;
     pthread_mutex_lock(&agent->mutex);
-    for (size_t i = 0; i < agent->options->folder_cnt && status == SL_OK; i++)
-        status = sl_agent_scan_folder(agent->options->folders[i], take_path, agent, err);
-    if (agent->options->folder_cnt == 0)
+    agent->round++;
+    for (size_t i = 0; i < agent->options->folder_cnt; i++) {
+        /* One that is gone does not hide the others; the first is reported. */
+        sl_error failed = SL_ERROR_INIT;
+        sl_status found =
+            sl_agent_scan_folder(agent->options->folders[i], take_path, agent, &failed);
+        if (found < 0 && status == SL_OK) {
+            *err = failed;
+            status = found;
+        }
+    }
+    if (agent->options->folder_cnt)
+        forget_gone(agent);
+    else
         sl_agent_scan_processes(&agent->scan, agent->options->proc, sl__agent_mono_ms(), take_path,
                                 agent);
     refresh_all(agent);

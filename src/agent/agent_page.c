@@ -80,6 +80,8 @@ static void write_sinks(const sl_agent *agent, FILE *to) {
                 name, type);                                                                  \
     for (size_t i = 0; i < agent->options->sink_cnt; i++) {                                   \
         const sl_agent_sink *sink = &agent->sinks[i];                                         \
+        if (strcmp(type, "gauge") == 0 && (value) == 0) /* it has not happened yet */         \
+            continue;                                                                         \
         fprintf(to, "stormlog_agent_%s{sink=\"%zu\",form=\"%s\"} %" PRIu64 "\n", name, i,     \
                 sl_agent_form_name(sink->options.form), (uint64_t)(value));                   \
     }

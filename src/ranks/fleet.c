@@ -12,6 +12,9 @@
 #include "base/core/order.h"
 #include "ranks/fleet_impl.h"
 
+/* Jobs that a note names. */
+#define JOBS_NAMED 4u
+
 static const struct {
     const char *name, *words;
 } faults[SL_RANK_FAULT_LIMIT] = {
@@ -46,6 +49,15 @@ const char *sl_fleet_ranges(sl_arena *arena, const int32_t *ranks, size_t cnt, s
     return kept ? kept : "";
 }
 
+const char *sl__fleet_reason(const char *error, const char *path) {
+    static const char words[] = "cannot read '";
+    size_t len = strlen(path);
+    const char *rest = error + sizeof words - 1;
+    bool is_named = strncmp(error, words, sizeof words - 1) == 0 && strncmp(rest, path, len) == 0 &&
+                    strncmp(rest + len, "': ", 3) == 0;
+    return is_named ? rest + len + 3 : error;
+}
+
 sl_fleet_event *sl__fleet_add_event(sl_fleet *fleet, const sl_fleet_event *event) {
     return sl_vec_push(&fleet->events, *event) ? &fleet->events.at[fleet->events.cnt - 1] : NULL;
 }
@@ -61,26 +73,42 @@ static int compare_files(const void *a, const void *b) {
     return strcmp(x->path, y->path);
 }
 
-/* Ranks that no file reports: from the file's name, then the lowest that is free. */
-static void guess_ranks(sl_fleet *fleet) {
+/* The rank in the name: of a recording in that of its file, of others also in the nearest folder's. Beside recordings
+ * that a launcher gave a rank, one without is a launcher or a helper, whatever its name. */
+static bool rank_by_name(const sl_rank_summary *s, bool has_launcher, int32_t *rank) {
+    const char *slash = strrchr(s->path, '/');
+    if (s->source != SL_SOURCE_SLOG)
+        return sl_rank_of_path(s->path + s->named_from, rank);
+    return !has_launcher && sl_rank_of_path(slash ? slash + 1 : s->path, rank);
+}
+
+static bool is_rank_taken(const sl_fleet *fleet, int32_t rank) {
+    for (size_t i = 0; i < fleet->files.cnt; i++)
+        if (fleet->files.at[i]->rank.known && fleet->files.at[i]->rank.value == rank)
+            return true;
+    return false;
+}
+
+/* Beside recordings of ranks a snapshot without one may be of any of them. */
+static void leave_out_unnamed(sl_fleet *fleet, sl_rank_summary *s) {
+    s->is_left_out = true;
+    if (s->source != SL_SOURCE_SLOG)
+        sl_fleet_note(fleet, "'%.200s' is left out: neither it nor its name has a rank", s->path);
+}
+
+static void number_rest(sl_fleet *fleet, bool has_launcher, bool has_ranks) {
     int32_t next = 0;
     size_t guessed = 0;
     for (size_t i = 0; i < fleet->files.cnt; i++) {
         sl_rank_summary *s = fleet->files.at[i];
-        if (!s->rank.known && sl_rank_of_path(s->path, &s->rank.value))
-            s->rank.known = s->is_rank_guessed = true;
-    }
-    bool has_ranks = false;
-    for (size_t i = 0; i < fleet->files.cnt; i++)
-        has_ranks |= fleet->files.at[i]->rank.known;
-    for (size_t i = 0; i < fleet->files.cnt; i++) {
-        sl_rank_summary *s = fleet->files.at[i];
         if (s->rank.known || s->is_left_out)
             continue;
-        if (has_ranks) { /* a launcher, a helper */
-            s->is_left_out = true;
+        if (has_launcher || (has_ranks && s->source == SL_SOURCE_SLOG)) {
+            leave_out_unnamed(fleet, s);
             continue;
         }
+        while (has_ranks && is_rank_taken(fleet, next))
+            next++;
         s->rank = (sl_maybe_i32){next++, true};
         s->is_rank_guessed = true;
         guessed++;
@@ -91,9 +119,52 @@ static void guess_ranks(sl_fleet *fleet) {
                       guessed, guessed == 1 ? " does" : "s do");
 }
 
+/* Ranks that no file reports: from the file's name, then the lowest that is free. */
+static void guess_ranks(sl_fleet *fleet) {
+    bool has_ranks = false, has_launcher = false;
+    for (size_t i = 0; i < fleet->files.cnt; i++)
+        has_launcher |=
+            fleet->files.at[i]->source == SL_SOURCE_SLOG && fleet->files.at[i]->rank.known;
+    for (size_t i = 0; i < fleet->files.cnt; i++) {
+        sl_rank_summary *s = fleet->files.at[i];
+        if (!s->rank.known && rank_by_name(s, has_launcher, &s->rank.value))
+            s->rank.known = s->is_rank_guessed = true;
+        has_ranks |= s->rank.known;
+    }
+    number_rest(fleet, has_launcher, has_ranks);
+}
+
+static bool is_job_seen(const sl_fleet *fleet, size_t before, const char *job) {
+    for (size_t i = 0; i < before; i++)
+        if (strcmp(fleet->files.at[i]->job, job) == 0)
+            return true;
+    return false;
+}
+
+/* "'a', 'b' and 3 more": the jobs of the files but one. */
+static const char *list_jobs(sl_fleet *fleet, const char *without, size_t *job_cnt) {
+    char text[512] = "";
+    size_t len = 0, left = 0;
+    *job_cnt = 0;
+    for (size_t i = 0; i < fleet->files.cnt; i++) {
+        const char *job = fleet->files.at[i]->job;
+        if (!job[0] || strcmp(job, without) == 0 || is_job_seen(fleet, i, job))
+            continue;
+        if (++*job_cnt > JOBS_NAMED)
+            left++;
+        else
+            len +=
+                (size_t)snprintf(text + len, sizeof text - len, "%s'%.60s'", len ? ", " : "", job);
+    }
+    if (left)
+        snprintf(text + len, sizeof text - len, " and %zu more", left);
+    const char *kept = sl_arena_copy(&fleet->arena, text, strlen(text));
+    return kept ? kept : "";
+}
+
 /* The job with most files, or the one that was asked for. */
 static sl_status choose_job(sl_fleet *fleet, const char *wanted, sl_error *err) {
-    const char *best = NULL, *other = NULL;
+    const char *best = NULL;
     size_t best_cnt = 0, others = 0;
     for (size_t i = 0; i < fleet->files.cnt; i++) {
         size_t cnt = 0;
@@ -113,18 +184,23 @@ static sl_status choose_job(sl_fleet *fleet, const char *wanted, sl_error *err) 
         if (!is_other || (!s->job[0] && !wanted))
             continue;
         s->is_left_out = true;
-        other = s->job;
         others++;
     }
-    if (wanted && others == fleet->files.cnt)
-        return sl_fail(err, SL_E_USAGE, "no file is of job '%s'%s%s%s", wanted,
-                       best ? "; there is '" : "", best ? best : "", best ? "'" : "");
+    if (wanted && others == fleet->files.cnt) {
+        const char *jobs = list_jobs(fleet, "", &(size_t){0});
+        return sl_fail(err, SL_E_USAGE, "no file is of job '%s'%s%s", wanted,
+                       jobs[0] ? "; there is " : "", jobs);
+    }
     fleet->job = sl_arena_copy(&fleet->arena, fleet->job, strlen(fleet->job));
     if (!fleet->job)
         return sl_fail_no_memory(err, "the job");
-    if (others && !wanted)
-        sl_fleet_note(fleet, "%zu file%s of another job (%.60s); --job compares those", others,
-                      others == 1 ? " is" : "s are", other);
+    if (others && !wanted) {
+        size_t job_cnt = 0;
+        const char *jobs = list_jobs(fleet, fleet->job, &job_cnt);
+        sl_fleet_note(fleet, "%zu file%s of %s (%s); --job compares those", others,
+                      others == 1 ? " is" : "s are", job_cnt == 1 ? "another job" : "other jobs",
+                      jobs);
+    }
     return SL_OK;
 }
 
@@ -150,7 +226,7 @@ static bool is_relative(const sl_rank_summary *a, const sl_rank_summary *b) {
 static void drop_doubles(sl_fleet *fleet) {
     sl_rank_summary *kept = NULL;
     size_t doubles = 0;
-    int32_t first = -1;
+    int32_t first = -1, last = -1;
     for (size_t i = 0; i < fleet->files.cnt; i++) {
         sl_rank_summary *s = fleet->files.at[i];
         if (s->is_left_out)
@@ -163,12 +239,15 @@ static void drop_doubles(sl_fleet *fleet) {
         sl_rank_summary *loser = is_better(s, kept) ? kept : s;
         loser->is_left_out = true;
         kept = loser == s ? kept : s;
-        if (is_double && doubles++ == 0)
-            first = s->rank.value;
+        if (!is_double || last == s->rank.value)
+            continue;
+        last = s->rank.value;
+        first = doubles++ == 0 ? last : first;
     }
     if (doubles)
         sl_fleet_note(fleet,
-                      "%zu rank%s more than one recording (such as rank %d); the newest counts",
+                      "%zu rank%s more than one recording (such as rank %d); the newest with "
+                      "steps counts",
                       doubles, doubles == 1 ? " has" : "s have", (int)first);
 }
 
@@ -236,7 +315,8 @@ static sl_status take_files(sl_fleet *fleet, sl_fleet_paths *paths, sl_error *er
         sl_fleet_path *file = &paths->files.at[i];
         if (!file->summary) {
             fleet->unreadable_cnt++;
-            sl_fleet_note(fleet, "'%.200s' is left out: %.300s", file->path, file->err.text);
+            sl_fleet_note(fleet, "'%.200s' is left out: %.300s", file->path,
+                          sl__fleet_reason(file->err.text, file->path));
             continue;
         }
         file->summary->path = sl_arena_copy(&file->summary->arena, file->path, strlen(file->path));

@@ -14,6 +14,8 @@
 /* A start that is later than the others' by this is late. */
 #define LATE_NS_MIN    10e9
 #define LATE_STEPS_MIN 20.0
+/* A normal exit that is earlier than the others' by this is not usual. */
+#define EXIT_NS_MIN    60e9
 /* Missing ranks that are named one by one. */
 #define MISSING_NAMED  64u
 
@@ -72,32 +74,54 @@ static double median_time(const sl_fleet *fleet, moment_kind kind, double *room)
     return cnt > 1 ? sl_stat_median(room, cnt) : (double)NAN;
 }
 
-static bool has_failed(const sl_rank_summary *s) {
-    return s->end == SL_PROCESS_END_LEFT && s->exit_status.known && s->exit_status.value != 0;
-}
-
-/* An end counts when it came before the others': those that follow are in the chain as followers. */
-static sl_status add_end(sl_fleet *fleet, const sl_fleet_row *row, double ends_ns, sl_error *err) {
-    const sl_rank_summary *s = row->of;
-    bool is_killed = s->end == SL_PROCESS_END_KILLED;
-    if (s->source != SL_SOURCE_SLOG || (!is_killed && !has_failed(s)) || isnan(ends_ns))
-        return SL_OK;
-    double own = (double)(sl__row_time(row, s->end_ns) - fleet->base_ns);
-    double together = fmax(TOGETHER_NS, TOGETHER_STEPS * fleet->step_ns);
-    if (own > ends_ns - together)
-        return SL_OK;
-    sl_fleet_event event = event_of(
-        fleet, row, is_killed ? SL_RANK_FAULT_KILLED : SL_RANK_FAULT_FAILED, s->end_ns, 0.85);
-    return add(fleet, &event, err);
-}
-
 /* What is usual among the ranks at the end of the job. */
 typedef struct usual_end {
     double ends_ns, starts_ns, last_steps_ns; /* medians on the common clock, less base_ns; NaN */
     size_t short_cnt;                         /* ranks with fewer steps than the median rank */
+    size_t slog_cnt, exited_cnt, killed_cnt;  /* recordings: all, closed, not closed */
+    int64_t first_end_ns;                     /* of all ranks, on the common clock */
     bool ended_well;                          /* all of them */
     bool is_running;                          /* some of them */
 } usual_end;
+
+static bool has_failed(const sl_rank_summary *s) {
+    return s->end == SL_PROCESS_END_LEFT && s->exit_status.known && s->exit_status.value != 0;
+}
+
+/* A program that an exception ends closes its recording like one that is done, and the recording does not have the
+ * status. So it counts by what the others did: they went on for a while, or were killed as soon as it was gone. */
+static double confidence_of_exit(const usual_end *usual, int64_t end_ns, double gap_ns,
+                                 double together_ns) {
+    bool is_only = usual->exited_cnt == 1 && usual->killed_cnt + 1 == usual->slog_cnt;
+    bool are_others_bad = usual->exited_cnt * 2 < usual->slog_cnt;
+    if (are_others_bad && gap_ns > together_ns)
+        return 0.7;
+    if (is_only && usual->slog_cnt > 2 && end_ns == usual->first_end_ns)
+        return 0.6;
+    return gap_ns > fmax(EXIT_NS_MIN, LATE_STEPS_MIN * together_ns / TOGETHER_STEPS) ? 0.55 : 0;
+}
+
+/* An end counts when it came before the others': those that follow are in the chain as followers. */
+static sl_status add_end(sl_fleet *fleet, const sl_fleet_row *row, const usual_end *usual,
+                         sl_error *err) {
+    const sl_rank_summary *s = row->of;
+    bool is_killed = s->end == SL_PROCESS_END_KILLED, is_exit = s->end == SL_PROCESS_END_EXITED;
+    if (s->source != SL_SOURCE_SLOG || isnan(usual->ends_ns))
+        return SL_OK;
+    double gap = usual->ends_ns - (double)(sl__row_time(row, s->end_ns) - fleet->base_ns);
+    double together = fmax(TOGETHER_NS, TOGETHER_STEPS * fleet->step_ns);
+    double confidence = is_exit
+                            ? confidence_of_exit(usual, sl__row_time(row, s->end_ns), gap, together)
+                        : (is_killed || has_failed(s)) && gap >= together ? 0.85
+                                                                          : 0;
+    if (confidence == 0)
+        return SL_OK;
+    sl_fleet_event event = event_of(
+        fleet, row, is_killed ? SL_RANK_FAULT_KILLED : SL_RANK_FAULT_FAILED, s->end_ns, confidence);
+    if (is_exit)
+        event.per_step = fmax(0, gap / 1e9);
+    return add(fleet, &event, err);
+}
 
 /* No step any more while the others made at least two, and for as long; a slow rank still makes steps. Or one step
  * less, where that is a few ranks of a job that ended badly: all others wait for them in the next collective.
@@ -150,9 +174,15 @@ static usual_end find_usual(const sl_fleet *fleet, double *room) {
     usual_end usual = {.ends_ns = median_time(fleet, END, room),
                        .starts_ns = median_time(fleet, START, room),
                        .last_steps_ns = median_time(fleet, LAST_STEP, room),
+                       .first_end_ns = INT64_MAX,
                        .ended_well = true};
     for (size_t i = 0; i < fleet->rows.cnt; i++) {
         const sl_rank_summary *s = fleet->rows.at[i].of;
+        usual.slog_cnt += s->source == SL_SOURCE_SLOG;
+        usual.exited_cnt += s->source == SL_SOURCE_SLOG && s->end == SL_PROCESS_END_EXITED;
+        usual.killed_cnt += s->source == SL_SOURCE_SLOG && s->end == SL_PROCESS_END_KILLED;
+        usual.first_end_ns =
+            sl_min_i64(usual.first_end_ns, sl__row_time(&fleet->rows.at[i], s->end_ns));
         usual.short_cnt += s->has_steps && s->last_step < fleet->last_step;
         usual.ended_well = usual.ended_well && s->end == SL_PROCESS_END_EXITED;
         usual.is_running = usual.is_running || s->end == SL_PROCESS_END_RUNNING;
@@ -165,7 +195,7 @@ static sl_status look_at_rows(sl_fleet *fleet, double *room, sl_error *err) {
     for (size_t i = 0; i < fleet->rows.cnt; i++) {
         const sl_fleet_row *row = &fleet->rows.at[i];
         SL_TRY(add_ooms(fleet, row, err));
-        SL_TRY(add_end(fleet, row, usual.ends_ns, err));
+        SL_TRY(add_end(fleet, row, &usual, err));
         SL_TRY(add_silent(fleet, row, &usual, err));
         SL_TRY(add_late(fleet, row, usual.starts_ns, err));
     }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "api/recording_names.h"
 #include "api/run_folder.h"
@@ -26,13 +27,25 @@ static bool has_end(const char *name, const char *end) {
     return len > end_len && strcmp(name + len - end_len, end) == 0;
 }
 
-static bool is_telemetry_name(const char *name) {
-    static const char *const ends[] = {".json",     ".jsonl",    ".csv",   ".json.gz",
-                                       ".json.zst", ".jsonl.gz", ".csv.gz"};
+/* What a name promises. A file that does not keep it is named in the answer. */
+static path_kind kind_by_name(const char *name) {
+    static const char *const packed[] = {"", ".gz", ".zst", ".xz"};
+    static const struct {
+        const char *end;
+        path_kind kind;
+    } ends[] = {{".json", KIND_TELEMETRY},
+                {".jsonl", KIND_TELEMETRY},
+                {".csv", KIND_TELEMETRY},
+                {".pickle", KIND_TRACE},
+                {".pkl", KIND_TRACE}};
+    char end[16];
     for (size_t i = 0; i < SL_COUNT_OF(ends); i++)
-        if (has_end(name, ends[i]))
-            return true;
-    return false;
+        for (size_t k = 0; k < SL_COUNT_OF(packed); k++) {
+            snprintf(end, sizeof end, "%s%s", ends[i].end, packed[k]);
+            if (has_end(name, end))
+                return ends[i].kind;
+        }
+    return KIND_NONE;
 }
 
 /* By name where that is enough: a folder may hold thousands. What begins like a recording or a pickle is that,
@@ -44,7 +57,7 @@ static path_kind kind_of(const char *path) {
     if (sl_recordings_is_name(path))
         return KIND_RECORDING;
     if (!sl_trace_probe(path, &kind))
-        return is_telemetry_name(path) ? KIND_TELEMETRY : KIND_NONE;
+        return kind_by_name(path);
     return kind == SL_SOURCE_SLOG        ? KIND_RECORDING
            : kind == SL_SOURCE_TELEMETRY ? KIND_TELEMETRY
                                          : KIND_TRACE;
@@ -76,25 +89,41 @@ static bool is_copy(const char *path) {
     return stat(plain, &info) == 0;
 }
 
+/* An entry of a folder that this user cannot open: it may be the recording of a rank. Owns the path. */
+static sl_status add_unread(sl_fleet_paths *paths, char *path, sl_error *err) {
+    sl_error why = SL_ERROR_INIT;
+    sl_fail_errno(&why, SL_E_READ, "cannot open");
+    SL_TRY(add_path(paths, path, KIND_TRACE, false, err));
+    paths->files.at[paths->files.cnt - 1].err = why;
+    return SL_OK;
+}
+
 static sl_status add_folder(sl_fleet_paths *paths, const char *folder, int depth, sl_error *err);
 
 /* An entry of a folder. A bundle is evidence of a process that has its own recording, where there is one. */
 static sl_status add_entry(sl_fleet_paths *paths, char *path, int depth, bool has_recordings,
                            sl_error *err) {
     struct stat info;
-    bool is_there = stat(path, &info) == 0;
-    bool is_folder = is_there && S_ISDIR(info.st_mode);
+    if (stat(path, &info) != 0 || access(path, R_OK) != 0)
+        return add_unread(paths, path, err);
+    bool is_folder = S_ISDIR(info.st_mode);
     bool is_bundle = is_folder && sl_bundle_is(path);
     sl_status status = SL_OK;
     path_kind kind = KIND_NONE;
     if (is_folder && !is_bundle && !strstr(path, ".oom-") && depth < DEPTH_MAX)
         status = add_folder(paths, path, depth + 1, err);
-    else if (is_bundle ? !has_recordings : is_there && S_ISREG(info.st_mode) && !is_copy(path))
+    else if (is_bundle ? !has_recordings : S_ISREG(info.st_mode) && !is_copy(path))
         kind = kind_of(path);
     if (kind != KIND_NONE)
         return add_path(paths, path, kind, false, err);
     free(path);
     return status;
+}
+
+/* What stormlog itself writes beside recordings: alerts of `run`, indexes of `ship`. */
+static bool is_own_file(const char *name) {
+    return strcmp(name, "alerts.jsonl") == 0 ||
+           (strncmp(name, "index-", 6) == 0 && has_end(name, ".json"));
 }
 
 static int compare_names(const struct dirent **a, const struct dirent **b) {
@@ -114,6 +143,7 @@ static sl_status add_folder(sl_fleet_paths *paths, const char *folder, int depth
         char *path = NULL;
         bool is_wanted = entries[i]->d_name[0] != '.' &&
                          !sl_bundle_is_diagnose_file(folder, entries[i]->d_name) &&
+                         !(has_recordings && is_own_file(entries[i]->d_name)) &&
                          strcmp(entries[i]->d_name, SL_LATEST_NAME) != 0;
         if (status == SL_OK && is_wanted)
             status = asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0
@@ -125,17 +155,33 @@ static sl_status add_folder(sl_fleet_paths *paths, const char *folder, int depth
     return status;
 }
 
-static sl_status add_given(sl_fleet_paths *paths, const char *given, sl_error *err) {
+/* Names of folders above what was given do not name ranks: with one folder neither does its own, which is that of
+ * a run ("lora-rank8"); of several folders each may be a rank's. */
+static void mark_names(sl_fleet_paths *paths, size_t files, size_t telemetry, const char *folder,
+                       bool is_alone) {
+    size_t len = strlen(folder), from = len;
+    while (from > 0 && folder[from - 1] == '/')
+        from--;
+    while (from > 0 && folder[from - 1] != '/')
+        from--;
+    for (size_t i = files; i < paths->files.cnt; i++)
+        paths->files.at[i].named_from = is_alone ? len : from;
+    for (size_t i = telemetry; i < paths->telemetry.cnt; i++)
+        paths->telemetry.at[i].named_from = is_alone ? len : from;
+}
+
+static sl_status add_given(sl_fleet_paths *paths, const char *given, bool is_alone, sl_error *err) {
     struct stat info;
     const char *path = sl_latest_path(given);
-    size_t before = paths->files.cnt + paths->telemetry.cnt;
+    size_t files = paths->files.cnt, telemetry = paths->telemetry.cnt;
     bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode) && !sl_bundle_is(path);
     if (!is_folder) {
         path_kind kind = kind_of(path);
         return add_path(paths, strdup(path), kind == KIND_NONE ? KIND_TELEMETRY : kind, true, err);
     }
     SL_TRY(add_folder(paths, path, 0, err));
-    if (paths->files.cnt + paths->telemetry.cnt == before)
+    mark_names(paths, files, telemetry, path, is_alone);
+    if (paths->files.cnt + paths->telemetry.cnt == files + telemetry)
         return sl_fail(err, SL_E_OPEN,
                        "'%s' contains no recording (*.slog), snapshot, telemetry file (.json, "
                        ".jsonl, .csv) or bundle",
@@ -143,11 +189,59 @@ static sl_status add_given(sl_fleet_paths *paths, const char *given, sl_error *e
     return SL_OK;
 }
 
+/* ---- a file that is reached twice, by links or by paths that overlap ---- */
+
+typedef struct identity {
+    dev_t dev;
+    ino_t ino;
+    bool is_given;
+    size_t len, idx; /* of its path; of it in the list */
+} identity;
+
+static int compare_identities(const void *a, const void *b) {
+    const identity *x = a, *y = b;
+    if (x->dev != y->dev)
+        return SL_ORDER(x->dev, y->dev);
+    if (x->ino != y->ino)
+        return SL_ORDER(x->ino, y->ino);
+    if (x->is_given != y->is_given)
+        return x->is_given ? -1 : 1;
+    return x->len != y->len ? SL_ORDER(x->len, y->len) : SL_ORDER(x->idx, y->idx);
+}
+
+/* Of the paths to one file the one that was given, then the shortest. One that is not there has no file. */
+static sl_status drop_same_files(sl_fleet_path *at, size_t *cnt, sl_error *err) {
+    struct stat info;
+    size_t found = 0, kept = 0;
+    identity *ids = malloc((*cnt + 1) * sizeof *ids);
+    if (!ids)
+        return sl_fail_no_memory(err, "the paths");
+    for (size_t i = 0; i < *cnt; i++)
+        if (stat(at[i].path, &info) == 0)
+            ids[found++] =
+                (identity){info.st_dev, info.st_ino, at[i].is_given, strlen(at[i].path), i};
+    qsort(ids, found, sizeof *ids, compare_identities);
+    for (size_t i = 1; i < found; i++) {
+        bool is_same = ids[i].dev == ids[i - 1].dev && ids[i].ino == ids[i - 1].ino;
+        if (is_same) {
+            free(at[ids[i].idx].path);
+            at[ids[i].idx].path = NULL;
+        }
+    }
+    for (size_t i = 0; i < *cnt; i++)
+        if (at[i].path)
+            at[kept++] = at[i];
+    *cnt = kept;
+    free(ids);
+    return SL_OK;
+}
+
 sl_status sl__fleet_paths_find(sl_fleet_paths *paths, const char *const *given, size_t cnt,
                                sl_error *err) {
     for (size_t i = 0; i < cnt; i++)
-        SL_TRY(add_given(paths, given[i], err));
-    return SL_OK;
+        SL_TRY(add_given(paths, given[i], cnt == 1, err));
+    SL_TRY(drop_same_files(paths->files.at, &paths->files.cnt, err));
+    return drop_same_files(paths->telemetry.at, &paths->telemetry.cnt, err);
 }
 
 void sl__fleet_paths_fini(sl_fleet_paths *paths) {
@@ -171,12 +265,15 @@ typedef struct reading {
 } reading;
 
 static void read_one(sl_fleet_path *file) {
+    if (file->err.code < 0) /* known since the folder was read */
+        return;
     sl_rank_summary *summary = calloc(1, sizeof *summary);
     if (!summary) {
         sl_fail_no_memory(&file->err, "a rank");
         return;
     }
     summary->path = file->path;
+    summary->named_from = file->named_from;
     sl_status status = file->is_recording ? sl_rank_summary_slog(summary, file->path, &file->err)
                                           : sl_rank_summary_trace(summary, file->path, &file->err);
     file->summary = summary;

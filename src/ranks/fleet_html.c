@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The merge as one page: the sentence, a heat map of ranks by steps, the chain, groups and the table. No script, no
  * request to anywhere: it is meant for tickets. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +9,13 @@
 #include "export/report/xml_out.h"
 #include "ranks/fleet_format.h"
 #include "ranks/fleet_impl.h"
-#include "run/process_tree.h"
 
 /* Cells of the heat map; more ranks or steps share one, which shows the largest. */
 #define MAP_ROWS  256u
 #define MAP_COLS  256u
 #define CELL_W    4u
 #define TABLE_MAX 2048u
+#define CHAIN_MAX 100u
 
 static const char head[] =
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -89,18 +88,12 @@ static bool is_bad(const sl_fleet *fleet, int32_t rank) {
 }
 
 static void put_table_row(FILE *to, const sl_fleet *fleet, const sl_fleet_row *row) {
-    char peak[SL_HUMAN_CAP] = "-", last[SL_HUMAN_CAP] = "-";
+    sl_fleet_row_texts t = sl__fleet_row_texts(fleet, row);
     const sl_rank_summary *s = row->of;
-    if (s->peak_bytes.known)
-        sl_human_bytes(peak, s->peak_bytes.value);
-    if (s->last_bytes.known)
-        sl_human_bytes(last, s->last_bytes.value);
-    fprintf(to, "<tr%s><td>%d<td class=t>", is_bad(fleet, row->rank) ? " class=bad" : "",
-            (int)row->rank);
-    sl_xml_text(to, s->host);
-    fprintf(to, "<td>%" PRIu64 "<td>%s<td>%s<td>%+.3f s<td class=t>%s<td class=t>", s->last_step,
-            peak, last, (double)row->offset_ns / 1e9,
-            s->source == SL_SOURCE_SLOG ? sl_process_end_name(s->end) : "");
+    fprintf(to, "<tr%s><td>%s<td class=t>", is_bad(fleet, row->rank) ? " class=bad" : "", t.rank);
+    sl_xml_text(to, s->host[0] ? s->host : "-");
+    fprintf(to, "<td>%s<td>%s<td>%s<td>%s<td class=t>%s<td class=t>", t.steps, t.peak, t.last,
+            t.clock, t.status);
     sl_xml_text(to, s->line_cnt ? s->lines[0].text : "");
     fputs("</tr>\n", to);
 }
@@ -108,7 +101,7 @@ static void put_table_row(FILE *to, const sl_fleet *fleet, const sl_fleet_row *r
 static void put_table(FILE *to, const sl_fleet *fleet) {
     fputs(
         "<h2>Ranks</h2>\n<table><tr><th>rank<th class=t>host<th>last step<th>peak<th>last<th>clock"
-        "<th class=t>ended<th class=t>largest line</tr>\n",
+        "<th class=t>status<th class=t>largest line</tr>\n",
         to);
     for (size_t i = 0; i < fleet->rows.cnt && i < TABLE_MAX; i++)
         put_table_row(to, fleet, &fleet->rows.at[i]);
@@ -119,16 +112,19 @@ static void put_table(FILE *to, const sl_fleet *fleet) {
 }
 
 static void put_chain(FILE *to, sl_fleet *fleet) {
-    if (!fleet->events.cnt)
-        return;
-    fputs("<h2>What happened, in order</h2>\n<ol>\n", to);
-    for (size_t i = 0; i < fleet->events.cnt && i < 100; i++) {
+    size_t shown = 0;
+    for (size_t i = 0; i < fleet->events.cnt && shown < CHAIN_MAX; i++) {
         const sl_fleet_event *e = &fleet->events.at[i];
+        if (e->fault == SL_RANK_FAULT_MISSING) /* listed above */
+            continue;
+        if (!shown++)
+            fputs("<h2>What happened, in order</h2>\n<ol>\n", to);
         fprintf(to, "<li>rank %d: ", (int)e->rank);
         sl_xml_text(to, sl_fleet_event_text(&fleet->arena, fleet, e));
         fprintf(to, " (confidence %.0f %%)</li>\n", 100 * e->confidence);
     }
-    fputs("</ol>\n", to);
+    if (shown)
+        fputs("</ol>\n", to);
     if (fleet->followers)
         fprintf(to,
                 "<p>%zu rank%s made no further step and ended later; the first %.0f s after.</p>\n",
@@ -153,9 +149,10 @@ static void put_groups(FILE *to, sl_fleet *fleet) {
 
 void sl_fleet_html(FILE *to, sl_fleet *fleet) {
     fputs(head, to);
-    fprintf(to, "<h1>%zu of %d rank%s</h1>\n<p class=\"cause%s\">", fleet->rows.cnt,
-            (int)fleet->world_size, sl_plural((uint64_t)fleet->world_size),
-            fleet->has_cause ? "" : " fine");
+    fprintf(to, "<h1>%zu of %d rank%s%s", fleet->rows.cnt, (int)fleet->world_size,
+            sl_plural((uint64_t)fleet->world_size), fleet->job[0] ? " of job " : "");
+    sl_xml_text(to, fleet->job);
+    fprintf(to, "</h1>\n<p class=\"cause%s\">", fleet->has_cause ? "" : " fine");
     sl_xml_text(to, sl_fleet_sentence(fleet));
     fputs("</p>\n", to);
     if (fleet->missing.cnt)

@@ -72,6 +72,7 @@ static void put_row(sl_json_out *json, const sl_fleet_row *row) {
     put_text(json, "ended", s->source == SL_SOURCE_SLOG ? sl_process_end_name(s->end) : NULL);
     put_maybe_i32(json, "exit_status", s->exit_status);
     put_text(json, "largest_line", s->line_cnt ? s->lines[0].text : NULL);
+    sl_json_key_maybe_u64(json, "last_step_bytes", sl__rank_last_step_bytes(s));
     sl_json_end_object(json);
 }
 

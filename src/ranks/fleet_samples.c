@@ -62,11 +62,11 @@ static void set_rank(sl_telemetry *set, size_t first, size_t cnt, int32_t rank) 
 }
 
 static bool note_ranks(namer *names, sl_telemetry *set, size_t first, bool is_unranked,
-                       const char *path) {
+                       const sl_fleet_path *file) {
     size_t cnt = set->records.cnt - first;
     int32_t rank;
-    if (is_unranked && !sl_rank_of_path(path, &rank))
-        return sl_vec_push(&names->files, ((unnamed){first, cnt, path}));
+    if (is_unranked && !sl_rank_of_path(file->path + file->named_from, &rank))
+        return sl_vec_push(&names->files, ((unnamed){first, cnt, file->path}));
     if (is_unranked)
         set_rank(set, first, cnt, rank);
     for (size_t i = first; i < set->records.cnt; i++)
@@ -75,9 +75,23 @@ static bool note_ranks(namer *names, sl_telemetry *set, size_t first, bool is_un
     return true;
 }
 
+/* Ranks of what was read already: recordings, snapshots. */
+static bool take_ranks_of_files(const sl_fleet *fleet, namer *names) {
+    int32_t rank;
+    for (size_t i = 0; i < fleet->files.cnt; i++) {
+        const sl_rank_summary *s = fleet->files.at[i];
+        bool has_rank = s->rank.known || sl_rank_of_path(s->path + s->named_from, &rank);
+        if (has_rank && !take_rank(names, s->rank.known ? s->rank.value : rank))
+            return false;
+    }
+    return true;
+}
+
 /* When all files are read: the lowest ranks that nobody has, in the order of the paths. */
 static bool name_rest(sl_fleet *fleet, namer *names, sl_telemetry *set) {
     int32_t rank = 0;
+    if (names->files.cnt && !take_ranks_of_files(fleet, names))
+        return false;
     for (size_t i = 0; i < names->files.cnt; i++) {
         while ((size_t)rank < names->is_taken.cnt && names->is_taken.at[rank])
             rank++;
@@ -173,14 +187,15 @@ static sl_status load_all(sl_fleet *fleet, const sl_fleet_paths *paths, sl_telem
         size_t first = set->records.cnt;
         uint64_t unranked = set->unranked_cnt;
         if (load_path(file->path, set, skips_bad, err) == SL_OK) {
-            if (!note_ranks(names, set, first, set->unranked_cnt > unranked, file->path))
+            if (!note_ranks(names, set, first, set->unranked_cnt > unranked, file))
                 return sl_fail_no_memory(err, "the ranks");
             continue;
         }
         if (file->is_given || err->code == SL_E_NOMEM)
             return err->code;
         fleet->unreadable_cnt++;
-        sl_fleet_note(fleet, "'%.200s' is left out: %.300s", file->path, err->text);
+        sl_fleet_note(fleet, "'%.200s' is left out: %.300s", file->path,
+                      sl__fleet_reason(err->text, file->path));
     }
     return name_rest(fleet, names, set) ? SL_OK : sl_fail_no_memory(err, "the ranks");
 }
@@ -231,11 +246,41 @@ static bool add_bins(sl_telemetry *set, const sl_fleet *fleet, const sl_fleet_ro
     return true;
 }
 
+static const sl_fleet_row *row_of_rank(const sl_fleet *fleet, int32_t rank) {
+    size_t from = 0, to = fleet->rows.cnt;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        if (fleet->rows.at[mid].rank == rank)
+            return &fleet->rows.at[mid];
+        if (fleet->rows.at[mid].rank < rank)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return NULL;
+}
+
+/* Samples of other jobs, and of ranks that have a recording, are not compared: the figures are those of the table. */
+static void keep_samples_of_rows(const sl_fleet *fleet, sl_telemetry *set, uint32_t job) {
+    size_t kept = 0;
+    for (size_t i = 0; i < set->records.cnt; i++) {
+        sl_tm_record *record = &set->records.at[i];
+        const sl_fleet_row *row = row_of_rank(fleet, record->rank);
+        const char *own = sl_tm_text(set, record->job_id).ptr;
+        if (!row || row->of->source != SL_SOURCE_TELEMETRY || strcmp(row->of->job, own ? own : ""))
+            continue;
+        record->job_id = job;
+        set->records.at[kept++] = *record;
+    }
+    set->records.cnt = kept;
+}
+
 sl_status sl__fleet_find_figures(sl_fleet *fleet, sl_telemetry *set, sl_error *err) {
     uint32_t sample = sl_strtab_intern(&set->strings, "sample", 6), job = SL_TM_NO_TEXT;
     bool has_room = sample != SL_STR_NONE;
     if (has_room && fleet->job[0])
         SL_TRY(sl_tm_intern(set, fleet->job, &job, err));
+    keep_samples_of_rows(fleet, set, job);
     for (size_t i = 0; has_room && i < fleet->rows.cnt; i++)
         if (fleet->rows.at[i].of->source != SL_SOURCE_TELEMETRY)
             has_room = add_bins(set, fleet, &fleet->rows.at[i], sample, job);

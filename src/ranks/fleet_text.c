@@ -27,6 +27,12 @@ static void put_row(FILE *to, const char *label, const char *text) {
     sl_term_wrap(to, &(sl_wrap){.first = first, .rest = "         "}, text);
 }
 
+static void put_more(FILE *to, size_t cnt) {
+    char text[48];
+    snprintf(text, sizeof text, "and %zu more", cnt);
+    put_row(to, "", text);
+}
+
 /* What is said about a rank in the table: the first event of it, else how it ended. */
 static const char *status_of(const sl_fleet *fleet, const sl_fleet_row *row) {
     for (size_t i = 0; i < fleet->events.cnt; i++)
@@ -60,25 +66,19 @@ static bool *choose_rows(const sl_fleet *fleet, bool is_all) {
     return is_shown;
 }
 
-typedef struct row_texts {
-    char rank[16], host[24], steps[24], first[SL_HUMAN_CAP], peak[SL_HUMAN_CAP], last[SL_HUMAN_CAP];
-    char clock[32], status[24];
-} row_texts;
-
-static row_texts texts_of(const sl_fleet *fleet, const sl_fleet_row *row) {
-    row_texts t = {.first = "-", .peak = "-", .last = "-", .clock = "-", .steps = "-"};
+sl_fleet_row_texts sl__fleet_row_texts(const sl_fleet *fleet, const sl_fleet_row *row) {
+    sl_fleet_row_texts t = {.peak = "-", .last = "-", .clock = "-", .steps = "-"};
     const sl_rank_summary *s = row->of;
     snprintf(t.rank, sizeof t.rank, "%d", (int)row->rank);
     snprintf(t.host, sizeof t.host, "%.16s", s->host[0] ? s->host : "-");
     sl_term_clean(t.host);
     if (s->has_steps)
         snprintf(t.steps, sizeof t.steps, "%" PRIu64, s->last_step);
-    if (s->curve.cnt && s->curve.at[0].bytes != SL_BIN_NONE)
-        sl_human_bytes(t.first, (uint64_t)s->curve.at[0].bytes);
     if (s->peak_bytes.known)
         sl_human_bytes(t.peak, s->peak_bytes.value);
-    if (s->curve.cnt && s->curve.at[s->curve.cnt - 1].bytes != SL_BIN_NONE)
-        sl_human_bytes(t.last, (uint64_t)s->curve.at[s->curve.cnt - 1].bytes);
+    sl_maybe_u64 last = sl__rank_last_step_bytes(s);
+    if (last.known)
+        sl_human_bytes(t.last, last.value);
     if (row->has_offset)
         snprintf(t.clock, sizeof t.clock, "%+.3f s", (double)row->offset_ns / 1e9);
     snprintf(t.status, sizeof t.status, "%s", status_of(fleet, row));
@@ -93,7 +93,7 @@ static void print_rows(FILE *to, const sl_fleet *fleet, bool is_all) {
         fprintf(to, "%6s  %-16s %9s %10s %10s %11s  %s\n", "rank", "host",
                 fleet->is_by_step ? "last step" : "steps", "peak", "last", "clock", "status");
     for (size_t i = 0; is_shown && i < fleet->rows.cnt; i++) {
-        row_texts t = texts_of(fleet, &fleet->rows.at[i]);
+        sl_fleet_row_texts t = sl__fleet_row_texts(fleet, &fleet->rows.at[i]);
         left += !is_shown[i];
         if (!is_shown[i])
             continue;
@@ -113,31 +113,41 @@ static void print_rows(FILE *to, const sl_fleet *fleet, bool is_all) {
     free(is_shown);
 }
 
-static void print_chain(FILE *to, sl_fleet *fleet) {
+/* Missing ranks have a row of their own: by the hundred they would hide the rest of the chain. */
+static size_t chain_length(const sl_fleet *fleet) {
+    size_t cnt = 0;
+    for (size_t i = 0; i < fleet->events.cnt; i++)
+        cnt += fleet->events.at[i].fault != SL_RANK_FAULT_MISSING;
+    return cnt;
+}
+
+static const char *followers_text(sl_fleet *fleet) {
     char after[SL_HUMAN_CAP];
-    size_t shown = 0;
-    for (size_t i = 0; i < fleet->events.cnt && shown < CHAIN_MAX; i++, shown++) {
+    const char *text = sl_arena_printf(
+        &fleet->arena, "%zu rank%s made no further step and ended %s later, or after that",
+        fleet->followers, sl_plural(fleet->followers),
+        sl_human_duration_us(after, fleet->follow_ns / 1000));
+    return text ? text : "";
+}
+
+static void print_chain(FILE *to, sl_fleet *fleet) {
+    size_t shown = 0, length = chain_length(fleet);
+    for (size_t i = 0; i < fleet->events.cnt && shown < CHAIN_MAX; i++) {
         const sl_fleet_event *e = &fleet->events.at[i];
+        if (e->fault == SL_RANK_FAULT_MISSING)
+            continue;
         const char *text = sl_fleet_event_text(&fleet->arena, fleet, e);
         double since = (double)(e->time_ns - fleet->base_ns) / 1e9;
         const char *line =
             e->has_time
                 ? sl_arena_printf(&fleet->arena, "%.1f s  rank %d: %s", since, (int)e->rank, text)
                 : sl_arena_printf(&fleet->arena, "rank %d: %s", (int)e->rank, text);
-        put_row(to, i ? "" : "chain", line ? line : "");
+        put_row(to, shown++ ? "" : "chain", line ? line : "");
     }
-    if (fleet->events.cnt > shown) {
-        char more[64];
-        snprintf(more, sizeof more, "and %zu more", fleet->events.cnt - shown);
-        put_row(to, "", more);
-    }
-    if (fleet->followers) {
-        const char *text = sl_arena_printf(
-            &fleet->arena, "%zu rank%s made no further step and ended %s later, or after that",
-            fleet->followers, sl_plural(fleet->followers),
-            sl_human_duration_us(after, fleet->follow_ns / 1000));
-        put_row(to, "", text ? text : "");
-    }
+    if (length > shown)
+        put_more(to, length - shown);
+    if (fleet->followers)
+        put_row(to, "", followers_text(fleet));
 }
 
 static void print_groups(FILE *to, sl_fleet *fleet) {
@@ -203,6 +213,8 @@ void sl_fleet_text(FILE *to, sl_fleet *fleet, bool is_all) {
     print_suspect(to, fleet);
     for (size_t i = 0; i < fleet->notes.cnt && i < NOTES_MAX; i++)
         put_row(to, i ? "" : "notes", fleet->notes.at[i]);
+    if (fleet->notes.cnt > NOTES_MAX)
+        put_more(to, fleet->notes.cnt - NOTES_MAX);
 }
 
 /* ---- Markdown ---- */
@@ -221,38 +233,66 @@ static void put_cell(FILE *to, const char *text) {
 
 static void put_md_rows(FILE *to, const sl_fleet *fleet, bool is_all) {
     bool *is_shown = choose_rows(fleet, is_all);
+    size_t left = 0;
     fputs("| rank | host | last step | peak | last | clock | status |\n"
           "| ---: | --- | ---: | ---: | ---: | ---: | --- |\n",
           to);
     for (size_t i = 0; is_shown && i < fleet->rows.cnt; i++) {
         if (!is_shown[i])
             continue;
-        row_texts t = texts_of(fleet, &fleet->rows.at[i]);
+        sl_fleet_row_texts t = sl__fleet_row_texts(fleet, &fleet->rows.at[i]);
         fprintf(to, "| %s | ", t.rank);
         put_cell(to, t.host);
         fprintf(to, " | %s | %s | %s | %s | %s |\n", t.steps, t.peak, t.last, t.clock, t.status);
     }
     fputc('\n', to);
+    for (size_t i = 0; is_shown && i < fleet->rows.cnt; i++)
+        left += !is_shown[i];
+    if (left)
+        fprintf(to, "and %zu more rank%s\n\n", left, sl_plural(left));
     free(is_shown);
 }
 
+static void put_md_item(FILE *to, const char *text) {
+    fputs("- ", to);
+    put_cell(to, text);
+    fputc('\n', to);
+}
+
+static void put_md_chain(FILE *to, sl_fleet *fleet) {
+    size_t shown = 0, length = chain_length(fleet);
+    for (size_t i = 0; i < fleet->events.cnt && shown < CHAIN_MAX; i++) {
+        const sl_fleet_event *e = &fleet->events.at[i];
+        if (e->fault == SL_RANK_FAULT_MISSING)
+            continue;
+        fprintf(to, "- rank %d: ", (int)e->rank);
+        put_cell(to, sl_fleet_event_text(&fleet->arena, fleet, e));
+        fputc('\n', to);
+        shown++;
+    }
+    if (length > shown)
+        fprintf(to, "- and %zu more\n", length - shown);
+    if (fleet->followers)
+        put_md_item(to, followers_text(fleet));
+}
+
 void sl_fleet_md(FILE *to, sl_fleet *fleet, bool is_all) {
-    fprintf(to, "### %zu of %d rank%s\n\n**First:** ", fleet->rows.cnt, (int)fleet->world_size,
+    fprintf(to, "### %zu of %d rank%s", fleet->rows.cnt, (int)fleet->world_size,
             sl_plural((uint64_t)fleet->world_size));
+    if (fleet->job[0]) {
+        fputs(" of job ", to);
+        put_cell(to, fleet->job);
+    }
+    fputs("\n\n**First:** ", to);
     put_cell(to, sl_fleet_sentence(fleet));
     fputs("\n\n", to);
     put_md_rows(to, fleet, is_all);
-    for (size_t i = 0; i < fleet->events.cnt && i < CHAIN_MAX; i++) {
-        fprintf(to, "- rank %d: ", (int)fleet->events.at[i].rank);
-        put_cell(to, sl_fleet_event_text(&fleet->arena, fleet, &fleet->events.at[i]));
-        fputc('\n', to);
-    }
+    put_md_chain(to, fleet);
     if (fleet->missing.cnt)
         fprintf(to, "- missing: %s\n",
                 sl_fleet_ranges(&fleet->arena, fleet->missing.at, fleet->missing.cnt, RANGES_MAX));
-    for (size_t i = 0; i < fleet->notes.cnt && i < NOTES_MAX; i++) {
-        fputs("- ", to);
-        put_cell(to, fleet->notes.at[i]);
-        fputc('\n', to);
-    }
+    for (size_t i = 0; i < fleet->notes.cnt && i < NOTES_MAX; i++)
+        put_md_item(to, fleet->notes.at[i]);
+    if (fleet->notes.cnt > NOTES_MAX)
+        fprintf(to, "- and %zu more\n", fleet->notes.cnt - NOTES_MAX);
 }

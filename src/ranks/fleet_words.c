@@ -45,13 +45,20 @@ static const char *text_of(sl_arena *arena, const sl_fleet *fleet, const sl_flee
         return sl_arena_printf(arena, "the process was killed%s (its recording was not closed)",
                                step);
     case SL_RANK_FAULT_FAILED:
+        if (!fleet->rows.at[e->idx].of->exit_status.known)
+            return sl_arena_printf(
+                arena,
+                "the process exited%s, %.3g s before the others (its status is not recorded)", step,
+                e->per_step);
         return sl_arena_printf(arena, "the process exited with status %d%s",
                                (int)fleet->rows.at[e->idx].of->exit_status.value, step);
     case SL_RANK_FAULT_SILENT:
         return sl_arena_printf(arena,
                                "made no step after step %" PRIu64 "; the others reached %" PRIu64,
                                e->step - 1, fleet->last_step);
-    case SL_RANK_FAULT_MISSING: return "there is no recording of it";
+    case SL_RANK_FAULT_MISSING:
+        return fleet->unreadable_cnt ? "no recording of it could be read"
+                                     : "there is no recording of it";
     case SL_RANK_FAULT_STRAGGLER:
         return sl_arena_printf(arena, "each step takes %.3g s longer than the other ranks'%s",
                                e->per_step, step);
@@ -67,6 +74,23 @@ const char *sl_fleet_event_text(sl_arena *arena, const sl_fleet *fleet,
     const char *line = event->line && event->line[0] ? event->line : NULL;
     const char *whole = text && line ? sl_arena_printf(arena, "%s, at %s", text, line) : text;
     return whole ? whole : "";
+}
+
+static size_t ended_badly(const sl_fleet *fleet) {
+    size_t cnt = 0;
+    for (size_t i = 0; i < fleet->rows.cnt; i++) {
+        const sl_rank_summary *s = fleet->rows.at[i].of;
+        cnt += s->end == SL_PROCESS_END_KILLED ||
+               (s->end == SL_PROCESS_END_LEFT && s->exit_status.known && s->exit_status.value != 0);
+    }
+    return cnt;
+}
+
+static bool has_curves(const sl_fleet *fleet) {
+    for (size_t i = 0; i < fleet->rows.cnt; i++)
+        if (fleet->rows.at[i].of->curve.cnt)
+            return true;
+    return false;
 }
 
 const char *sl_fleet_sentence(sl_fleet *fleet) {
@@ -85,7 +109,14 @@ const char *sl_fleet_sentence(sl_fleet *fleet) {
                             "no rank stands out; all grow alike, by %s per step (stormlog analyze "
                             "explains one of them)",
                             sl_human_bytes(rate, (uint64_t)fleet->common_slope));
+    else if (ended_badly(fleet))
+        text = sl_arena_printf(&fleet->arena,
+                               "no rank diverged or fell silent; %zu of %zu were killed or failed, "
+                               "at about the same time",
+                               ended_badly(fleet), fleet->rows.cnt);
+    else if (!has_curves(fleet))
+        text = "no rank has steps or readings to compare";
     else
-        text = "no rank diverged, failed or fell silent";
+        text = "no rank diverged, was killed or fell silent";
     return text ? text : "";
 }

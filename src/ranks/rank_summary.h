@@ -34,6 +34,7 @@ typedef struct sl_rank_summary {
     sl_source_kind source;
     uint32_t pid, parent_pid; /* 0 = not known */
     sl_maybe_i32 rank, local_rank, world_size;
+    size_t named_from;    /* where the part of the path begins that may name a rank */
     bool is_rank_guessed; /* from the name of the file, or its place in the list */
     bool is_cut;          /* the file ends before it should */
     bool is_left_out;     /* another file is the one that counts for this rank */

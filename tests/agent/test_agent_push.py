@@ -366,6 +366,66 @@ def _(folder):
         subprocess.run(["umount", f"{folder}/state"], check=True)
 
 
+def jobs_of(sink):
+    return {labels["job"] for _, labels, _, _ in sink.samples()}
+
+
+@tap.test("a recording that gets the inode of one that was removed, or its place, is sent, too")
+def _(folder):
+    runs = Path(f"{folder}/runs")
+    kit.make_fleet(f"{folder}/new", ranks=1, past=5, job="second")
+    kit.make_fleet(runs, ranks=1, past=5, job="first")
+    with kit.Sink() as sink, kit.Agent(f"{folder}/state", "--push", sink.url, "--scan", "100ms", "--batch", "100ms", "--linger", "0s",
+                                       runs, listen="none"):
+        kit.wait_until(lambda: jobs_of(sink) == {"first"}, "the first job")
+        # As if the file had been removed and its inode given to the next one, which is up to the file system. The
+        # agent has closed the recording when nobody maps it any more.
+        (runs / "rank-0.slog").rename(f"{folder}/aside")
+        (runs / "third").mkdir()
+        kit.make_fleet(runs / "third", ranks=1, past=5, job="third")
+        kit.wait_until(lambda: "third" in jobs_of(sink), "a scan without the first")
+        Path(f"{folder}/aside").write_bytes(Path(f"{folder}/new/rank-0.slog").read_bytes())
+        Path(f"{folder}/aside").rename(runs / "rank-0.slog")
+        kit.wait_until(lambda: "second" in jobs_of(sink), "the job with the same inode")
+
+
+@tap.test("a folder that is gone does not hide the other; a file that could not be read is read when it has changed")
+def _(folder):
+    for name in ("a", "b"):
+        os.mkdir(f"{folder}/{name}")
+    kit.make_fleet(f"{folder}/other", ranks=1, past=5, job="copied")
+    whole = Path(f"{folder}/other/rank-0.slog").read_bytes()
+    Path(f"{folder}/b/copy.slog").write_bytes(whole[:100])
+    with kit.Sink() as sink, kit.Agent(f"{folder}/state", "--push", sink.url, "--scan", "100ms", "--batch", "100ms",
+                                       f"{folder}/a", f"{folder}/b", listen="none") as agent:
+        kit.wait_until(lambda: "copy.slog" in "".join(agent.said), "the file that cannot be read is named")
+        os.rmdir(f"{folder}/a")
+        kit.wait_until(lambda: "/a': No such file or directory" in "".join(agent.said), "the folder that is gone is named")
+        Path(f"{folder}/b/copy.slog").write_bytes(whole)
+        kit.wait_until(lambda: jobs_of(sink) == {"copied"}, "the file that is whole now")
+        os.mkdir(f"{folder}/a")
+        kit.make_fleet(f"{folder}/a", ranks=1, past=5, job="again")
+        kit.wait_until(lambda: "again" in jobs_of(sink), "the folder that came back")
+        tap.equal("".join(agent.said).count("copy.slog"), 1, "times the file is named")
+
+
+@tap.test("--once: a sink that is down does not keep the data from the other, and is the one that is named")
+def _(folder):
+    start = kit.make_fleet(f"{folder}/runs", ranks=2, past=5)
+    down = f"http://127.0.0.1:{kit.free_port()}"
+    for number, order in enumerate(((0, 1), (1, 0))):
+        with kit.Sink() as sink:
+            urls = [(down, sink.url)[at] for at in order]
+            done = kit.agent(f"{folder}/state{number}", "--once", "--timeout", "1s", "--push", urls[0], "--push", urls[1], f"{folder}/runs")
+            tap.equal(done.returncode, 4, done.stderr)
+            tap.contains(done.stderr, f"not everything was sent within 1 s: cannot push: {down}/api")
+            check_fleet(sink.samples(), start, 2, 0, 5)
+    agent = kit.Agent(f"{folder}/state", "--once", "--timeout", "50s", "--push", down, f"{folder}/runs", listen="none")
+    kit.wait_until(lambda: agent.said, "the first failure")
+    tap.equal(agent.stop(), 4, "exit code after SIGTERM")
+    kit.wait_until(lambda: "not everything was sent before a signal stopped it: cannot push: " in "".join(agent.said), "the reason")
+
+
 @tap.test("files that are not recordings, and one that is cut, do not stop the others")
 def _(folder):
     start = kit.make_fleet(f"{folder}/runs", ranks=2, past=5)
@@ -413,6 +473,21 @@ def _(folder):
         done = tap.run([slurm / "epilog.sh"], env={**environment, "STORMLOG_PUSH": sink.url, "STORMLOG_STATE": f"{folder}/state"})
         tap.equal((done.returncode, done.stderr), (0, ""), "epilog")
         check_fleet(sink.samples(), start, 2, 0, 5)
+    tools = Path(folder) / "tools"
+    tools.mkdir()
+    (tools / "logger").write_text(f'#!/bin/sh\necho "$@" >>"{folder}/log"\n')
+    (tools / "logger").chmod(0o755)
+    environment = {**environment, "PATH": f"{tools}:{environment['PATH']}", "STORMLOG_STATE": f"{folder}/state",
+                   "STORMLOG_PUSH": f"http://127.0.0.1:{kit.free_port()}"}
+    with kit.Agent(f"{folder}/state", f"{folder}/runs"):
+        done = tap.run([slurm / "epilog.sh"], env=environment)
+        tap.equal((done.returncode, done.stderr, Path(f"{folder}/log").exists()), (0, "", False), "beside an agent that sends the rest")
+    Path(f"{folder}/state/cursors").write_text("nonsense\n")
+    tap.equal(tap.run([slurm / "epilog.sh"], env=environment).returncode, 0, "exit code: the job must end")
+    tap.contains(Path(f"{folder}/log").read_text(), "job 7: stormlog: ")
+    unit = (slurm.parent / "systemd" / "stormlog-agent.service").read_text()
+    state = re.search(r"^StateDirectory=(.*)$", unit, re.M)[1]
+    tap.contains((slurm / "epilog.sh").read_text(), f'"${{STORMLOG_STATE:=/var/lib/{state}}}"')
 
 
 tap.main()

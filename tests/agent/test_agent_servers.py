@@ -4,6 +4,7 @@
 import json
 import random
 import re
+import shutil
 import time
 import urllib.request
 from pathlib import Path
@@ -207,6 +208,38 @@ def _(folder):
             rules = json.loads(prometheus.get("/api/v1/rules"))["data"]["groups"]
             bad = [rule["name"] for group in rules for rule in group["rules"] if rule.get("lastError")]
             tap.equal(bad, [], "rules that cannot be evaluated")
+
+
+PUSH_RULES = """
+rule_files: [alerts.yml]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - {series: 'stormlog_agent_requests_total{sink="0",form="push",instance="idle"}', values: '5x30'}
+      - {series: 'stormlog_agent_retries_total{sink="0",form="push",instance="idle"}', values: '1x30'}
+      - {series: 'stormlog_agent_last_success_seconds{sink="0",form="push",instance="idle"}', values: '60x30'}
+      - {series: 'stormlog_agent_retries_total{sink="0",form="push",instance="down"}', values: '0+1x30'}
+      - {series: 'stormlog_agent_last_success_seconds{sink="0",form="push",instance="down"}', values: '60x30'}
+      - {series: 'stormlog_agent_retries_total{sink="0",form="push",instance="never"}', values: '0+1x30'}
+      - {series: 'stormlog_agent_retries_total{sink="0",form="push",instance="busy"}', values: '0+1x30'}
+      - {series: 'stormlog_agent_last_success_seconds{sink="0",form="push",instance="busy"}', values: '0+60x30'}
+    alert_rule_test:
+      - eval_time: 20m
+        alertname: StormlogAgentCannotPush
+        exp_alerts:
+"""
+
+
+@tap.test("the alert about a sink: not for a node without jobs, also for a sink that was never there")
+def _(folder):
+    shutil.copy(CONTRIB / "prometheus" / "stormlog.rules.yml", f"{folder}/alerts.yml")
+    expected = "".join(f"""
+          - exp_labels: {{sink: "0", form: push, instance: {name}, severity: warning}}
+            exp_annotations: {{summary: 'the agent on {name} has not reached its sink 0 (push) for 5 minutes'}}""" for name in ("down", "never"))
+    Path(f"{folder}/test.yml").write_text(PUSH_RULES + expected.lstrip("\n") + "\n")
+    done = tap.run([kit.find_server("promtool"), "test", "rules", f"{folder}/test.yml"])
+    tap.equal(done.returncode, 0, f"{done.stdout}{done.stderr}")
 
 
 tap.main()

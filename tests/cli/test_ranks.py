@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import struct
+import subprocess
 import sys
 import zlib
 from pathlib import Path
@@ -237,6 +238,125 @@ def _(folder):
         tap.contains("\n".join(answer["merge_notes"]), f"{name}/telemetry_timeline.json' names no rank: taken as rank {rank}")
     (Path(folder, "a") / "telemetry_timeline.json").write_text('{"timestamps": [1, 2], "allocated": [1]}')
     tap.contains("\n".join(ask(folder)["merge_notes"]), "'allocated' has 1 values but 'timestamps' has 2")
+
+
+def notes_of(answer):
+    return "\n".join(answer["merge_notes"])
+
+
+@tap.test("entries of a folder that cannot be opened are named, and a file that is reached twice is one")
+def _(folder):
+    path, truth = make(folder, "leak")
+    (path / "rank8.slog").symlink_to("nowhere.slog")
+    (path / "again").symlink_to(path)
+    (path / "empty.pickle").touch()
+    answer = ask(path)
+    tap.equal((answer["ranks_read"], answer["first_cause"]["rank"]), (6, truth["rank"]), "ranks")
+    tap.contains(notes_of(answer), f"'{path}/rank8.slog' is left out: cannot open: No such file or directory")
+    tap.contains(notes_of(answer), f"'{path}/empty.pickle' is left out: it is empty")
+    tap.true("more than one recording" not in notes_of(answer), f"a link to itself: {notes_of(answer)}")
+    tap.equal(ask(path, path)["merge_notes"], ask(path)["merge_notes"], "the same folder twice")
+    for copy in range(3):
+        shutil.copy(file_of(path, 0), path / f"copy{copy}.slog")
+    tap.contains(notes_of(ask(path)), "1 rank has more than one recording (such as rank 0)")
+
+
+@tap.test("a folder in a folder that this user may not read is left out with the reason")
+def _(folder):
+    path, truth = make(folder, "leak")
+    Path(folder).chmod(0o755)
+    for file in path.iterdir():
+        file.chmod(0o644)
+    (path / "node9").mkdir(mode=0o000)
+    shutil.copy(cli.H200[0], path / "rank7.pickle.gz")
+    (path / "rank7.pickle.gz").chmod(0o000)
+    user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+    done = subprocess.run([cli.STORMLOG, "ranks", str(path), "--format", "json"], capture_output=True, text=True, **user)
+    (path / "node9").chmod(0o755)
+    tap.equal(done.returncode, 0, done.stderr)
+    answer = json.loads(done.stdout)
+    tap.equal((answer["ranks_read"], answer["first_cause"]["rank"]), (6, truth["rank"]), "ranks")
+    for name in ("node9", "rank7.pickle.gz"):
+        tap.contains(notes_of(answer), f"'{path}/{name}' is left out: cannot open: Permission denied")
+
+
+@tap.test("ranks of files that name none: not one that a recording has, and not from the folder of the run")
+def _(folder):
+    path, truth = make(folder, "leak")
+    facts = path / "facts"
+    facts.mkdir()
+    (facts / "telemetry_timeline.json").write_text(json.dumps({"timestamps": [1, 2], "allocated": [1 << 20, 2 << 20]}))
+    (facts / "environment.json").write_text("{}")
+    answer = ask(path)
+    tap.contains(notes_of(answer), "telemetry_timeline.json' names no rank: taken as rank 6")
+    tap.equal((answer["ranks_read"], answer["first_cause"]["rank"]), (7, truth["rank"]), "beside recordings")
+    shutil.rmtree(facts)
+    shutil.copy(cli.H200[0], path / "dump.pickle.gz")
+    answer = ask(path)
+    tap.equal(answer["ranks_read"], 6, "a snapshot beside recordings")
+    tap.contains(notes_of(answer), f"'{path}/dump.pickle.gz' is left out: neither it nor its name has a rank")
+
+    run = Path(folder) / "lora-rank8"
+    shutil.copytree(path, run)
+    change_header(file_of(run, 5), lambda header: None, state=struct.pack("<ii", -1, -1))
+    tap.equal([row["rank"] for row in ask(run)["ranks"]], [0, 1, 2, 3, 4], "a helper in a folder that has a number")
+    snapshots = Path(folder) / "snapshots-rank8"
+    snapshots.mkdir()
+    for name in ("a", "b", "rank1"):
+        shutil.copy(cli.H200[0], snapshots / f"{name}.pickle.gz")
+    tap.equal([row["rank"] for row in ask(snapshots)["ranks"]], [0, 1, 2], "snapshots with and without a rank")
+    for rank in range(2):
+        (Path(folder) / f"rank{rank}").mkdir()
+        shutil.copy(cli.H200[0], Path(folder) / f"rank{rank}" / "dump.pickle.gz")
+    tap.equal([row["rank"] for row in ask(Path(folder) / "rank0", Path(folder) / "rank1")["ranks"]], [0, 1], "a folder per rank")
+
+
+@tap.test("the Python tool's figures are those of the ranks that are compared; other jobs are named")
+def _(folder):
+    path, _ = make(folder, "healthy", ranks=4)
+    alone = ask(path)
+    for seed in (22, 23):
+        other, _ = make(folder, "leak", seed=seed, ranks=3)
+        for rank in range(3):
+            good("export", file_of(other, rank), "--to", "telemetry-json", "-o", path / f"other-{seed}-{rank}.json")
+    answer = ask(path)
+    for key in ("job_id", "participating_ranks", "rank_sample_counts", "first_cause_suspects", "first_cause"):
+        tap.equal(answer[key], alone[key], key)
+    jobs = sorted({json.loads((path / f"other-{seed}-0.json").read_text())[0]["job_id"] for seed in (22, 23)})
+    tap.contains(notes_of(answer), "6 files are of other jobs (")
+    done = stormlog("ranks", path, "--job", "nobody")
+    for job in (*jobs, alone["job_id"]):
+        tap.contains(done.stderr, f"'{job}'")
+
+
+@tap.test("the forms agree about a rank; missing ranks do not hide what happened")
+def _(folder):
+    path, truth = make(folder, "leak")
+    change_header(file_of(path, (truth["rank"] + 1) % 6), lambda header: None, state=struct.pack("<i", 900))
+    answer = ask(path)
+    page, text, md = (good("ranks", path, "--format", form) for form in ("html", "txt", "md"))
+    for form in (page, text, md):
+        tap.contains(form, f"of job {answer['job_id']}")
+        tap.true("there is no recording of it" not in form, "missing ranks one by one")
+        tap.true("6-899" in form, "the ranges that are missing")
+    tap.contains(" ".join(text.split()), f"s rank {truth['rank']}: memory began to grow")
+    tap.contains(md, f"- rank {truth['rank']}: memory began to grow")
+    for line in (line for line in md.splitlines() if re.match(r"\| \d", line)):
+        rank, _host, step, peak, last, clock, status = (cell.strip() for cell in line.strip("|").split("|"))
+        row = next(row for row in answer["ranks"] if row["rank"] == int(rank))
+        tap.true(abs(float(last.split()[0]) - row["last_step_bytes"] / 2**30) < 0.01, f"{last} and {row['last_step_bytes']}")
+        tap.contains(page, f"<td>{rank}<td class=t>node000<td>{step}<td>{peak}<td>{last}<td>{clock}<td class=t>{status}<td")
+        tap.true(re.search(rf"^ +{rank} +node000 +{step} +{peak} +{last} +{re.escape(clock)} +{status}$", text, re.M), f"{line}: {text}")
+
+
+@tap.test("a job that was killed as a whole is not called one without failures")
+def _(folder):
+    path, _ = make(folder, "healthy-stopped")
+    tap.equal(ask(path)["sentence"], "no rank diverged or fell silent; 6 of 6 were killed or failed, at about the same time", "stopped")
+    path, _ = make(folder, "healthy")
+    tap.equal(ask(path)["sentence"], "no rank diverged, was killed or fell silent", "healthy")
+    path, truth = make(folder, "exception-timeouts")
+    tap.contains(ask(path)["sentence"], f"rank {truth['rank']}: the process exited at step ")
 
 
 tap.main()

@@ -243,6 +243,29 @@ def _(folder):
     tap.contains(done.stderr, "the index there is not used")
 
 
+@tap.test("a path that is not there, a name that cannot be shipped, another recording of the same name: named, and the rest arrives")
+def _(folder):
+    run, shared = made(folder, world=3), Path(folder) / "shared"
+    shared.mkdir()
+    done = stormlog("ship", Path(folder) / "nowhere", shared, env=settings(folder))
+    tap.equal((done.returncode, done.stderr), (3, f"stormlog: cannot read '{folder}/nowhere': No such file or directory\n"), "nowhere")
+    shutil.move(run / "python3-101.slog", run / "a name.slog")
+    done = stormlog("ship", run, shared, env=settings(folder))
+    tap.equal((done.returncode, len(done.stderr.splitlines())), (3, 1), done.stderr)
+    tap.contains(done.stderr, "a name.slog' cannot be shipped under its name")
+    tap.equal(sorted(path.name for path in (shared / "job").iterdir()), [HOST_INDEX, "python3-100.slog", "python3-102.slog"], "files there")
+    answer = json.loads(good("ranks", shared / "job", "--format", "json"))
+    tap.equal((answer["ranks_read"], [note for note in answer["merge_notes"] if "left out" in note]), (2, []), "the index is not an input")
+
+    first = (shared / "job" / "python3-100.slog").read_bytes()
+    other = queries.make_run(MAKE_RANK, Path(folder) / "again" / "job", queries.LEAKING, world=1)
+    done = stormlog("ship", other, shared, env=settings(folder))
+    tap.equal(done.returncode, 3, done.stderr)
+    tap.contains(done.stderr, "cannot ship 'python3-100.slog': the run 'job' there has another recording of that name (process ")
+    tap.equal((shared / "job" / "python3-100.slog").read_bytes(), first, "what was there")
+    good("ship", other, shared, "--name", "job-again", env=settings(folder))
+
+
 def limited(limit):
     """A disk that is full, as far as this process can tell: writing beyond the limit fails."""
     def limit_files():

@@ -31,6 +31,7 @@ typedef struct ship_job {
     char state_folder[SL_SHIP_CACHE_CAP];
     sl_ship_index index; /* of this host */
     bool is_changed;     /* against what is there */
+    bool is_source_bad;  /* the recording is why the last one failed, not the target */
 } ship_job;
 
 /* ---- one recording ---- */
@@ -63,6 +64,19 @@ static bool is_there(ship_job *job, const sl_ship_entry *entry, const char *key)
            sl_ship_size(job->target, key, &bytes, NULL) == SL_OK && bytes == entry->bytes;
 }
 
+/* The same name, but of another process or start: a run of the same name was shipped before. */
+static sl_status refuse_other(const ship_job *job, const sl_ship_entry *entry, sl_error *err) {
+    const sl_ship_entry *old = sl_ship_index_find(&job->index, entry->name);
+    if (!old || old->start_us < 0 || old->pid < 0 ||
+        (old->start_us == entry->start_us && old->pid == entry->pid))
+        return SL_OK;
+    return sl_fail(err, SL_E_BUSY,
+                   "cannot ship '%s': the run '%s' there has another recording of that name "
+                   "(process %lld%s%s); give another run with --name",
+                   entry->name, job->run, (long long)old->pid, old->job[0] ? " of job " : "",
+                   old->job);
+}
+
 static void print_put(const char *name, const sl_ship_entry *entry, const sl_ship_put *put) {
     char size[SL_HUMAN_CAP], before[SL_HUMAN_CAP];
     sl_human_bytes(size, entry->bytes);
@@ -85,6 +99,7 @@ static sl_status put_open(ship_job *job, const char *name, int fd, sl_ship_entry
     entry->bytes = (uint64_t)info.st_size;
     snprintf(entry->name, sizeof entry->name, "%s", name);
     snprintf(key, sizeof key, "%s/%s", job->run, name);
+    SL_TRY(refuse_other(job, entry, err));
     SL_TRY(sl_ship_hash(fd, 0, entry->bytes, entry->sha256, err));
     if (is_there(job, entry, key)) {
         print_put(name, entry, NULL);
@@ -115,12 +130,14 @@ static sl_status put_recording(ship_job *job, const char *path, bool is_named, s
     sl_compact_options options = {.stop = job->stop};
     sl_compact_result result;
     sl_ship_entry entry = {.rank = -1, .world_size = -1, .pid = -1, .start_us = -1};
+    job->is_source_bad = true;
     if (!sl_ship_name_is_good(sl_str_of(name)))
-        return sl_fail(err, SL_E_USAGE,
+        return sl_fail(err, is_named ? SL_E_USAGE : SL_E_REFUSED,
                        "'%s' cannot be shipped under its name: expected NAME.slog of letters, "
                        "digits and ._-+@=,",
                        path);
     SL_TRY(describe(path, &entry, err));
+    job->is_source_bad = false;
     if (asprintf(&compact, "%s/compact-%d.slog", job->state_folder, (int)getpid()) < 0)
         return sl_fail_no_memory(err, "a path");
     sl_status status = sl_log_compact_to(path, compact, &options, &result, err);
@@ -179,7 +196,7 @@ static sl_status save_index(ship_job *job, sl_error *err) {
 
 /* ---- all of them ---- */
 
-/* Continues after a recording that is damaged; ends when the target fails. */
+/* Continues after a recording that is damaged, cannot be opened or has a bad name; ends when the target fails. */
 static sl_status put_all(ship_job *job, const sl_recordings *list, sl_error *err) {
     sl_status worst = SL_OK;
     for (size_t i = 0; i < list->paths.cnt && !*job->stop; i++) {
@@ -191,7 +208,7 @@ static sl_status put_all(ship_job *job, const sl_recordings *list, sl_error *err
             sl_cli_complain("%s", err->text);
         *err = failed;
         worst = status;
-        if (sl_status_exit_code(status) != 3)
+        if (!job->is_source_bad && sl_status_exit_code(status) != 3)
             break;
     }
     return worst;
@@ -217,10 +234,12 @@ static sl_status ship(ship_job *job, const sl_recordings *list, sl_error *err) {
 static sl_status name_run(ship_job *job, const char *given, const char *path, bool is_folder,
                           sl_error *err) {
     char *full = realpath(sl_latest_path(path), NULL);
-    char *slash = full && !is_folder ? strrchr(full, '/') : NULL;
+    if (!full)
+        return sl_fail_errno(err, SL_E_OPEN, "cannot read '%s'", path);
+    char *slash = !is_folder ? strrchr(full, '/') : NULL;
     if (slash)
         *slash = '\0';
-    const char *name = given ? given : full ? sl_base_name(full) : "";
+    const char *name = given ? given : sl_base_name(full);
     bool is_good = sl_ship_run_is_good(sl_str_of(name));
     if (is_good)
         snprintf(job->run, sizeof job->run, "%s", name);
