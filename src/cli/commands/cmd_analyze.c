@@ -53,11 +53,7 @@ static int print_report(const sl_opts *opts, const sl_report *report, sl_error *
     wishes.has_color = sl_term_has_color(out.stream);
     wishes.has_links = sl_term_has_links(out.stream) && sl_config_get()->has_links;
     sl_status status = format->write(report, &wishes, out.stream, err);
-    if (status < 0) {
-        sl_file_out_abandon(&out);
-        return status;
-    }
-    SL_TRY(sl_file_out_commit(&out, err));
+    SL_TRY(sl_file_out_end(&out, status, err));
     return sl_report_fails(report, wishes.fail_mask) ? SL_EXIT_FOUND : 0;
 }
 

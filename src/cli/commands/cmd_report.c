@@ -67,13 +67,9 @@ static sl_status write_file(const sl_opts *opts, const sl_run *run, const sl_rep
     sl_progress_begin(&progress, SL_PROGRESS_COUNT, "drawing", "devices");
     sl_status status = sl_export_html(out.stream, run, report, &options, err);
     sl_progress_end(&progress);
-    if (status < 0) {
-        sl_file_out_abandon(&out);
-        return status;
-    }
     /* -1 when the output is a pipe, which has no size. */
-    long bytes = ftell(out.stream);
-    SL_TRY(sl_file_out_commit(&out, err));
+    long bytes = status < 0 ? -1 : ftell(out.stream);
+    SL_TRY(sl_file_out_end(&out, status, err));
     if (bytes >= 0 && strcmp(path, "-") != 0)
         say_result(path, (uint64_t)bytes);
     if (sl_opts_flag(opts, "open")) {
