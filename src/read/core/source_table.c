@@ -64,7 +64,9 @@ static const struct {
     const char *what;
 } strangers[] = {
     {{'P', 'K', 3, 4}, 4, "it looks like a zip file, such as a checkpoint of torch.save"},
-    {{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'}, 8, "it looks like HDF5, such as Keras' weights"},
+    {{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'},
+     8,
+     "it looks like HDF5, such as Keras' weights"},
     {{0}, HEAD_SHOWN, "it begins with zeros: its writer ended before it wrote the header"},
 };
 
