@@ -119,7 +119,8 @@ const sl_cmd sl_cmd_analyze = {
     .summary = "find what is wrong with the memory of a run, and where",
     .description =
         "PATH is a recording, a PyTorch memory snapshot, telemetry (JSON, JSON lines, CSV), each "
-        "plain or compressed (.gz, .zst), or an OOM bundle. A folder means all recordings in it, "
+        "plain or compressed (.gz, .zst, .xz), or an OOM bundle. A folder means all recordings in "
+        "it, "
         "as the processes of one run; if it has none, every other file that can be read. Without a "
         "PATH, the latest run in this folder is analyzed. The report starts with a verdict in one "
         "sentence: healthy, or the most severe of out of memory, leak, fragmentation and spike. "

@@ -97,7 +97,7 @@ static int run(const sl_opts *opts, sl_error *err) {
         return sl_fail(err, SL_E_USAGE, "option '--diff' compares two inputs, found %zu",
                        opts->operands.cnt);
     if (sl_opts_flag(opts, "open") && strcmp(sl_opts_text(opts, "output"), "-") == 0)
-        return sl_fail(err, SL_E_USAGE, "option '--open' needs a file: name one with -o");
+        return sl_fail(err, SL_E_USAGE, "option '--open' needs a file; give one with -o");
     sl_inputs inputs;
     sl_path_span paths;
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
@@ -152,7 +152,8 @@ const sl_cmd sl_cmd_report = {
         "The level of detail is computed here, so that a page of ten million events opens as fast "
         "as one of a thousand; the page states what was summarised. Several PATHs become rows to "
         "compare; two with --diff become before and after. Without a PATH, the page shows the "
-        "latest run in this folder.",
+        "latest run in this folder. For an input that is damaged, the page says so, and the exit "
+        "code is 3.",
     .examples = "stormlog report snap.pickle -o snap.html\n"
                 "stormlog report --open\n"
                 "stormlog report before.pickle after.pickle --diff -o diff.html\n"
