@@ -258,7 +258,11 @@ static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report,
     const sl_device_report *largest = find_largest(report, input->trace);
     buf[0] = '\0';
     if (!largest) {
-        sl_words_append(buf, "Nothing recorded: the input has no device");
+        sl_words_append(buf,
+                        input->trace->source == SL_SOURCE_SLOG
+                            ? "No memory events: the process allocated neither through PyTorch "
+                              "nor through the driver's functions"
+                            : "Nothing recorded: the input has no device");
         return;
     }
     if (!largest->has_history) {
