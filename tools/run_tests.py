@@ -30,12 +30,14 @@ SLOWEST_SHOWN = 5
 # Instrumented code is 2 to 15 times slower; a test that takes 4 times its own limit still counts as a hang.
 SANITIZER_TIMEOUT_FACTOR = 4
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
 SANITIZER_ENV = {
     # 99 is not one of our exit codes, so no test can expect it. The value 2 stops cmocka from catching signals: its report of a
     # crash has no stack.
     "ASAN_OPTIONS": "exitcode=99:detect_leaks=1:handle_segv=2:handle_sigbus=2:handle_sigfpe=2:handle_sigill=2:handle_abort=0",
     "UBSAN_OPTIONS": "exitcode=99:print_stacktrace=1",
-    "TSAN_OPTIONS": "exitcode=99:halt_on_error=1:second_deadlock_stack=1",
+    "TSAN_OPTIONS": f"exitcode=99:halt_on_error=1:second_deadlock_stack=1:suppressions={ROOT}/tests/tui/tsan_ncurses.supp",
 }
 
 

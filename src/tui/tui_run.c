@@ -134,7 +134,7 @@ int sl_tui_run(const sl_tui_options *options, sl_error *err) {
     sl_tty_end();
     sl_task_stop(&s->app.task); /* on every way out, not only the one that frees the rest */
     sl_shown_obey_signal();
-    if (s->app.loader && sl_loader_is_busy(s->app.loader))
+    if (sl_loader_has_thread())
         _exit(0); /* do not wait for an input that the user no longer wants */
     sl_app_fini(&s->app);
     sl_shown_fini(&s->out);

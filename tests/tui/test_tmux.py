@@ -169,6 +169,30 @@ def _(folder):
         check_restored(t)
 
 
+@tap.test("Esc stops a reading; opening another input replaces one")
+def _(folder):
+    for index, keys in enumerate((("Escape",), ())):
+        own = os.path.join(folder, str(index))
+        os.mkdir(own)
+        slow = SlowInput(own, f"{DATA}/h200/s1_loss_history.pickle.gz")
+        with Terminal(own, f"{STORMLOG} tui {slow.path}") as t:
+            t.press("2")
+            t.wait_for("allocated 17.8 GiB", "reading")
+            for key in keys:
+                t.press(key)
+                t.wait_for("reading was stopped; r reads", "allocated 17.8 GiB")
+            t.press("o", f"{DATA}/nowhere", "Enter")
+            t.wait_for("cannot open", "allocated 17.8 GiB")
+            t.press("o", "C-u", f"{DATA}/h200/s5_oom.pickle.gz", "Enter")
+            t.wait_for("868 events", "199 ms")
+            slow.wants_rest.set()  # the thread of the first one goes on and ends: the screen stays
+            t.press("8")
+            t.wait_for("s5_oom.py:9")
+            t.press("q")
+            tap.equal(t.wait_for_end(), "ended 0")
+            check_restored(t)
+
+
 @tap.test("an export is written, and the screen reports it")
 def _(folder):
     with Terminal(folder, f"{STORMLOG} tui {DATA}/h200/s1_loss_history.pickle.gz", environment=FONTS) as t:

@@ -35,10 +35,17 @@ static bool fail_reading(sl_byte_stream *stream) {
     return false;
 }
 
-static void count_taken(sl_byte_stream *stream, size_t len) {
+/* False when nobody wants the rest. */
+static bool count_taken(sl_byte_stream *stream, size_t len) {
+    const sl_byte_options *options = &stream->options;
     stream->taken += len;
-    if (stream->options.progress)
-        stream->options.progress(stream->options.progress_ctx, stream->taken, stream->total);
+    if (options->progress)
+        options->progress(options->progress_ctx, stream->taken, stream->total);
+    if (!options->is_unwanted || !atomic_load_explicit(options->is_unwanted, memory_order_relaxed))
+        return true;
+    sl_fail(&stream->failure, SL_E_SYSTEM, "reading was stopped at byte %llu of the file",
+            (unsigned long long)stream->taken);
+    return false;
 }
 
 static bool read_some(sl_byte_stream *stream, unsigned char *to, size_t cap, size_t *got) {
@@ -49,8 +56,7 @@ static bool read_some(sl_byte_stream *stream, unsigned char *to, size_t cap, siz
     if (n < 0)
         return fail_reading(stream);
     *got = (size_t)n;
-    count_taken(stream, *got);
-    return true;
+    return count_taken(stream, *got);
 }
 
 static bool is_bomb(const sl_byte_stream *stream) {
@@ -191,8 +197,7 @@ static bool add_chunk(sl_byte_stream *stream) {
         return false;
     }
     stream->end_position += chunk.len;
-    count_taken(stream, chunk.len);
-    return true;
+    return count_taken(stream, chunk.len);
 }
 
 /* --- Streams ---------------------------------------------------------------------------------- */

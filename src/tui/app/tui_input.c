@@ -163,6 +163,8 @@ static void refresh(sl_app *app, int64_t arg) {
 
 static void go_back(sl_app *app, int64_t arg) {
     SL_UNUSED(arg);
+    if (sl_loader_drop(app->loader))
+        sl_app_say(app, true, "reading was stopped; r reads %s again", app->path);
     app->ui.search[0] = app->ui.rank_filter[0] = app->ui.time_filter[0] = '\0';
     app->ui.shows_comparison = false;
     app->screen.judged = NULL;

@@ -99,7 +99,7 @@ const sl_key_row sl_key_rows[] = {
     {SL_KEY_HOME, 0, SL_DO_TOP, LISTS, "Home", NULL, "the first row", SL_NEED_USUAL},
     {SL_KEY_END, 'G', SL_DO_BOTTOM, LISTS, "End", NULL, "the last row", SL_NEED_USUAL},
     {SL_KEY_ESCAPE, 0, SL_DO_BACK, SL_TABS_ALL, "Esc", NULL,
-     "give up a question, forget a search or filter", SL_NEED_USUAL},
+     "give up a question or reading, forget a search", SL_NEED_USUAL},
 };
 const size_t sl_key_row_cnt = SL_COUNT_OF(sl_key_rows);
 _Static_assert(SL_COUNT_OF(sl_key_rows) <= SL_KEY_ROWS_MAX, "the footer has a bit for each");

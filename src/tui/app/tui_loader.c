@@ -2,22 +2,35 @@
 #include "tui/app/tui_loader.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-struct sl_loader {
-    pthread_t thread;
-    bool is_running; /* a thread was made and not joined */
-    sl_load_kind kind;
-    sl_load_job *job; /* owned by the thread until is_done */
-    atomic_bool is_done;
+#define WAIT_MS 50
+
+/* A job and what its thread says about it. Shared by the thread and the loader; the last of them frees it. */
+typedef struct run {
+    sl_load_job *job; /* of the thread until is_done; NULL when it was taken */
+    atomic_int owner_cnt;
+    atomic_bool is_done, is_unwanted;
     atomic_uint_fast64_t done, total;
     _Atomic(sl_tui_source *) first; /* owned; made by the thread, until it is taken */
+    int wake;                       /* owned: the loader may have closed its own */
+} run;
+
+struct sl_loader {
+    run *run; /* NULL = idle */
     int wake[2];
 };
+
+static atomic_int thread_cnt;
+
+bool sl_loader_has_thread(void) {
+    return atomic_load(&thread_cnt) > 0;
+}
 
 sl_status sl_loader_new(sl_loader **out, sl_error *err) {
     sl_loader *loader = calloc(1, sizeof *loader);
@@ -31,57 +44,45 @@ sl_status sl_loader_new(sl_loader **out, sl_error *err) {
     return SL_OK;
 }
 
-static void wake(sl_loader *loader) {
-    ssize_t ignored = write(loader->wake[1], "", 1);
+/* ---- runs ---- */
+
+static void free_run(run *r) {
+    sl_load_job_free(r->job);
+    sl_tui_source_free(atomic_load(&r->first));
+    if (r->wake >= 0)
+        close(r->wake);
+    free(r);
+}
+
+static void release(run *r) {
+    if (atomic_fetch_sub(&r->owner_cnt, 1) == 1)
+        free_run(r);
+}
+
+static void wake(const run *r) {
+    ssize_t ignored = write(r->wake, "", 1);
     SL_UNUSED(ignored);
 }
 
-static void join(sl_loader *loader) {
-    pthread_join(loader->thread, NULL);
-    sl_tui_source_free(sl_loader_take_first(loader)); /* late: the whole is there */
-    loader->is_running = false;
-}
-
-sl_tui_source *sl_loader_take_first(sl_loader *loader) {
-    char byte;
-    while (read(loader->wake[0], &byte, 1) > 0) /* before the rest is looked at: see wake */
-        continue;
-    return atomic_exchange(&loader->first, NULL);
-}
-
-void sl_loader_free(sl_loader *loader) {
-    if (!loader)
-        return;
-    if (loader->is_running) {
-        join(loader);
-        sl_load_job_free(loader->job);
-    }
-    close(loader->wake[0]);
-    close(loader->wake[1]);
-    free(loader);
-}
-
-bool sl_loader_is_busy(const sl_loader *loader) {
-    return loader->is_running;
-}
-
 static void note_progress(void *ctx, uint64_t done, uint64_t total) {
-    sl_loader *loader = ctx;
-    atomic_store_explicit(&loader->done, done, memory_order_relaxed);
-    atomic_store_explicit(&loader->total, total, memory_order_relaxed);
+    run *r = ctx;
+    atomic_store_explicit(&r->done, done, memory_order_relaxed);
+    atomic_store_explicit(&r->total, total, memory_order_relaxed);
 }
 
 static void keep_first(void *ctx, sl_tui_source *source) {
-    sl_loader *loader = ctx;
-    sl_tui_source_free(atomic_exchange(&loader->first, source));
-    wake(loader);
+    run *r = ctx;
+    sl_tui_source_free(atomic_exchange(&r->first, source));
+    wake(r);
 }
 
-static void *work(void *ctx) {
-    sl_loader *loader = ctx;
-    sl_load_job *job = loader->job;
-    sl_tui_read_options options = {job->code, note_progress,
-                                   job->kind == SL_LOAD_READ ? keep_first : NULL, loader};
+static void do_job(run *r) {
+    sl_load_job *job = r->job;
+    sl_tui_read_options options = {.code = job->code,
+                                   .progress = note_progress,
+                                   .first = job->kind == SL_LOAD_READ ? keep_first : NULL,
+                                   .ctx = r,
+                                   .is_unwanted = &r->is_unwanted};
     const char *const *paths = (const char *const *)job->paths.at;
     switch (job->kind) {
     case SL_LOAD_READ:
@@ -101,44 +102,99 @@ static void *work(void *ctx) {
                                        &job->compared, &job->err);
         break;
     }
-    atomic_store(&loader->is_done, true);
-    wake(loader);
+}
+
+static void *work(void *ctx) {
+    run *r = ctx;
+    do_job(r);
+    atomic_store(&r->is_done, true);
+    wake(r);
+    release(r);
+    atomic_fetch_sub(&thread_cnt, 1);
     return NULL;
 }
 
-/* The main thread handles all signals. */
-static bool make_thread(sl_loader *loader) {
+/* The main thread handles all signals. Nobody joins the thread: it may outlive the wish for its job. */
+static bool make_thread(run *r) {
     sigset_t all, old;
+    pthread_t thread;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    loader->is_running = pthread_create(&loader->thread, NULL, work, loader) == 0;
+    atomic_fetch_add(&thread_cnt, 1);
+    bool is_made = pthread_create(&thread, NULL, work, r) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return loader->is_running;
+    if (is_made)
+        pthread_detach(thread);
+    else
+        atomic_fetch_sub(&thread_cnt, 1);
+    return is_made;
+}
+
+/* ---- the loader ---- */
+
+void sl_loader_free(sl_loader *loader) {
+    if (!loader)
+        return;
+    while (loader->run && !atomic_load(&loader->run->is_done))
+        poll(&(struct pollfd){.fd = loader->wake[0], .events = POLLIN}, 1, WAIT_MS);
+    if (loader->run)
+        release(loader->run);
+    close(loader->wake[0]);
+    close(loader->wake[1]);
+    free(loader);
+}
+
+bool sl_loader_is_busy(const sl_loader *loader) {
+    return loader->run;
 }
 
 bool sl_loader_start(sl_loader *loader, const sl_load_job *job) {
-    sl_load_job *own = loader->is_running ? NULL : malloc(sizeof *own);
+    run *r = loader->run ? NULL : calloc(1, sizeof *r);
+    sl_load_job *own = r ? malloc(sizeof *own) : NULL;
     if (!own) {
         sl_tui_paths paths = job->paths;
         sl_tui_paths_free(&paths);
+        free(r);
         return false;
     }
     *own = *job;
-    loader->job = own;
-    loader->kind = own->kind;
-    atomic_store(&loader->is_done, false);
-    note_progress(loader, 0, 0);
-    if (make_thread(loader))
-        return true;
-    sl_load_job_free(own);
-    return false;
+    r->job = own;
+    r->wake = fcntl(loader->wake[1], F_DUPFD_CLOEXEC, 0);
+    atomic_init(&r->owner_cnt, 2);
+    if (r->wake < 0 || !make_thread(r)) {
+        free_run(r);
+        return false;
+    }
+    loader->run = r;
+    return true;
+}
+
+bool sl_loader_drop(sl_loader *loader) {
+    run *r = loader->run;
+    if (!r || sl_loader_kind(loader) != SL_LOAD_READ)
+        return false;
+    atomic_store(&r->is_unwanted, true);
+    loader->run = NULL;
+    release(r);
+    return true;
+}
+
+sl_tui_source *sl_loader_take_first(sl_loader *loader) {
+    char byte;
+    while (read(loader->wake[0], &byte, 1) > 0) /* before the rest is looked at: see wake */
+        continue;
+    return loader->run ? atomic_exchange(&loader->run->first, NULL) : NULL;
 }
 
 sl_load_job *sl_loader_take(sl_loader *loader) {
-    if (!loader->is_running || !atomic_load(&loader->is_done))
+    run *r = loader->run;
+    if (!r || !atomic_load(&r->is_done))
         return NULL;
-    join(loader);
-    return loader->job;
+    sl_load_job *job = r->job;
+    r->job = NULL;
+    loader->run = NULL;
+    release(r);
+    return job;
 }
 
 void sl_load_job_free(sl_load_job *job) {
@@ -153,12 +209,13 @@ void sl_load_job_free(sl_load_job *job) {
 }
 
 void sl_loader_progress(const sl_loader *loader, uint64_t *done, uint64_t *total) {
-    *done = atomic_load_explicit(&loader->done, memory_order_relaxed);
-    *total = atomic_load_explicit(&loader->total, memory_order_relaxed);
+    const run *r = loader->run;
+    *done = r ? atomic_load_explicit(&r->done, memory_order_relaxed) : 0;
+    *total = r ? atomic_load_explicit(&r->total, memory_order_relaxed) : 0;
 }
 
 sl_load_kind sl_loader_kind(const sl_loader *loader) {
-    return loader->kind;
+    return loader->run ? loader->run->job->kind : SL_LOAD_READ;
 }
 
 int sl_loader_fd(const sl_loader *loader) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Long work in a thread of its own, so that keys are answered while a large input is read. One job at a time;
- * a job's result belongs to whoever takes it. */
+ * a job's result belongs to whoever takes it. A read that nobody wants any more can be dropped: its thread ends
+ * when it notices, and frees what it has. */
 #ifndef SL_TUI_LOADER_H
 #define SL_TUI_LOADER_H
 
@@ -38,12 +39,17 @@ typedef struct sl_load_job {
 typedef struct sl_loader sl_loader;
 
 sl_status sl_loader_new(sl_loader **out, sl_error *err);
-/* Waits for the job. */
+/* Waits for the job that was not dropped. */
 void sl_loader_free(sl_loader *loader);
+
+/* Whether a thread of any loader still works, also for a job that was dropped. */
+bool sl_loader_has_thread(void);
 
 bool sl_loader_is_busy(const sl_loader *loader);
 /* False when it is busy or no thread can be made; takes job->paths in either case. */
 bool sl_loader_start(sl_loader *loader, const sl_load_job *job);
+/* Forgets the job that runs, if it is SL_LOAD_READ: the others use what the caller owns. False if it is not. */
+bool sl_loader_drop(sl_loader *loader);
 /* What can be shown of an input before all of it is read; NULL when there is nothing new. The caller owns it. */
 sl_tui_source *sl_loader_take_first(sl_loader *loader);
 /* The job if it has ended: the caller then owns it and frees it with sl_load_job_free. */

@@ -186,6 +186,7 @@ static sl_status find_all(sl_app *app, sl_tui_paths *paths, sl_tui_paths *record
 /* Takes both; shows what is there at once, and starts to read all of it. */
 static void show_paths(sl_app *app, char *name, sl_tui_paths paths,
                        const sl_tui_paths *recordings) {
+    sl_loader_drop(app->loader); /* the input before: the user wants this one */
     sl__app_close(app);
     sl_tui_paths_free(&app->paths);
     free(app->path);
@@ -205,9 +206,11 @@ static void open_paths(sl_app *app, sl_tui_paths paths) {
     sl_error err = SL_ERROR_INIT;
     sl_tui_paths recordings = {0};
     char *name = paths.cnt ? strdup(paths.at[0]) : NULL;
-    sl_status status = sl_loader_is_busy(app->loader)
-                           ? sl_fail(&err, SL_E_BUSY, "another input is still being read")
-                           : find_all(app, &paths, &recordings, &err);
+    bool is_asked = sl_loader_is_busy(app->loader) && sl_loader_kind(app->loader) != SL_LOAD_READ;
+    sl_status status = is_asked ? sl_fail(&err, SL_E_BUSY,
+                                          "a question about the open input is not "
+                                          "answered yet")
+                                : find_all(app, &paths, &recordings, &err);
     if (status >= 0 && !name)
         status = sl_fail_no_memory(&err, "the path");
     if (status >= 0) {
@@ -262,7 +265,7 @@ static void start_job(sl_app *app, sl_load_job job) {
     job.source = app->screen.whole;
     job.err = (sl_error)SL_ERROR_INIT;
     if (!sl_loader_start(app->loader, &job))
-        sl_app_say(app, true, "another input is still being read");
+        sl_app_say(app, true, "the work before it is not done yet");
 }
 
 void sl__app_read_whole(sl_app *app) {

@@ -28,7 +28,9 @@ static void show_first(void *ctx, sl_trace *trace);
 static sl_status load_one(const load_work *work, const char *path, bool is_only, sl_error *err) {
     sl_trace *trace;
     const sl_tui_read_options *options = work->options;
-    sl_load_options how = {.progress = options->progress, .progress_ctx = options->ctx};
+    sl_load_options how = {.progress = options->progress,
+                           .progress_ctx = options->ctx,
+                           .is_unwanted = options->is_unwanted};
     if (is_only && options->first)
         how.on_end_state = show_first, how.on_end_state_ctx = (void *)work;
     SL_TRY(sl_trace_load(path, &how, &trace, err));
@@ -39,6 +41,12 @@ static sl_status load_one(const load_work *work, const char *path, bool is_only,
     return sl_fail_no_memory(err, "the inputs");
 }
 
+/* Between two parts of the work: not begun when nobody wants the result any more. */
+static sl_status check_wanted(const sl_tui_read_options *options, sl_error *err) {
+    bool is_unwanted = options->is_unwanted && atomic_load(options->is_unwanted);
+    return is_unwanted ? sl_fail(err, SL_E_SYSTEM, "reading was stopped") : SL_OK;
+}
+
 /* Files of a folder that cannot be read become notes. */
 static sl_status load_path(const load_work *work, const char *path, sl_error *err) {
     sl_recordings list = {0};
@@ -47,6 +55,9 @@ static sl_status load_path(const load_work *work, const char *path, sl_error *er
     sl_status status = sl_recordings_list(&list, path, SL_FIND_INPUTS, err);
     for (size_t i = 0; status >= 0 && i < list.paths.cnt; i++) {
         bool is_only = work->has_one_path && list.paths.cnt == 1;
+        status = check_wanted(work->options, err);
+        if (status < 0)
+            break;
         sl_status one = load_one(work, list.paths.at[i], is_only, err);
         if (one < 0 && list.is_folder && one != SL_E_NOMEM)
             sl_vec_push(&source->notes, sl_arena_printf(&source->arena, "%s; left out", err->text));
@@ -358,6 +369,8 @@ sl_status sl_run_facts_read(const char *const *paths, size_t cnt,
     load_work work = {options, inputs, source, cnt == 1};
     for (size_t i = 0; status >= 0 && i < cnt; i++)
         status = load_path(&work, paths[i], err);
+    if (status >= 0)
+        status = check_wanted(options, err);
     if (status >= 0)
         status = sl_run_new((const sl_trace *const *)inputs->traces.at, inputs->traces.cnt,
                             &inputs->run, err);
