@@ -541,8 +541,8 @@ static bool judge(sl_an *an, const sl_leak_scan *scan) {
         if (search.undecided)
             sl_an_reason(an,
                          "leak: device %d: not decided for %" PRIu64
-                         " site%s: nothing is freed, so "
-                         "that growth in fewer than %u steps may be data that is loaded",
+                         " site%s: nothing is freed, so that the growth may be data that is "
+                         "loaded (growing steps that tell: %u)",
                          an->device->device, search.undecided, sl_plural(search.undecided),
                          SL_T_HOARD_MIN_OCCASIONS);
         return ok;

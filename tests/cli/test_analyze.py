@@ -64,6 +64,12 @@ def _(folder):
     tap.contains(stormlog("analyze", "./-").stderr, "cannot read './-'")
 
 
+@tap.test("inputs without a leak verdict are not counted as healthy")
+def _():
+    few = good("analyze", HEALTHY, DATA / "h200/s4_fixed.pickle.gz", "--until", "10ms")
+    tap.equal(few.splitlines()[0], "2 inputs: 2 without a leak verdict.")
+
+
 def add_truth_test(path):
     @tap.test(f"{path.name}: verdict, line and totals match the expected ones")
     def _():

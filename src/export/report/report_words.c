@@ -424,6 +424,12 @@ static const sl_report_input *find_single(const sl_report *report) {
     return found;
 }
 
+/* As in say_healthy: what was not judged is not called healthy. */
+static bool is_judged(const sl_report *report, const sl_trace *trace) {
+    const sl_device_report *largest = find_largest(report, trace);
+    return largest && largest->has_history && largest->leaks_judged;
+}
+
 /* "3 inputs: 1 out of memory, 1 with a leak, 1 healthy". */
 static void say_many(char buf[SL_WORDS_CAP], const sl_report *report) {
     static const char *const phrases[] = {
@@ -434,9 +440,13 @@ static void say_many(char buf[SL_WORDS_CAP], const sl_report *report) {
         [SL_VERDICT_OOM] = "out of memory",
     };
     char part[64];
-    size_t counts[SL_COUNT_OF(phrases)] = {0};
-    for (size_t i = 0; i < report->inputs.cnt; i++)
-        counts[report->inputs.at[i].verdict]++;
+    size_t counts[SL_COUNT_OF(phrases)] = {0}, unjudged_cnt = 0;
+    for (size_t i = 0; i < report->inputs.cnt; i++) {
+        const sl_report_input *input = &report->inputs.at[i];
+        bool is_open = input->verdict == SL_VERDICT_HEALTHY && !is_judged(report, input->trace);
+        counts[input->verdict] += !is_open;
+        unjudged_cnt += is_open;
+    }
     snprintf(buf, SL_WORDS_CAP, "%zu inputs: ", report->inputs.cnt);
     bool is_first = true;
     for (size_t i = SL_COUNT_OF(phrases); i-- > 0;) {
@@ -446,6 +456,8 @@ static void say_many(char buf[SL_WORDS_CAP], const sl_report *report) {
         sl_words_append(buf, "%s%s", is_first ? "" : ", ", part);
         is_first = false;
     }
+    if (unjudged_cnt)
+        sl_words_append(buf, "%s%zu without a leak verdict", is_first ? "" : ", ", unjudged_cnt);
 }
 
 void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report) {
