@@ -151,7 +151,9 @@ class Recording:
             self._options["dir"] = place
         result = _record.start(**self._options)
         if result == -2:
-            raise ValueError(f"the recorder refuses these options: {self._options}")
+            found = ", ".join(f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("STORMLOG_"))
+            raise ValueError("the recorder refuses " + (f"one of these variables: {found}; or " if found else "") +
+                             f"one of these options: {self._options}")
         self._is_owner = result == 0
         atexit.register(self._write_evidence)  # for programs that exit without calling stop()
         _observe_oom()

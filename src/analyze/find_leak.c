@@ -148,6 +148,7 @@ typedef struct leak_search {
     site_growth *all;    /* owned; by site */
     sl_leaks leaks;
     uint64_t rejected_moved, rejected_bins, rejected_valley;
+    uint64_t undecided; /* sites that leak in every step, or load data: too few steps to tell */
 } leak_search;
 
 /* Survivors in all of the last bins, without a gap. */
@@ -171,6 +172,13 @@ static bool passes_survivors(const leak_search *search, const site_growth *growt
 static bool is_mere_loading(const leak_search *search, const site_growth *growth) {
     return is_hoarding(search->scan) &&
            (growth->occasions < SL_T_HOARD_MIN_OCCASIONS || search->scan->window.has_tail);
+}
+
+/* The same, but the trace ends with these steps: a few more of them would have been a leak. */
+static bool is_undecided(const leak_search *search, const site_growth *growth) {
+    const sl_leak_window *window = &search->scan->window;
+    return window->has_steps && !window->has_tail && is_hoarding(search->scan) &&
+           growth->occasions < SL_T_HOARD_MIN_OCCASIONS;
 }
 
 /* Without steps, one pass through a model looks like growth: its parameters, its gradients and its
@@ -199,7 +207,9 @@ static bool find_by_survivors(leak_search *search) {
         if (!growth->window_bytes || !may_ask(search, i, growth->roles))
             continue;
         if (!passes_survivors(search, growth) || is_mere_loading(search, growth)) {
-            search->rejected_bins++;
+            bool is_open = passes_survivors(search, growth) && is_undecided(search, growth);
+            search->rejected_bins += !is_open;
+            search->undecided += is_open;
             continue;
         }
         if (is_moved(search->scan, &search->total, (double)growth->window_bytes)) {
@@ -524,10 +534,17 @@ static bool judge(sl_an *an, const sl_leak_scan *scan) {
     if (!why) {
         leak_search search = {.an = an, .scan = scan};
         bool ok = search_leaks(&search) && report_leaks(&search);
+        sl_an_device(an)->leaks_judged = search.undecided == 0 || search.leaks.cnt > 0;
         free(search.steady);
         free(search.all);
         sl_vec_free(&search.leaks);
-        sl_an_device(an)->leaks_judged = true;
+        if (search.undecided)
+            sl_an_reason(an,
+                         "leak: device %d: not decided for %" PRIu64
+                         " site%s: nothing is freed, so that the growth may be data that is "
+                         "loaded (growing steps that tell: %u)",
+                         an->device->device, search.undecided, sl_plural(search.undecided),
+                         SL_T_HOARD_MIN_OCCASIONS);
         return ok;
     }
     if (an->is_building)

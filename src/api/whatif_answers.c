@@ -46,6 +46,11 @@ sl_status sl_whatif_answer_input(const sl_run_input *input, const int *only,
 }
 
 sl_status sl_whatif_no_history(const sl_run_input *input, sl_error *err) {
+    if (input->trace->source == SL_SOURCE_SLOG)
+        return sl_fail(err, SL_E_USAGE,
+                       "'%s' has no history of a card to replay: the recorded process allocated no "
+                       "memory of a card through PyTorch",
+                       input->trace->path);
     return sl_fail(err, SL_E_USAGE,
                    "'%s' has no history of a card to replay; take a snapshot after "
                    "torch.cuda.memory._record_memory_history()",

@@ -8,7 +8,7 @@ import pickle
 import xml.etree.ElementTree
 
 import tap
-from cli import DATA, H200, fits, good, stormlog
+from cli import DATA, H200, STORMLOG, fits, good, stormlog
 
 LEAK = DATA / "h200/s1_loss_history.pickle.gz"
 HEALTHY = DATA / "h200/s3_baseline.pickle.gz"
@@ -53,6 +53,21 @@ def check_shape(report):
         tap.true(0 <= finding["confidence"] <= 1, "confidence from 0 to 1")
     if report["oom"]:
         has(report["oom"], OOM_KEYS, "oom")
+
+
+@tap.test("- is standard input for every command that reads a PATH, and ./- the file of that name")
+def _(folder):
+    for command, code in (("analyze -", 0), ("check --no-leak -", 1), ("export --to folded -", 0), (f"report -o '{folder}/page.html' -", 0),
+                          (f"diff '{HEALTHY}' -", 0)):
+        done = tap.run(["bash", "-c", f"cat '{LEAK}' | '{STORMLOG}' {command}"])
+        tap.equal((done.returncode, done.stderr), (code, ""), command)
+    tap.contains(stormlog("analyze", "./-").stderr, "cannot read './-'")
+
+
+@tap.test("inputs without a leak verdict are not counted as healthy")
+def _():
+    few = good("analyze", HEALTHY, DATA / "h200/s4_fixed.pickle.gz", "--until", "10ms")
+    tap.equal(few.splitlines()[0], "2 inputs: 2 without a leak verdict.")
 
 
 def add_truth_test(path):

@@ -27,11 +27,12 @@ def _():
 
 @tap.test("a full disk while a file is written: the message names it, and nothing is left there")
 def _(folder):
-    for form in ("folded", "events-json", "csv"):
-        out = f"{folder}/out.{form}"
-        done = tap.run(["bash", "-c", f"trap '' XFSZ; ulimit -f 1; exec '{STORMLOG}' export '{H200[0]}' --to {form} -o '{out}'"])
-        tap.equal(done.returncode, 4, form)
-        tap.contains(done.stderr, f"'{out}'")
+    for command, name in (("export --to folded", "f"), ("export --to events-json", "f"), ("export --to csv", "f"), ("report", "page.html"),
+                          ("plot", "p.svg"), ("plot", "p.png"), ("analyze --format json", "a.json"), ("analyze --top 1000 --explain", "a.txt")):
+        out = f"{folder}/{name}"
+        done = tap.run(["bash", "-c", f"trap '' XFSZ; ulimit -f 1; exec '{STORMLOG}' {command} '{H200[0]}' -o '{out}'"])
+        tap.equal(done.returncode, 4, command)
+        tap.equal(done.stderr, f"stormlog: cannot write '{out}': File too large\n", command)
         tap.equal((len(done.stderr.splitlines()), os.listdir(folder)), (1, []), done.stderr)
 
 

@@ -53,6 +53,14 @@ def check_schema(shown):
     tap.equal(list(json_schema.problems(shown, SCHEMA)), [], "what differs from docs/schemas/top-1.json")
 
 
+@tap.test("a folder of runs is refused with the run to name")
+def _(folder):
+    os.makedirs(f"{folder}/latest")
+    done = tap.run([STORMLOG, "top", "--once", folder])
+    tap.equal((done.returncode, done.stderr),
+              (3, f"stormlog: cannot read '{folder}': it is a folder of runs; name one of them, such as {folder}/latest\n"))
+
+
 @tap.test("a finished recording: no forecast, and the host's memory")
 def _(folder):
     for name in ("leak", "oom", "nccl"):

@@ -214,7 +214,7 @@ def run_jupyter(runner):
 
 def use_jupyter(runner):
     facts = runner.facts("jupyter", "use")
-    equal((facts["table"], facts["page"], facts["seen"]), (True, True, "['leak', 1048576, 10]"), "notebook")
+    equal((facts["table"], facts["page"], facts["seen"]), (True, True, "['leak', 1048576, 11]"), "notebook")
     return "`%%memory`: leak at its line of the cell; table and page in the cell"
 
 

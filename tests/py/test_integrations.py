@@ -198,7 +198,7 @@ evidence = session.finish()
 print(json.dumps([len(list(evidence.curves())), [name for _, _, names in os.walk("stormlog-runs") for name in names if ".slog." in name]]))
 """)
     tap.equal(json.loads(result.stdout.splitlines()[-1]), [20, []], "steps, evidence of a failure")
-    tap.equal(result.stderr.count("stormlog: stormlog analyze"), 1, result.stderr)
+    tap.equal(result.stderr.count("stormlog: next: stormlog analyze"), 1, result.stderr)
 
 
 @tap.test("the first rank prints and logs; a training that was resumed has curves that go on")
@@ -285,6 +285,10 @@ def test_broken():
 def test_usage():
     pass
 
+@pytest.mark.stormlog(max_peak="lots")
+def test_limit():
+    torch.zeros(10)
+
 @pytest.mark.stormlog(max_peak="1B")
 def test_no_memory():
     pass
@@ -312,7 +316,9 @@ def _(folder):
         tap.contains(found[steps], "+16.0 KiB per step")
         tap.contains(result.stdout, "@pytest.mark.stormlog takes fits, max_peak, no_leak; found {'limit': '1GiB'}")
         tap.contains(result.stdout, "fits was not checked: cannot be proven")
-        tap.contains(result.stdout, "5 failed, 5 passed")
+        tap.contains(result.stdout, "@pytest.mark.stormlog: option '--max-peak': 'lots' is neither a percentage nor a size\n")
+        tap.true("pytest_plugin.py:" not in result.stdout.split("warnings summary")[0], f"no code of the plugin: {result.stdout}")
+        tap.contains(result.stdout, "6 failed, 5 passed")
         tap.true("was not checked" not in result.stdout.replace("fits was not checked", ""), result.stdout)
         kept = sorted(path.name for path in Path(folder, "tmp").rglob("*.slog"))
         tap.true(3 <= len(kept) <= 6, f"recordings of failed tests only: {kept}")
@@ -335,7 +341,7 @@ shell.run_line_magic("load_ext", "stormlog")
 shell.run_cell("import torch")
 def outputs(code):
     with capture_output() as captured:
-        result = shell.run_cell(code)
+        result = shell.run_cell(code, store_history=True)
     return [[output.data.get("text/html", "") for output in captured.outputs], captured.stdout + captured.stderr, result.success]
 print("CELLS " + json.dumps([
     outputs("%%memory -o seen\\nkept = torch.ones(1024, 1024)"),
@@ -344,6 +350,7 @@ print("CELLS " + json.dumps([
     outputs("%%memory --wrong\\npass"),
     outputs("%%memory\\npass"),
     outputs("%%memory\\ntorch.ones(512, 1024); raise KeyError('in the cell')"),
+    outputs("def make():\\n    return torch.ones(1024, 1024)")[0] + outputs("%%memory\\n\\nkept = make()")[0],
     [shell.user_ns["seen"].verdict, shell.user_ns["seen"].peaks["host"]],
 ]))
 """
@@ -353,10 +360,11 @@ print("CELLS " + json.dumps([
 def _(folder):
     result = script(folder, CELLS, "IPython", HOME=folder, IPYTHONDIR=folder)
     line = next(line for line in result.stdout.splitlines() if "CELLS " in line)
-    table, page, statement, wrong, nothing, failing, (verdict, peak) = json.loads(line.split("CELLS ", 1)[1])
+    table, page, statement, wrong, nothing, failing, called, (verdict, peak) = json.loads(line.split("CELLS ", 1)[1])
     tap.equal((verdict, peak), ("healthy", 4 * MIB), "the variable")
     tap.contains(table[0][0], "peak 4.00 MiB on host")
-    tap.contains(table[0][0], ":1 in ")
+    tap.contains(table[0][0], "In[1]:2 in ")
+    tap.contains(called[0], "In[7]:2 in make")
     tap.true(page[0][0].startswith("<iframe srcdoc=") and len(page[0][0]) > 50000, "the page")
     tap.contains(statement[0][0], "2.00 MiB")
     tap.contains(wrong[1], "unknown option --wrong; usage: %%memory [--page] [-o NAME]")

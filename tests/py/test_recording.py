@@ -37,6 +37,18 @@ def script(folder, code, **env):
     return result.stdout.strip().splitlines()[-1] if result.stdout.strip() else ""
 
 
+@tap.test("a variable that cannot be read is named by record()")
+def _(folder):
+    text = script(folder, """
+try:
+    stormlog.record().start()
+except ValueError as problem:
+    print(problem)
+""", STORMLOG_STACKS="foo")
+    tap.contains(text, "the recorder refuses one of these variables: ")
+    tap.contains(text, "STORMLOG_STACKS=foo")
+
+
 @tap.test("record() records steps and lines, and the file is closed and readable afterwards")
 def _(folder):
     out = script(folder, """

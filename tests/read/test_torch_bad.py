@@ -94,7 +94,10 @@ for case, (case_data, case_code, case_message) in FIXED.items():
 @tap.test("a file of an unknown kind is refused with how it begins")
 def _(folder):
     for data, found in ((b"hello world", "it looks like text: 'hello wo...'"), (b"short\n", "it looks like text: 'short '"),
-                        (b"\x80\x06}.", "it begins with 80 06 7d 2e")):
+                        (b"\x80\x06}.", "it begins with 80 06 7d 2e"),
+                        (bytes(9000), "it begins with zeros: its writer ended before it wrote the header"),
+                        (b"\0\0ab", "it begins with 00 00 61 62"),
+                        (b"PK\3\4\0\0\x08\x08", "it looks like a zip file, such as a checkpoint of torch.save")):
         message = f"E_FOREIGN: not a recording, PyTorch snapshot, telemetry file or OOM bundle ({found})"
         tap.equal(snapshots.failure_of(folder, data), (BAD_INPUT, message), "exit code and message")
 

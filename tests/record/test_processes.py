@@ -135,6 +135,12 @@ def check_loader(folder, workers, context, endings):
         tap.contains(text, f"{workers} DataLoader workers (")
     tap.contains(text, "main process ")
     tap.true("without closing" not in text, text)
+    words = " ".join(text.split())
+    tap.true("inputs:" not in text.splitlines()[0], f"the first line is the verdict of the main process: {text}")
+    tap.contains(words, f"{workers} DataLoader workers without a finding; the highest peak was ")
+    tap.equal(text.count("Host memory of "), 1, text)
+    everything = analyze(os.path.join(folder, "run"), "--explain")
+    tap.equal(everything.count("Host memory of "), 1 + workers, everything)
 
 
 @tap.test("two workers of a DataLoader that end with os._exit are reported as ended normally")

@@ -35,6 +35,7 @@ USAGE = [
     (["track", "--oom", "x"], 2, None, "ambiguous option: --oom could match --oom-flight-recorder"),
     (["track", "--output"], 2, None, "argument --output: expected one argument"),
     (["track", "--output", "--watchdog"], 2, None, "argument --output: expected one argument"),
+    (["track", "--output", ".", "--duration", "0.2"], 2, None, "cannot write '.': it is a folder; give a file name"),
     (["analyze"], 2, None, "the following arguments are required: input_file"),
     (["analyze", "a", "b"], 2, None, "unrecognized arguments: b"),
     (["monitor", "--interval", "0"], 1, "Error: sampling_interval must be > 0", None),

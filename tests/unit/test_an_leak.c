@@ -198,6 +198,23 @@ static void test_few_tensors_are_not_critical(void **state) {
     }
 }
 
+/* Eight marked steps that only keep tensors may leak or load: neither is claimed. */
+static void test_few_steps_that_only_keep_are_not_judged(void **state) {
+    (void)state;
+    sl_trace *trace = synth_run(SYNTH_LIST, 8, 1, true);
+    const sl_events *events = &trace->devices.at[0]->events;
+    for (size_t i = events->cnt - 8; i < events->cnt; i++) {
+        sl_mark mark = {events->time_us[i], 0, -1, i, SL_MARK_STEP};
+        assert_true(sl_vec_push(&trace->marks, mark));
+    }
+    sl_report *report = report_of(trace, NULL);
+    assert_int_equal(report->devices.at[0].steps.value, 8);
+    assert_null(find_kind(report, SL_FINDING_LEAK));
+    assert_false(report->devices.at[0].leaks_judged);
+    sl_report_free(report);
+    sl_trace_free(trace);
+}
+
 /* Loading takes most of the events: the steps are those of the training that follows. */
 static void test_steps_after_loading(void **state) {
     (void)state;
@@ -394,6 +411,7 @@ int main(void) {
         cmocka_unit_test(test_a_list_of_tensors_is_only_a_remark),
         cmocka_unit_test(test_a_list_kept_over_steps_is_a_leak),
         cmocka_unit_test(test_few_tensors_are_not_critical),
+        cmocka_unit_test(test_few_steps_that_only_keep_are_not_judged),
         cmocka_unit_test(test_steps_after_loading),
         cmocka_unit_test(test_loop_without_layers),
         cmocka_unit_test(test_filter_hides_other_sites),

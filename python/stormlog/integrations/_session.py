@@ -117,9 +117,8 @@ class Session:
         if path:
             self._note_rank()
             self.evidence = evidence = Evidence(path, first_step=self._first_step, rank=self._rank)
-            if self._page:
-                self.attempt("the page", evidence.page)
-            self.attempt("the verdict", self._tell, evidence, recording.is_owner)
+            page = self.attempt("the page", evidence.page) if self._page else None
+            self.attempt("the verdict", self._tell, evidence, recording.is_owner, page)
             for number, sink in enumerate(self._sinks, 1):
                 self.attempt(f"sink {number}", sink, evidence)
         return self.evidence
@@ -142,8 +141,9 @@ class Session:
         Evidence(path).save(folder)
         snapshot(folder / "snapshot.pickle", add_rank=False)
 
-    def _tell(self, evidence: Evidence, is_owner: bool) -> None:
+    def _tell(self, evidence: Evidence, is_owner: bool, page: Optional[str]) -> None:
         """`stormlog run` prints its own verdict, and with several ranks the first one does."""
         if is_owner and evidence.rank == 0:
-            where = f"; evidence: {self.failure_path}" if self.failure_path else ""
-            sys.stderr.write(f"stormlog: {evidence.headline}\nstormlog: stormlog analyze {evidence.path}{where}\n")
+            lines = [evidence.headline, f"next: stormlog analyze {evidence.path}"]
+            lines += [f"{name}: {path}" for name, path in (("page", page), ("evidence", self.failure_path)) if path]
+            sys.stderr.write("".join(f"stormlog: {line}\n" for line in lines))

@@ -11,9 +11,7 @@ are the sizes that it asked for, never a clock or the process's size. The alloca
                the first calls make (workspaces, caches) does not.
 ``fits``       whether a card with this much for PyTorch's allocator would do, by replay. Without CUDA it is a warning; where others hold
                memory on the card (fixtures, earlier tests) the replay cannot be proven, and the test fails saying so.
-
-A test fails with one line that names the line of code. Recordings of failed tests stay in pytest's temporary folder.
-"""
+A test fails with one line that names the line of code. Recordings of failed tests stay in pytest's temporary folder."""
 
 from __future__ import annotations
 
@@ -29,8 +27,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import pytest
 
-_OPTIONS = {"max_peak", "no_leak", "fits"}
-_CALLS = 3
+_OPTIONS, _CALLS = {"max_peak", "no_leak", "fits"}, 3
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -91,9 +88,8 @@ def _failures(recording: str, limits: Dict[str, Any]) -> Tuple[List[str], bool]:
     from stormlog.integrations._evidence import Evidence, line_of
 
     report = Evidence(recording).report
-    devices = report["devices"]
+    devices, leaks = report["devices"], [finding for finding in report["findings"] if finding["kind"] == "leak"]
     top = max((row for device in devices for row in device["top_peak"]), key=lambda row: int(row["bytes"]), default={"site": None})
-    leaks = [finding for finding in report["findings"] if finding["kind"] == "leak"]
     found = []
     for gate in stormlog.check(recording, **limits)["gates"] if any(limits.values()) else ():
         if gate["refused"] and all(device["device"] < 0 for device in devices):
@@ -128,7 +124,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
             yield
         return
     folder: Path = pyfuncitem._request.getfixturevalue("tmp_path_factory").mktemp("stormlog")
-    names = pyfuncitem._fixtureinfo.argnames
     _settle()
     with stormlog.record(dir=folder, oom_snapshot=None, replay=bool(limits.get("fits"))) as recording:
         outcome: Any = yield
@@ -138,8 +133,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
         warnings.warn(f"stormlog: {pyfuncitem.nodeid} was not checked: nothing could be recorded in {folder}", stacklevel=1)
     if outcome.excinfo is not None:
         return
-    failures, is_judged = _failures(path, limits) if path else ([], False)
+    try:
+        failures, is_judged = _failures(path, limits) if path else ([], False)
+    except stormlog.UsageError as problem:  # a limit that is not one
+        failures, is_judged = [f"@pytest.mark.stormlog: {str(problem).removeprefix('stormlog: ').partition('; see ')[0]}"], True
     if limits.get("no_leak") and path and not is_judged and not inspect.iscoroutinefunction(pyfuncitem.obj):
+        names = pyfuncitem._fixtureinfo.argnames
         failures += _leaks_of_calls(folder, lambda: pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     if not failures:
         shutil.rmtree(folder, ignore_errors=True)

@@ -94,14 +94,18 @@ static bool flush_all(FILE *stream, bool is_file) {
     return false;
 }
 
+static sl_status fail_write(const sl_file_out *out, sl_error *err) {
+    return out->path ? sl_fail_errno(err, SL_E_WRITE, "cannot write '%s'", out->path)
+                     : sl_fail_errno(err, SL_E_WRITE, "cannot write standard output");
+}
+
 static sl_status finish(sl_file_out *out, sl_error *err) {
-    const char *name = out->path ? out->path : "standard output";
     if (!flush_all(out->stream, out->temp_path != NULL))
-        return sl_fail_errno(err, SL_E_WRITE, "cannot write '%s'", name);
+        return fail_write(out, err);
     if (!out->temp_path)
         return SL_OK;
     if (rename(out->temp_path, out->path) != 0)
-        return sl_fail_errno(err, SL_E_WRITE, "cannot rename the finished file to '%s'", name);
+        return sl_fail_errno(err, SL_E_WRITE, "cannot rename the finished file to '%s'", out->path);
     free(out->temp_path);
     out->temp_path = NULL;
     sync_folder(out->path);
@@ -112,6 +116,17 @@ sl_status sl_file_out_commit(sl_file_out *out, sl_error *err) {
     sl_status status = finish(out, err);
     sl_file_out_abandon(out);
     return status;
+}
+
+sl_status sl_file_out_end(sl_file_out *out, sl_status written, sl_error *err) {
+    if (written >= 0)
+        return sl_file_out_commit(out, err);
+    if (ferror(out->stream)) {
+        errno = err && err->sys_errno ? err->sys_errno : EIO;
+        written = fail_write(out, err);
+    }
+    sl_file_out_abandon(out);
+    return written;
 }
 
 void sl_file_out_abandon(sl_file_out *out) {

@@ -53,11 +53,7 @@ static int print_report(const sl_opts *opts, const sl_report *report, sl_error *
     wishes.has_color = sl_term_has_color(out.stream);
     wishes.has_links = sl_term_has_links(out.stream) && sl_config_get()->has_links;
     sl_status status = format->write(report, &wishes, out.stream, err);
-    if (status < 0) {
-        sl_file_out_abandon(&out);
-        return status;
-    }
-    SL_TRY(sl_file_out_commit(&out, err));
+    SL_TRY(sl_file_out_end(&out, status, err));
     return sl_report_fails(report, wishes.fail_mask) ? SL_EXIT_FOUND : 0;
 }
 
@@ -123,7 +119,8 @@ const sl_cmd sl_cmd_analyze = {
     .summary = "find what is wrong with the memory of a run, and where",
     .description =
         "PATH is a recording, a PyTorch memory snapshot, telemetry (JSON, JSON lines, CSV), each "
-        "plain or compressed (.gz, .zst), or an OOM bundle. A folder means all recordings in it, "
+        "plain or compressed (.gz, .zst, .xz), or an OOM bundle. A folder means all recordings in "
+        "it, "
         "as the processes of one run; if it has none, every other file that can be read. Without a "
         "PATH, the latest run in this folder is analyzed. The report starts with a verdict in one "
         "sentence: healthy, or the most severe of out of memory, leak, fragmentation and spike. "

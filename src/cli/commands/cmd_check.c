@@ -80,11 +80,7 @@ static int print_result(const sl_opts *opts, const char *input, const sl_check_r
     sl_term_follow(out.stream);
     view.has_color = sl_term_has_color(out.stream);
     sl_status status = format->write(&view, out.stream, err);
-    if (status < 0) {
-        sl_file_out_abandon(&out);
-        return status;
-    }
-    SL_TRY(sl_file_out_commit(&out, err));
+    SL_TRY(sl_file_out_end(&out, status, err));
     return exit_code_of(result);
 }
 

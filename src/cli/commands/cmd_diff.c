@@ -183,11 +183,7 @@ static sl_status print_diffs(const diff_job *job, sl_error *err) {
     sl_term_follow(out.stream);
     wishes.has_color = sl_term_has_color(out.stream);
     sl_status status = format->write(&list, &wishes, out.stream, err);
-    if (status < 0) {
-        sl_file_out_abandon(&out);
-        return status;
-    }
-    return sl_file_out_commit(&out, err);
+    return sl_file_out_end(&out, status, err);
 }
 
 static int run(const sl_opts *opts, sl_error *err) {

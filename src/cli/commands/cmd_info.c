@@ -15,26 +15,22 @@
 #include "sl_config.h"
 #include "stormlog/version.h"
 
-/* Optional libraries: whether this build has them, and what is not available without them. A
- * library that nothing uses yet says so: "yes" must not promise a command that does not exist. */
+/* Optional libraries: whether this build has them, and what is not available without them. */
 static const struct {
     const char *name;
-    bool is_built_in, is_used;
+    bool is_built_in;
     const char *purpose;
 } libraries[] = {
-    {"zlib", HAVE_ZLIB, true, "reading .gz inputs"},
-    {"zstd", HAVE_ZSTD, true, "reading .zst inputs and compressing recordings"},
-    {"liblzma", HAVE_LZMA, true, "reading .xz inputs"},
-    {"ncursesw", HAVE_NCURSES, true, "the full-screen program"},
-    {"cairo", HAVE_CAIRO, true, "pictures as PNG and SVG"},
-    {"libmicrohttpd", HAVE_MICROHTTPD, false, "serving metrics"},
-    {"libcurl", HAVE_CURL, false, "pushing metrics"},
+    {"zlib", HAVE_ZLIB, "reading .gz inputs"},
+    {"zstd", HAVE_ZSTD, "reading .zst inputs and compressing recordings"},
+    {"liblzma", HAVE_LZMA, "reading .xz inputs"},
+    {"ncursesw", HAVE_NCURSES, "the full-screen program"},
+    {"cairo", HAVE_CAIRO, "pictures as PNG and SVG"},
+    {"libmicrohttpd", HAVE_MICROHTTPD, "serving metrics (stormlog agent)"},
+    {"libcurl", HAVE_CURL, "pushing metrics and profiles, and s3:// (agent, export, ship)"},
 };
 
 static const char *library_state(size_t i) {
-    if (!libraries[i].is_used)
-        return libraries[i].is_built_in ? "found, but not yet used for"
-                                        : "not found; not yet used for";
     return libraries[i].is_built_in ? "yes:" : "no; not available:";
 }
 

@@ -100,11 +100,7 @@ static sl_status write_picture(const sl_opts *opts, const sl_plot_options *optio
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, sl_opts_text(opts, "output"), err));
     sl_status status = sl_plot_write(options, report, inputs, cnt, out.stream, err);
-    if (status < 0) {
-        sl_file_out_abandon(&out);
-        return status;
-    }
-    return sl_file_out_commit(&out, err);
+    return sl_file_out_end(&out, status, err);
 }
 
 static sl_status draw(const sl_opts *opts, const sl_plot_options *options, const sl_run *run,

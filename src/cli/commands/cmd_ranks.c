@@ -33,11 +33,7 @@ static sl_status write_answer(const sl_opts *opts, sl_fleet *fleet, sl_error *er
         sl_fleet_html(out.stream, fleet);
     else
         sl_fleet_text(out.stream, fleet, is_all);
-    if (status < 0) {
-        sl_file_out_abandon(&out);
-        return status;
-    }
-    return sl_file_out_commit(&out, err);
+    return sl_file_out_end(&out, status, err);
 }
 
 static int run(const sl_opts *opts, sl_error *err) {

@@ -67,13 +67,9 @@ static sl_status write_file(const sl_opts *opts, const sl_run *run, const sl_rep
     sl_progress_begin(&progress, SL_PROGRESS_COUNT, "drawing", "devices");
     sl_status status = sl_export_html(out.stream, run, report, &options, err);
     sl_progress_end(&progress);
-    if (status < 0) {
-        sl_file_out_abandon(&out);
-        return status;
-    }
     /* -1 when the output is a pipe, which has no size. */
-    long bytes = ftell(out.stream);
-    SL_TRY(sl_file_out_commit(&out, err));
+    long bytes = status < 0 ? -1 : ftell(out.stream);
+    SL_TRY(sl_file_out_end(&out, status, err));
     if (bytes >= 0 && strcmp(path, "-") != 0)
         say_result(path, (uint64_t)bytes);
     if (sl_opts_flag(opts, "open")) {
@@ -101,7 +97,7 @@ static int run(const sl_opts *opts, sl_error *err) {
         return sl_fail(err, SL_E_USAGE, "option '--diff' compares two inputs, found %zu",
                        opts->operands.cnt);
     if (sl_opts_flag(opts, "open") && strcmp(sl_opts_text(opts, "output"), "-") == 0)
-        return sl_fail(err, SL_E_USAGE, "option '--open' needs a file: name one with -o");
+        return sl_fail(err, SL_E_USAGE, "option '--open' needs a file; give one with -o");
     sl_inputs inputs;
     sl_path_span paths;
     SL_TRY(sl_latest_or_operands(opts, &paths, err));
@@ -156,7 +152,8 @@ const sl_cmd sl_cmd_report = {
         "The level of detail is computed here, so that a page of ten million events opens as fast "
         "as one of a thousand; the page states what was summarised. Several PATHs become rows to "
         "compare; two with --diff become before and after. Without a PATH, the page shows the "
-        "latest run in this folder.",
+        "latest run in this folder. For an input that is damaged, the page says so, and the exit "
+        "code is 3.",
     .examples = "stormlog report snap.pickle -o snap.html\n"
                 "stormlog report --open\n"
                 "stormlog report before.pickle after.pickle --diff -o diff.html\n"

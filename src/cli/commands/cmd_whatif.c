@@ -67,11 +67,7 @@ static sl_status print_answers(const whatif_job *job, sl_error *err) {
     SL_TRY(sl_file_out_open(&out, sl_opts_text(job->opts, "output"), err));
     list.has_color = sl_term_has_color(out.stream);
     sl_status status = format->write(&list, out.stream, err);
-    if (status < 0) {
-        sl_file_out_abandon(&out);
-        return status;
-    }
-    return sl_file_out_commit(&out, err);
+    return sl_file_out_end(&out, status, err);
 }
 
 /* Whether the replay was good enough for one of the devices at least. */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "api/whatif_answers.h"
 #include "base/files/file_atomic.h"
 #include "base/text/term.h"
 #include "cli/core/inputs.h"
@@ -100,10 +101,7 @@ static sl_status choose_device(const sl_opts *opts, const sl_run_input *input,
             best = device;
     }
     if (!best || best->events->events.cnt < 2)
-        return sl_fail(err, SL_E_USAGE,
-                       "'%s' has no history of a card to replay; take a snapshot after "
-                       "torch.cuda.memory._record_memory_history()",
-                       input->trace->path);
+        return sl_whatif_no_history(input, err);
     *out = best;
     return SL_OK;
 }
@@ -127,11 +125,7 @@ static sl_status print(const sl_opts *opts, const sl_batch *batch, sl_error *err
     sl_file_out out;
     SL_TRY(sl_file_out_open(&out, sl_opts_text(opts, "output"), err));
     sl_status status = format->write_batch(batch, sl_term_has_color(out.stream), out.stream, err);
-    if (status < 0) {
-        sl_file_out_abandon(&out);
-        return status;
-    }
-    return sl_file_out_commit(&out, err);
+    return sl_file_out_end(&out, status, err);
 }
 
 static int answer(batch_job *job, const sl_alloc_settings *settings, size_t setting_cnt,

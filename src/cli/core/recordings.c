@@ -2,11 +2,14 @@
 #include "cli/core/recordings.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/core/cli.h"
 
 sl_status sl_recordings_find(sl_recordings *list, const char *path, sl_find_what what,
                              sl_error *err) {
+    /* A file of that name is ./- */
+    path = strcmp(path, "-") == 0 ? "/dev/stdin" : path;
     sl_status status = sl_recordings_list(list, path, what, err);
     for (size_t i = 0; i < list->irregular.cnt; i++)
         sl_cli_complain("'%s' is not a regular file; skipped", list->irregular.at[i]);

@@ -65,13 +65,7 @@ static sl_status write_input(const sl_opts *opts, const sl_exporter *exporter,
     SL_TRY(sl_export_prepare(opts, input, &export, err));
     SL_TRY(sl_file_out_open(&out, path, err));
     sl_status status = exporter->write(input, &export, out.stream, err);
-    if (status < 0) {
-        if (ferror(out.stream) && out.path)
-            sl_error_prefix(err, "'%s'", out.path);
-        sl_file_out_abandon(&out);
-        return status;
-    }
-    return sl_file_out_commit(&out, err);
+    return sl_file_out_end(&out, status, err);
 }
 
 /* ---- where it goes ---- */

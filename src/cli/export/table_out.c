@@ -96,11 +96,5 @@ sl_status sl_table_out_write(const sl_opts *opts, const sl_exporter *exporter, s
     SL_TRY(sl_file_out_open(&out, sl_opts_text(opts, "output"), err));
     table_job job = {.opts = opts, .exporter = exporter, .to = out.stream, .first = SL_ERROR_INIT};
     sl_status status = add_all(&job, paths, err);
-    if (status < 0) {
-        if (ferror(out.stream) && out.path)
-            sl_error_prefix(err, "'%s'", out.path);
-        sl_file_out_abandon(&out);
-        return status;
-    }
-    return sl_file_out_commit(&out, err);
+    return sl_file_out_end(&out, status, err);
 }

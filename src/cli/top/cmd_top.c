@@ -31,6 +31,14 @@ static sl_status add_path(sl_top_paths *list, const char *folder, const char *na
     return SL_OK;
 }
 
+/* The words of the other commands: it may be a folder of runs. */
+static sl_status fail_empty(const char *folder, sl_error *err) {
+    sl_recordings found;
+    SL_TRY(sl_recordings_find(&found, folder, SL_FIND_RECORDINGS, err));
+    sl_recordings_fini(&found);
+    return sl_fail(err, SL_E_OPEN, "no recording in '%s'", folder);
+}
+
 static sl_status list_folder(sl_top_paths *list, const char *folder, sl_error *err) {
     DIR *dir = opendir(folder);
     sl_status status = SL_OK;
@@ -41,7 +49,7 @@ static sl_status list_folder(sl_top_paths *list, const char *folder, sl_error *e
             status = add_path(list, folder, entry->d_name, err);
     closedir(dir);
     if (status == SL_OK && list->cnt == 0)
-        return sl_fail(err, SL_E_OPEN, "no recording in '%s'", folder);
+        return fail_empty(folder, err);
     if (list->cnt)
         qsort(list->at, list->cnt, sizeof list->at[0], sl_order_texts);
     return status;

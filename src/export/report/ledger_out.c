@@ -37,6 +37,21 @@ static void row_json(sl_json_out *json, const sl_ledger_row *row) {
     sl_json_end_object(json);
 }
 
+static double tensor_bytes(const sl_ledger_state *state) {
+    double sum = 0;
+    for (size_t i = 0; i < state->row_cnt; i++)
+        if (state->rows[i].kind == SL_LEDGER_TENSORS && state->rows[i].bytes.known)
+            sum += (double)state->rows[i].bytes.value;
+    return sum;
+}
+
+bool sl_ledger_is_fuller(const sl_ledger_state *full, const sl_ledger_state *end) {
+    double least = (double)end->card_total.value / 100;
+    return full->card_used.known && end->card_used.known &&
+           ((double)full->card_used.value - (double)end->card_used.value > least ||
+            tensor_bytes(full) - tensor_bytes(end) > least);
+}
+
 void sl_ledger_json(sl_json_out *json, const sl_ledger_state *state, int64_t first_us) {
     if (state->row_cnt == 0) {
         sl_json_null(json);

@@ -10,6 +10,9 @@
 /* "1.40 GiB of 140 GiB in use: tensors 73.2 MiB, …"; "" when there is no ledger. */
 void sl_ledger_words(char buf[SL_WORDS_CAP], const sl_ledger_state *state);
 
+/* Whether more was in use, or more of it in tensors, than at the end, by at least 1 % of the card. */
+bool sl_ledger_is_fuller(const sl_ledger_state *full, const sl_ledger_state *end);
+
 /* null, or an object with the rows; times are less `first_us`. */
 void sl_ledger_json(sl_json_out *json, const sl_ledger_state *state, int64_t first_us);
 

@@ -77,10 +77,20 @@ static void put_verdict(const text_pen *pen) {
                  sentence);
 }
 
+/* Workers without a finding have one line for all of them. */
+static bool is_shown(const text_pen *pen, const sl_trace *trace) {
+    return pen->wishes->explains || !sl_words_is_quiet(pen->report, trace);
+}
+
 static void put_inputs(const text_pen *pen) {
+    char quiet[SL_WORDS_CAP];
+    size_t quiet_cnt = sl_words_quiet(quiet, pen->report), shown = 0;
+    bool is_single = pen->report->inputs.cnt - (pen->wishes->explains ? 0 : quiet_cnt) == 1;
     char line[SL_WORDS_CAP], path[SL_WORDS_CAP / 2], events[SL_HUMAN_CAP], dropped[SL_HUMAN_CAP];
     for (size_t i = 0; i < pen->report->inputs.cnt; i++) {
         const sl_report_input *input = &pen->report->inputs.at[i];
+        if (!is_shown(pen, input->trace))
+            continue;
         sl_term_fit_path(path, sizeof path, input->trace->path, TEXT_COLUMNS);
         snprintf(line, sizeof line, "%s (%s, %s event%s", path,
                  sl_words_source(input->trace->source), sl_human_count(events, input->events),
@@ -91,11 +101,15 @@ static void put_inputs(const text_pen *pen) {
                      sl_human_count(dropped, input->dropped_events.value));
         }
         strncat(line, ")", sizeof line - strlen(line) - 1);
-        put_labelled(pen, i ? "" : "input", line, SL_STYLE_DIM);
-        if (pen->report->inputs.cnt == 1)
+        put_labelled(pen, shown++ ? "" : "input", line, SL_STYLE_DIM);
+        if (is_single)
             continue;
         sl_words_input_verdict(line, pen->report, input);
         put_labelled(pen, "", line, verdict_styles[input->verdict]);
+    }
+    if (quiet_cnt && !pen->wishes->explains) {
+        sl_words_append(quiet, " (--explain lists them)");
+        put_labelled(pen, "", quiet, SL_STYLE_DIM);
     }
 }
 
@@ -455,29 +469,13 @@ static void put_fragmentation(const text_pen *pen, const sl_device_report *devic
     put_labelled(pen, "unused", line, SL_STYLE_PLAIN);
 }
 
-static double tensor_bytes(const sl_ledger_state *state) {
-    double sum = 0;
-    for (size_t i = 0; i < state->row_cnt; i++)
-        if (state->rows[i].kind == SL_LEDGER_TENSORS && state->rows[i].bytes.known)
-            sum += (double)state->rows[i].bytes.value;
-    return sum;
-}
-
-/* More in use, or more of it in tensors, by at least 1 % of the card. */
-static bool is_fuller(const sl_ledger_state *full, const sl_ledger_state *end) {
-    double least = (double)end->card_total.value / 100;
-    return full->card_used.known && end->card_used.known &&
-           ((double)full->card_used.value - (double)end->card_used.value > least ||
-            tensor_bytes(full) - tensor_bytes(end) > least);
-}
-
 /* What filled the card at the end, and when it was fullest. */
 static void put_ledger(const text_pen *pen, const sl_device_report *device) {
     char line[SL_WORDS_CAP];
     const sl_ledger_state *end = &device->ledger, *full = &device->ledger_fullest;
     sl_ledger_words(line, end);
     put_labelled(pen, "card", line, SL_STYLE_PLAIN);
-    if (!is_fuller(full, end))
+    if (!sl_ledger_is_fuller(full, end))
         return;
     sl_ledger_words(line, full);
     put_labelled(pen, "fullest", line, SL_STYLE_PLAIN);
@@ -591,7 +589,8 @@ sl_status sl_report_write_text(const sl_report *report, const sl_report_wishes *
     for (size_t i = 0; i < report->findings.cnt; i++)
         put_finding(&pen, i);
     for (size_t i = 0; i < report->devices.cnt; i++)
-        put_device(&pen, &report->devices.at[i]);
+        if (is_shown(&pen, report->devices.at[i].trace))
+            put_device(&pen, &report->devices.at[i]);
     put_alerts(&pen);
     sl_report_notes_each(report, put_note, &(list_pen){&pen, false});
     put_reasons(&pen);

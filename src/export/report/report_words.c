@@ -258,7 +258,11 @@ static void say_healthy(char buf[SL_WORDS_CAP], const sl_report *report,
     const sl_device_report *largest = find_largest(report, input->trace);
     buf[0] = '\0';
     if (!largest) {
-        sl_words_append(buf, "Nothing recorded: the input has no device");
+        sl_words_append(buf,
+                        input->trace->source == SL_SOURCE_SLOG
+                            ? "No memory events: the process allocated neither through PyTorch "
+                              "nor through the driver's functions"
+                            : "Nothing recorded: the input has no device");
         return;
     }
     if (!largest->has_history) {
@@ -369,6 +373,63 @@ void sl_words_input_verdict(char buf[SL_WORDS_CAP], const sl_report *report,
         say_other(buf, input->verdict, finding);
 }
 
+static bool is_worker(const sl_report *report, const sl_trace *trace) {
+    for (size_t i = 0; i < report->inputs.cnt; i++) {
+        const sl_report_input *input = &report->inputs.at[i];
+        if (input->trace == trace)
+            return input->place.role == SL_PROCESS_WORKER && input->place.parent != SL_IDX_NONE;
+    }
+    return false;
+}
+
+bool sl_words_is_quiet(const sl_report *report, const sl_trace *trace) {
+    for (size_t i = 0; i < report->findings.cnt; i++)
+        if (report->findings.at[i].trace == trace)
+            return false;
+    return is_worker(report, trace);
+}
+
+size_t sl_words_quiet(char buf[SL_WORDS_CAP], const sl_report *report) {
+    char human[SL_HUMAN_CAP];
+    uint64_t peak_bytes = 0;
+    size_t cnt = 0;
+    for (size_t i = 0; i < report->inputs.cnt; i++) {
+        const sl_trace *trace = report->inputs.at[i].trace;
+        if (!sl_words_is_quiet(report, trace))
+            continue;
+        const sl_device_report *largest = find_largest(report, trace);
+        cnt++;
+        if (largest && largest->peak_requested_bytes > peak_bytes)
+            peak_bytes = largest->peak_requested_bytes;
+    }
+    buf[0] = '\0';
+    if (cnt)
+        sl_words_append(buf, "%zu %s without a finding; the highest peak was %s", cnt,
+                        sl_process_role_words(SL_PROCESS_WORKER, cnt),
+                        sl_human_bytes(human, peak_bytes));
+    return cnt;
+}
+
+/* The only input that is not quiet, or NULL. */
+static const sl_report_input *find_single(const sl_report *report) {
+    const sl_report_input *found = NULL;
+    for (size_t i = 0; i < report->inputs.cnt; i++) {
+        const sl_report_input *input = &report->inputs.at[i];
+        if (sl_words_is_quiet(report, input->trace))
+            continue;
+        if (found)
+            return NULL;
+        found = input;
+    }
+    return found;
+}
+
+/* As in say_healthy: what was not judged is not called healthy. */
+static bool is_judged(const sl_report *report, const sl_trace *trace) {
+    const sl_device_report *largest = find_largest(report, trace);
+    return largest && largest->has_history && largest->leaks_judged;
+}
+
 /* "3 inputs: 1 out of memory, 1 with a leak, 1 healthy". */
 static void say_many(char buf[SL_WORDS_CAP], const sl_report *report) {
     static const char *const phrases[] = {
@@ -379,9 +440,13 @@ static void say_many(char buf[SL_WORDS_CAP], const sl_report *report) {
         [SL_VERDICT_OOM] = "out of memory",
     };
     char part[64];
-    size_t counts[SL_COUNT_OF(phrases)] = {0};
-    for (size_t i = 0; i < report->inputs.cnt; i++)
-        counts[report->inputs.at[i].verdict]++;
+    size_t counts[SL_COUNT_OF(phrases)] = {0}, unjudged_cnt = 0;
+    for (size_t i = 0; i < report->inputs.cnt; i++) {
+        const sl_report_input *input = &report->inputs.at[i];
+        bool is_open = input->verdict == SL_VERDICT_HEALTHY && !is_judged(report, input->trace);
+        counts[input->verdict] += !is_open;
+        unjudged_cnt += is_open;
+    }
     snprintf(buf, SL_WORDS_CAP, "%zu inputs: ", report->inputs.cnt);
     bool is_first = true;
     for (size_t i = SL_COUNT_OF(phrases); i-- > 0;) {
@@ -391,11 +456,14 @@ static void say_many(char buf[SL_WORDS_CAP], const sl_report *report) {
         sl_words_append(buf, "%s%s", is_first ? "" : ", ", part);
         is_first = false;
     }
+    if (unjudged_cnt)
+        sl_words_append(buf, "%s%zu without a leak verdict", is_first ? "" : ", ", unjudged_cnt);
 }
 
 void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report) {
-    if (report->inputs.cnt == 1)
-        sl_words_input_verdict(buf, report, &report->inputs.at[0]);
+    const sl_report_input *single = find_single(report);
+    if (single)
+        sl_words_input_verdict(buf, report, single);
     else if (report->inputs.cnt == 0)
         snprintf(buf, SL_WORDS_CAP, "Nothing recorded: there is no input");
     else

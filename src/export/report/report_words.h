@@ -41,7 +41,14 @@ void sl_words_ranked_device(char buf[SL_WORDS_CAP], int device, sl_maybe_u64 ran
 void sl_words_input_verdict(char buf[SL_WORDS_CAP], const sl_report *report,
                             const sl_report_input *input);
 
-/* The same for the whole report; of several inputs how many are what. */
+/* Whether a trace is that of a DataLoader worker of another input, and nothing was found in it. A training has
+ * tens of them, so texts for people sum them up. */
+bool sl_words_is_quiet(const sl_report *report, const sl_trace *trace);
+
+/* "10 DataLoader workers without a finding; the highest peak was 24.2 KiB", or "". Returns how many there are. */
+size_t sl_words_quiet(char buf[SL_WORDS_CAP], const sl_report *report);
+
+/* The same for the whole report; of several inputs how many are what. Quiet inputs do not count beside others. */
 void sl_words_verdict(char buf[SL_WORDS_CAP], const sl_report *report);
 
 /* "17.8 GiB in 2,160 blocks, 93 % of the growth"; "" when nothing of it is known. */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/files/file_atomic.h"
@@ -72,6 +73,11 @@ sl_status sl_watch_log_open(sl_watch_log *log, const char *path, sl_error *err) 
     *log = (sl_watch_log){.path = path};
     if (!path)
         return SL_OK;
+    /* Said now: at the end the whole run would have been watched for nothing. */
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return sl_fail(err, SL_E_USAGE, "cannot write '%s': it is a folder; give a file name",
+                       path);
     SL_TRY(sl_make_parents(path, err));
     snprintf(log->part_path, sizeof log->part_path, "%.1000s.part.jsonl", path);
     SL_TRY(sl_place_check(log->part_path, err));

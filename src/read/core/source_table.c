@@ -52,14 +52,39 @@ static const sl_source_ops *find_source(sl_byte_stream *in, const char *path) {
 
 static bool is_text(const unsigned char *head, size_t len) {
     for (size_t i = 0; i < len; i++)
-        if (head[i] > 0x7e || (head[i] < 0x20 && !strchr("\t\n\r", head[i])))
+        if (head[i] > 0x7e || head[i] == 0 || (head[i] < 0x20 && !strchr("\t\n\r", head[i])))
             return false;
     return true;
+}
+
+/* What is given by mistake most often. */
+static const struct {
+    unsigned char magic[HEAD_SHOWN];
+    size_t len;
+    const char *what;
+} strangers[] = {
+    {{'P', 'K', 3, 4}, 4, "it looks like a zip file, such as a checkpoint of torch.save"},
+    {{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'},
+     8,
+     "it looks like HDF5, such as Keras' weights"},
+    {{0}, HEAD_SHOWN, "it begins with zeros: its writer ended before it wrote the header"},
+};
+
+static const char *find_stranger(const unsigned char *head, size_t len) {
+    for (size_t i = 0; i < SL_COUNT_OF(strangers); i++)
+        if (len >= strangers[i].len && memcmp(head, strangers[i].magic, strangers[i].len) == 0)
+            return strangers[i].what;
+    return NULL;
 }
 
 /* "it looks like text: 'import t...'", or "it begins with 89 50 4e 47 0d 0a 1a 0a". */
 static void describe_head(char *to, size_t cap, const unsigned char *head, size_t len) {
     size_t shown = len < HEAD_SHOWN ? len : HEAD_SHOWN;
+    const char *stranger = find_stranger(head, len);
+    if (stranger) {
+        snprintf(to, cap, "%s", stranger);
+        return;
+    }
     if (is_text(head, len < SL_PROBE_BYTES ? len : SL_PROBE_BYTES)) {
         size_t used = (size_t)snprintf(to, cap, "it looks like text: '");
         for (size_t i = 0; i < shown; i++)
@@ -73,7 +98,7 @@ static void describe_head(char *to, size_t cap, const unsigned char *head, size_
 }
 
 static sl_status fail_foreign(const unsigned char *head, size_t len, sl_error *err) {
-    char found[64];
+    char found[96];
     describe_head(found, sizeof found, head, len);
     return sl_fail_at(err, SL_E_FOREIGN, 0,
                       "not a recording, PyTorch snapshot, telemetry file or OOM bundle (%s)",
