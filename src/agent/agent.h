@@ -5,9 +5,8 @@
 #ifndef SL_AGENT_H
 #define SL_AGENT_H
 
-#include <signal.h>
-
 #include "agent/agent_encode.h"
+#include "base/core/progress_fn.h"
 
 #define SL_AGENT_SINKS_MAX 4
 
@@ -61,7 +60,6 @@ typedef struct sl_agent_options {
 
 /* Runs until *stop, or until everything is sent where is_once. SL_E_NETWORK when is_once and a sink did not take it
  * all. */
-sl_status sl_agent_run(const sl_agent_options *options, const volatile sig_atomic_t *stop,
-                       sl_error *err);
+sl_status sl_agent_run(const sl_agent_options *options, const sl_stop_flag *stop, sl_error *err);
 
 #endif

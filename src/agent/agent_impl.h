@@ -71,7 +71,7 @@ typedef struct sl_agent_sink {
 
 struct sl_agent {
     const sl_agent_options *options;
-    const volatile sig_atomic_t *stop;
+    const sl_stop_flag *stop;
     pthread_mutex_t mutex; /* everything below */
     pthread_cond_t wake;
     pthread_mutex_t save_mutex; /* the state file; taken without the other */

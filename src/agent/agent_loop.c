@@ -260,7 +260,7 @@ static void close_all(sl_agent *agent) {
     free(agent);
 }
 
-static sl_agent *new_agent(const sl_agent_options *options, const volatile sig_atomic_t *stop) {
+static sl_agent *new_agent(const sl_agent_options *options, const sl_stop_flag *stop) {
     pthread_condattr_t attr;
     sl_agent *agent = calloc(1, sizeof *agent);
     if (!agent)
@@ -278,8 +278,7 @@ static sl_agent *new_agent(const sl_agent_options *options, const volatile sig_a
     return agent;
 }
 
-sl_status sl_agent_run(const sl_agent_options *options, const volatile sig_atomic_t *stop,
-                       sl_error *err) {
+sl_status sl_agent_run(const sl_agent_options *options, const sl_stop_flag *stop, sl_error *err) {
     sl_agent *agent = new_agent(options, stop);
     bool is_ended = true;
     if (!agent)

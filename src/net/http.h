@@ -18,6 +18,7 @@
 
 #include <signal.h>
 
+#include "base/core/progress_fn.h"
 #include "base/core/status.h"
 
 typedef struct sl_http sl_http;
@@ -32,9 +33,8 @@ typedef struct sl_http_options {
     uint32_t connect_ms;       /* limit of the connection, 0 = 2 s */
     uint32_t total_ms;         /* limit of the whole request, 0 = 10 s */
     uint32_t silence_s;        /* limit without a byte in either direction, 0 = 60 s */
-    const volatile sig_atomic_t
-        *stop;           /* set from outside: a request ends within a second; may be NULL */
-    size_t response_max; /* bytes of a response kept in memory, 0 = 64 KiB */
+    const sl_stop_flag *stop;  /* set from outside: a request ends within a second; may be NULL */
+    size_t response_max;       /* bytes of a response kept in memory, 0 = 64 KiB */
 } sl_http_options;
 
 /* Opens a client; the first one of a program loads libcurl. SL_E_UNSUPPORTED without it. */

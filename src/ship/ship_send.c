@@ -9,7 +9,7 @@
 #include "base/core/clock.h"
 #include "net/http_retry.h"
 
-void sl_ship_wait_ms(uint32_t ms, const volatile sig_atomic_t *stop) {
+void sl_ship_wait_ms(uint32_t ms, const sl_stop_flag *stop) {
     for (uint64_t end = sl_clock_mono_ns() + (uint64_t)ms * 1000000u;
          sl_clock_mono_ns() < end && !(stop && *stop);)
         sl_clock_pause_us(20000);

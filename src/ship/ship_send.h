@@ -4,14 +4,13 @@
 #ifndef SL_SHIP_SEND_H
 #define SL_SHIP_SEND_H
 
-#include <signal.h>
-
+#include "base/core/progress_fn.h"
 #include "net/http.h"
 
 typedef struct sl_ship_patience {
-    unsigned try_cnt;                  /* requests in all, at least 1 */
-    int busy_status;                   /* one more status that means "later"; 0 = none */
-    const volatile sig_atomic_t *stop; /* set from outside: give up; may be NULL */
+    unsigned try_cnt;         /* requests in all, at least 1 */
+    int busy_status;          /* one more status that means "later"; 0 = none */
+    const sl_stop_flag *stop; /* set from outside: give up; may be NULL */
 } sl_ship_patience;
 
 /* SL_OK for a 2xx answer. SL_E_NETWORK after the last try, SL_E_REFUSED when the server refuses the
@@ -21,7 +20,7 @@ sl_status sl_ship_send(sl_http *http, const sl_http_request *request,
                        const sl_ship_patience *patience, sl_http_response *response, sl_error *err);
 
 /* Waits that long, unless *stop is set. */
-void sl_ship_wait_ms(uint32_t ms, const volatile sig_atomic_t *stop);
+void sl_ship_wait_ms(uint32_t ms, const sl_stop_flag *stop);
 
 /* Appends a text to a URL, with every byte but letters, digits and "-_.~" as %XX, and '/' where
  * keeps_slash. False when it does not fit. */

@@ -72,7 +72,7 @@ static sl_status make_parent(const char *path, sl_error *err) {
 static sl_status copy_rest(const sl_ship_target *target, const sl_ship_file *file, int to,
                            const char *path, sl_ship_put *put, sl_error *err) {
     enum { PIECE = 1 << 18 };
-    const volatile sig_atomic_t *stop = target->options.patience.stop;
+    const sl_stop_flag *stop = target->options.patience.stop;
     const uint64_t from = put->resumed_bytes;
     char *piece = malloc(PIECE);
     sl_status status = piece ? SL_OK : sl_fail_no_memory(err, "a copy");

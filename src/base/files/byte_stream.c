@@ -41,7 +41,7 @@ static bool count_taken(sl_byte_stream *stream, size_t len) {
     stream->taken += len;
     if (options->progress)
         options->progress(options->progress_ctx, stream->taken, stream->total);
-    if (!options->is_unwanted || !atomic_load_explicit(options->is_unwanted, memory_order_relaxed))
+    if (!options->stop || !*options->stop)
         return true;
     sl_fail(&stream->failure, SL_E_SYSTEM, "reading was stopped at byte %llu of the file",
             (unsigned long long)stream->taken);

@@ -8,8 +8,6 @@
 #ifndef SL_BYTE_STREAM_H
 #define SL_BYTE_STREAM_H
 
-#include <stdatomic.h>
-
 #include "base/core/progress_fn.h"
 #include "base/core/status.h"
 #include "base/files/read_ahead.h"
@@ -23,8 +21,8 @@
 typedef struct sl_byte_options {
     sl_progress_fn progress; /* in bytes of the file as it is on disk; may be NULL */
     void *progress_ctx;
-    uint32_t max_expansion;         /* decompressed : compressed; 0 = SL_EXPANSION_DEFAULT */
-    const atomic_bool *is_unwanted; /* set by another thread: reading fails soon; may be NULL */
+    uint32_t max_expansion;   /* decompressed : compressed; 0 = SL_EXPANSION_DEFAULT */
+    const sl_stop_flag *stop; /* set by another thread: reading fails soon; may be NULL */
 } sl_byte_options;
 
 typedef struct sl_byte_stream {

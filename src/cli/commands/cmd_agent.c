@@ -45,7 +45,7 @@ static void print_ready(void *self, unsigned port) {
 
 /* Of this command, for the callback below. */
 static const sl_opts *own_opts;
-static const volatile sig_atomic_t *stop_flag;
+static const sl_stop_flag *stop_flag;
 
 /* What is wrong is said once, until it works again. */
 static bool push_profiles(void *self, const sl_agent_profile_part *part) {

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/core/stop_signals.h"
 
+#include <signal.h>
+
 #include "base/core/sl_base.h"
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static struct sigaction before[SL_COUNT_OF(numbers)];
-static volatile sig_atomic_t came;
+static sl_stop_flag came;
 
 static void on_signal(int number) {
     came = number;
 }
 
-const volatile sig_atomic_t *sl_stop_signals_hold(void) {
+const sl_stop_flag *sl_stop_signals_hold(void) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     came = 0;

@@ -4,10 +4,10 @@
 #ifndef SL_STOP_SIGNALS_H
 #define SL_STOP_SIGNALS_H
 
-#include <signal.h>
+#include "base/core/progress_fn.h"
 
 /* The flag: the number of the signal, 0 = none. */
-const volatile sig_atomic_t *sl_stop_signals_hold(void);
+const sl_stop_flag *sl_stop_signals_hold(void);
 
 /* Back to what they did before. */
 void sl_stop_signals_release(void);

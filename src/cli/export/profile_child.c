@@ -49,7 +49,7 @@ static void make_line(child_line *line, const sl_opts *opts, const sl_agent_prof
         add_pair(line, "--label", label->text);
 }
 
-static int wait_for(pid_t child, const volatile sig_atomic_t *stop) {
+static int wait_for(pid_t child, const sl_stop_flag *stop) {
     int state;
     while (waitpid(child, &state, WNOHANG) == 0) {
         if (*stop) {
@@ -63,7 +63,7 @@ static int wait_for(pid_t child, const volatile sig_atomic_t *stop) {
 }
 
 int sl_profile_child_run(const sl_opts *opts, const sl_agent_profile_part *part,
-                         const volatile sig_atomic_t *stop) {
+                         const sl_stop_flag *stop) {
     child_line line = {.cnt = 0};
     posix_spawn_file_actions_t files;
     pid_t child;

@@ -4,10 +4,9 @@
 #ifndef SL_PROFILE_CHILD_H
 #define SL_PROFILE_CHILD_H
 
-#include <signal.h>
-
 #include "agent/agent.h"
 #include "base/core/options.h"
+#include "base/core/progress_fn.h"
 
 /* Exit code of an export for a time without events. */
 #define SL_PROFILE_CHILD_NOTHING 2
@@ -15,6 +14,6 @@
 /* Runs it at low priority and waits, with the agent's options profiles, profile-every, label, token-file and
  * ca-file. Its exit code; -1 when it could not be started or was ended because *stop was set. */
 int sl_profile_child_run(const sl_opts *opts, const sl_agent_profile_part *part,
-                         const volatile sig_atomic_t *stop);
+                         const sl_stop_flag *stop);
 
 #endif

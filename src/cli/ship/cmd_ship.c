@@ -25,7 +25,7 @@
 
 typedef struct ship_job {
     sl_ship_target *target;
-    const volatile sig_atomic_t *stop;
+    const sl_stop_flag *stop;
     const char *where;
     char run[SL_SHIP_NAME_CAP], index_key[SL_SHIP_KEY_CAP], host[SL_SHIP_TEXT_CAP];
     char state_folder[SL_SHIP_CACHE_CAP];

@@ -13,8 +13,7 @@
 #ifndef SL_LOG_COMPACT_H
 #define SL_LOG_COMPACT_H
 
-#include <signal.h>
-
+#include "base/core/progress_fn.h"
 #include "base/core/status.h"
 
 typedef enum sl_compact_outcome {
@@ -24,8 +23,8 @@ typedef enum sl_compact_outcome {
 } sl_compact_outcome;
 
 typedef struct sl_compact_options {
-    bool is_plain;                     /* packs and does not compress */
-    const volatile sig_atomic_t *stop; /* set from outside: give up (SL_E_SYSTEM); may be NULL */
+    bool is_plain;            /* packs and does not compress */
+    const sl_stop_flag *stop; /* set from outside: give up (SL_E_SYSTEM); may be NULL */
 } sl_compact_options;
 
 typedef struct sl_compact_result {

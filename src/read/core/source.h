@@ -10,9 +10,9 @@
 typedef struct sl_load_options {
     sl_progress_fn progress; /* called now and then while bytes are read; may be NULL */
     void *progress_ctx;
-    uint32_t max_expansion;         /* of compressed inputs; 0 = SL_EXPANSION_DEFAULT */
-    const atomic_bool *is_unwanted; /* set by another thread: loading fails soon; may be NULL */
-    bool skips_bad;                 /* telemetry: leave bad records out and count them in a note */
+    uint32_t max_expansion;   /* of compressed inputs; 0 = SL_EXPANSION_DEFAULT */
+    const sl_stop_flag *stop; /* set by another thread: loading fails soon; may be NULL */
+    bool skips_bad;           /* telemetry: leave bad records out and count them in a note */
     /* A snapshot lists what is live before its events: called once, from the thread that loads, when that is
      * read and no event yet. The trace is complete and within bounds as one whose history was off. The callee
      * may set its `code` and keeps nothing of it. May be NULL. */

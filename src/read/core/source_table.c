@@ -158,7 +158,7 @@ static sl_status load_path(const char *path, const sl_load_options *options, sl_
         return sl_bundle_load(path, options, out, err);
     sl_byte_stream in;
     sl_byte_options bytes = {options->progress, options->progress_ctx, options->max_expansion,
-                             options->is_unwanted};
+                             options->stop};
     sl_status status = sl_bytes_open(&in, path, &bytes, err);
     sl_source_input input = {path, &in, options};
     if (status >= 0)

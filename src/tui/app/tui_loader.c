@@ -15,7 +15,8 @@
 typedef struct run {
     sl_load_job *job; /* of the thread until is_done; NULL when it was taken */
     atomic_int owner_cnt;
-    atomic_bool is_done, is_unwanted;
+    atomic_bool is_done;
+    sl_stop_flag stop;
     atomic_uint_fast64_t done, total;
     _Atomic(sl_tui_source *) first; /* owned; made by the thread, until it is taken */
     int wake;                       /* owned: the loader may have closed its own */
@@ -82,7 +83,7 @@ static void do_job(run *r) {
                                    .progress = note_progress,
                                    .first = job->kind == SL_LOAD_READ ? keep_first : NULL,
                                    .ctx = r,
-                                   .is_unwanted = &r->is_unwanted};
+                                   .stop = &r->stop};
     const char *const *paths = (const char *const *)job->paths.at;
     switch (job->kind) {
     case SL_LOAD_READ:
@@ -173,7 +174,7 @@ bool sl_loader_drop(sl_loader *loader) {
     run *r = loader->run;
     if (!r || sl_loader_kind(loader) != SL_LOAD_READ)
         return false;
-    atomic_store(&r->is_unwanted, true);
+    r->stop = 1;
     loader->run = NULL;
     release(r);
     return true;

@@ -28,9 +28,8 @@ static void show_first(void *ctx, sl_trace *trace);
 static sl_status load_one(const load_work *work, const char *path, bool is_only, sl_error *err) {
     sl_trace *trace;
     const sl_tui_read_options *options = work->options;
-    sl_load_options how = {.progress = options->progress,
-                           .progress_ctx = options->ctx,
-                           .is_unwanted = options->is_unwanted};
+    sl_load_options how = {
+        .progress = options->progress, .progress_ctx = options->ctx, .stop = options->stop};
     if (is_only && options->first)
         how.on_end_state = show_first, how.on_end_state_ctx = (void *)work;
     SL_TRY(sl_trace_load(path, &how, &trace, err));
@@ -43,8 +42,8 @@ static sl_status load_one(const load_work *work, const char *path, bool is_only,
 
 /* Between two parts of the work: not begun when nobody wants the result any more. */
 static sl_status check_wanted(const sl_tui_read_options *options, sl_error *err) {
-    bool is_unwanted = options->is_unwanted && atomic_load(options->is_unwanted);
-    return is_unwanted ? sl_fail(err, SL_E_SYSTEM, "reading was stopped") : SL_OK;
+    bool is_stopped = options->stop && *options->stop;
+    return is_stopped ? sl_fail(err, SL_E_SYSTEM, "reading was stopped") : SL_OK;
 }
 
 /* Files of a folder that cannot be read become notes. */

@@ -5,8 +5,6 @@
 #ifndef SL_RUN_FACTS_H
 #define SL_RUN_FACTS_H
 
-#include <stdatomic.h>
-
 #include "base/core/progress_fn.h"
 #include "report/report.h"
 #include "run/lines/sites.h"
@@ -25,8 +23,8 @@ typedef struct sl_tui_read_options {
     /* What is live at the end of a snapshot, before its events are read; the callee owns the source. Called at
      * most once, from the thread that reads, and only when one file is read; may be NULL. */
     void (*first)(void *ctx, sl_tui_source *source);
-    void *ctx;                      /* of both */
-    const atomic_bool *is_unwanted; /* set by another thread: reading fails soon; may be NULL */
+    void *ctx;                /* of both */
+    const sl_stop_flag *stop; /* set by another thread: reading fails soon; may be NULL */
 } sl_tui_read_options;
 
 /* Reads the paths (files, bundles, folders) and makes the source. The caller owns both, even after
