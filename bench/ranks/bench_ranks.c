@@ -376,11 +376,11 @@ static void end_rank(rank_log *r) {
                                              .device_total = 81920 * MIB});
         fake_now_ns += SECOND / 2;
         sl_log_maintain(r->log);
-        sl_log_note_exit(r->log, 1);
+        sl_log_note_exit(r->log, 1, true);
     } else if (is_culprit && j->fault == FAULT_FAILED) {
         fake_now_ns += (int64_t)(j->step_s * 3e8);
         sl_log_maintain(r->log);
-        sl_log_note_exit(r->log, 1);
+        sl_log_note_exit(r->log, 1, true);
     } else if (is_culprit && is_over && j->fault != FAULT_HANG) {
         fake_now_ns += (int64_t)(j->step_s * 3e8);
         sl_log_maintain(r->log);

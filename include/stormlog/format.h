@@ -131,6 +131,9 @@ enum sl_domain {
 
 enum sl_closing { SL_CLOSING_RUNNING = 1, SL_CLOSING_CLOSED = 2 };
 
+/* Bits of left_word. */
+enum sl_left { SL_LEFT_AT_ONCE = 1, SL_LEFT_BY_EXIT = 2 };
+
 enum sl_record_flag {
     SL_RECORD_IMPLICIT = 1,  /* a free that nobody reported, found by an alloc of its address */
     SL_RECORD_UNTRACKED = 2, /* not in sites and live table: no room, or a free of nothing */
@@ -197,7 +200,8 @@ typedef struct sl_fmt_state {
     uint64_t closed_ns;    /* (live) 0 while open */
     uint64_t rank_word;    /* (live) low half rank, high half local rank, as int32; -1 unknown */
     uint64_t world_word;   /* (live) world size as int64; -1 unknown */
-    uint64_t left_word;    /* (live) bit 0: the process called _exit; bits 8..15 its exit status */
+    uint64_t
+        left_word; /* (live) sl_left: it called _exit; exit, or main returned; bits 8..15 its status */
     uint64_t unused_a[2];
     sl_fmt_watermark marks[SL_FORMAT_SECTION_MAX]; /* by section index */
     uint64_t health[SL_FORMAT_HEALTH_MAX];         /* (live) by sl_health_kind */

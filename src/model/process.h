@@ -35,7 +35,7 @@ typedef struct sl_process {
     sl_maybe_i32 rank, local_rank, world_size;
     int64_t start_us;         /* of the recording, since 1970 */
     sl_process_end end;       /* never REPLACED: that takes a second recording */
-    sl_maybe_i32 exit_status; /* of LEFT */
+    sl_maybe_i32 exit_status; /* of LEFT and EXITED */
     bool is_loader_worker;    /* its stacks are those of a worker of torch's DataLoader */
 } sl_process;
 

@@ -84,12 +84,13 @@ typedef struct usual_end {
     bool is_running;                          /* some of them */
 } usual_end;
 
-static bool has_failed(const sl_rank_summary *s) {
-    return s->end == SL_PROCESS_END_LEFT && s->exit_status.known && s->exit_status.value != 0;
+bool sl__rank_has_failed(const sl_rank_summary *s) {
+    bool has_ended = s->end == SL_PROCESS_END_LEFT || s->end == SL_PROCESS_END_EXITED;
+    return has_ended && s->exit_status.known && s->exit_status.value != 0;
 }
 
-/* A program that an exception ends closes its recording like one that is done, and the recording does not have the
- * status. So it counts by what the others did: they went on for a while, or were killed as soon as it was gone. */
+/* A program that an exception ends closes its recording like one that is done; older recordings do not have its
+ * status, and a rank may end too early with 0. So it counts by what the others did: they went on for a while, or were killed as soon as it was gone. */
 static double confidence_of_exit(const usual_end *usual, int64_t end_ns, double gap_ns,
                                  double together_ns) {
     bool is_only = usual->exited_cnt == 1 && usual->killed_cnt + 1 == usual->slog_cnt;
@@ -110,10 +111,10 @@ static sl_status add_end(sl_fleet *fleet, const sl_fleet_row *row, const usual_e
         return SL_OK;
     double gap = usual->ends_ns - (double)(sl__row_time(row, s->end_ns) - fleet->base_ns);
     double together = fmax(TOGETHER_NS, TOGETHER_STEPS * fleet->step_ns);
-    double confidence = is_exit
-                            ? confidence_of_exit(usual, sl__row_time(row, s->end_ns), gap, together)
-                        : (is_killed || has_failed(s)) && gap >= together ? 0.85
-                                                                          : 0;
+    double confidence =
+        is_exit ? confidence_of_exit(usual, sl__row_time(row, s->end_ns), gap, together) : 0;
+    if (sl__rank_has_failed(s) ? gap >= together || confidence > 0 : is_killed && gap >= together)
+        confidence = 0.85;
     if (confidence == 0)
         return SL_OK;
     sl_fleet_event event = event_of(

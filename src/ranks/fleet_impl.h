@@ -73,6 +73,9 @@ static inline sl_maybe_u64 sl__rank_last_step_bytes(const sl_rank_summary *s) {
     return (sl_maybe_u64){bytes == SL_BIN_NONE ? 0 : (uint64_t)bytes, bytes != SL_BIN_NONE};
 }
 
+/* fleet_failures.c: whether it ended with a status other than 0. */
+bool sl__rank_has_failed(const sl_rank_summary *s);
+
 /* fleet_text.c: the cells of a rank's row, the same in every form; "-" is not known. */
 typedef struct sl_fleet_row_texts {
     char rank[16], host[24], steps[24], peak[SL_HUMAN_CAP], last[SL_HUMAN_CAP];

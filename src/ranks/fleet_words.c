@@ -80,8 +80,7 @@ static size_t ended_badly(const sl_fleet *fleet) {
     size_t cnt = 0;
     for (size_t i = 0; i < fleet->rows.cnt; i++) {
         const sl_rank_summary *s = fleet->rows.at[i].of;
-        cnt += s->end == SL_PROCESS_END_KILLED ||
-               (s->end == SL_PROCESS_END_LEFT && s->exit_status.known && s->exit_status.value != 0);
+        cnt += s->end == SL_PROCESS_END_KILLED || sl__rank_has_failed(s);
     }
     return cnt;
 }

@@ -73,6 +73,30 @@ for words, end, code in (("sys.exit(3)", "sys.exit(3)", 3), ("an error", "raise 
         tap.equal(live_at_mark(events)[0][0], HELD)
 
 
+for words, end, code in (("sys.exit(3)", "sys.exit(3)", 3), ("an error", "raise ValueError", 1), ("the end of the program", "", 0),
+                         ("os._exit(4)", "os._exit(4)", 4)):
+    @tap.test(f"the recording has the exit status: {words}")
+    def _(folder, end=end, code=code):
+        record(folder, HOLD + end, code=code)
+        result = tap.run([stormlog, "analyze", "--format", "json", os.path.join(folder, "run")])
+        process = json.loads(result.stdout)["inputs"][0]["process"]
+        tap.equal((process["ended"], process["exit_status"]), ("left" if "_exit" in end else "exited", code), "its end")
+
+
+@tap.test("the status of a child of a fork is its own, and so is its parent's")
+def _(folder):
+    record(folder, HOLD + """
+pid = os.fork()
+kept.append(torch.ones(1_000))
+if not pid:
+    sys.exit(7)
+os.waitpid(pid, 0)
+sys.exit(6)
+""", code=6)
+    result = tap.run([stormlog, "analyze", "--format", "json", os.path.join(folder, "run")])
+    tap.equal(sorted(found["process"]["exit_status"] for found in json.loads(result.stdout)["inputs"]), [6, 7], "both")
+
+
 for words, end, code in (("os._exit", "os._exit(0)", 0), ("kill -9", "os.kill(os.getpid(), 9)", 128 + 9)):
     @tap.test(f"{words} leaves no mark")
     def _(folder, end=end, code=code):

@@ -59,7 +59,7 @@ static void put_row(const sl_report *report, size_t idx,
     if (own->place.role == SL_PROCESS_RANK)
         sl_words_append(row.text, " (process %u)", (unsigned)own->trace->process.pid);
     sl_words_append(row.text, ", %s", sl_process_end_words(own->place.end));
-    if (cnt == 1 && own->place.end == SL_PROCESS_END_LEFT &&
+    if (cnt == 1 && own->trace->process.exit_status.known &&
         own->trace->process.exit_status.value != 0)
         sl_words_append(row.text, " with %d", (int)own->trace->process.exit_status.value);
     put(&row, context);

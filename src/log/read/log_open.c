@@ -366,7 +366,7 @@ sl_log_ending sl_log_get_ending(const sl_log_reader *r) {
         return SL_LOG_UNCLEAR;
     if (r->is_locked)
         return SL_LOG_LIVE;
-    return r->state.left_word & 1 ? SL_LOG_LEFT : SL_LOG_KILLED;
+    return r->state.left_word & SL_LEFT_AT_ONCE ? SL_LOG_LEFT : SL_LOG_KILLED;
 }
 
 const char *sl_log_ending_name(sl_log_ending ending) {
@@ -386,7 +386,8 @@ int32_t sl_log_local_rank(const sl_log_reader *r) {
 }
 
 int sl_log_exit_status(const sl_log_reader *r) {
-    return r->state.left_word & 1 ? (int)(r->state.left_word >> 8 & 0xff) : -1;
+    bool is_known = r->state.left_word & (SL_LEFT_AT_ONCE | SL_LEFT_BY_EXIT);
+    return is_known ? (int)(r->state.left_word >> 8 & 0xff) : -1;
 }
 
 int64_t sl_log_world_size(const sl_log_reader *r) {

@@ -52,7 +52,7 @@ uint64_t sl_log_size(const sl_log_reader *reader);
 int32_t sl_log_rank(const sl_log_reader *reader); /* -1 = not known, as for the next two */
 int32_t sl_log_local_rank(const sl_log_reader *reader);
 int64_t sl_log_world_size(const sl_log_reader *reader);
-int sl_log_exit_status(const sl_log_reader *reader); /* of SL_LOG_LEFT; -1 = not known */
+int sl_log_exit_status(const sl_log_reader *reader); /* -1 = not known */
 
 /* ---- names ---- */
 

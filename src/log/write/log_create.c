@@ -326,9 +326,10 @@ void sl_log_set_rank(sl_log *log, int32_t rank, int32_t local_rank, int32_t worl
     sl_set(&log->state->world_word, (uint64_t)(int64_t)world_size);
 }
 
-void sl_log_note_exit(sl_log *log, int status) {
+void sl_log_note_exit(sl_log *log, int status, bool is_at_once) {
     sl_set_release(&log->state->heartbeat_ns, sl__now(log));
-    sl_set_release(&log->state->left_word, 1 | (uint64_t)(status & 0xff) << 8);
+    sl_set_release(&log->state->left_word, (is_at_once ? SL_LEFT_AT_ONCE : SL_LEFT_BY_EXIT) |
+                                               (uint64_t)(status & 0xff) << 8);
 }
 
 /* ---- later ---- */

@@ -97,8 +97,8 @@ uint64_t sl_log_now_ns(const sl_log *log);
 /* Ranks are often known only after the program's own start. Negative = not known. */
 void sl_log_set_rank(sl_log *log, int32_t rank, int32_t local_rank, int32_t world_size);
 
-/* The process ends now by _exit, without a chance to close the log. */
-void sl_log_note_exit(sl_log *log, int status);
+/* The process ends with this status: at once by _exit, without a chance to close the log, or by exit. */
+void sl_log_note_exit(sl_log *log, int status, bool is_at_once);
 
 /* ---- names. Ids are never 0 for something that was stored; 0 = none, or no room (counted). ---- */
 

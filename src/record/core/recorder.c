@@ -188,14 +188,14 @@ void sl_recorder_end_work(void) {
     sl_guard_leave(&guard);
 }
 
-void sl_recorder_note_exit(int status) {
+void sl_recorder_note_exit(int status, bool is_at_once) {
     sl_guard guard;
     if (atomic_load(&rec.pid) != getpid() || !atomic_load(&sl_recorder_page.is_here) ||
         !sl_guard_enter(&guard))
         return;
     sl_log *log = atomic_load(&rec.log);
     if (log)
-        sl_log_note_exit(log, status);
+        sl_log_note_exit(log, status, is_at_once);
     sl_guard_leave(&guard);
 }
 
@@ -211,14 +211,21 @@ static void on_exit_begins(void) {
     sl_hook_torch_leave();
 }
 
+static void on_exit_with(int status, void *unused) {
+    SL_UNUSED(unused);
+    sl_recorder_end_work();
+    sl_recorder_note_exit(status, false);
+}
+
 /* At the first log of the process: before what was made by then is destroyed. A child of a fork has its parent's
- * handlers. */
+ * handlers. on_exit is told the status, which atexit is not: that of an exception, of which a closed recording shows
+ * nothing else. It must outlive this code, which therefore is never unloaded (meson.build). */
 static void watch_end_of_work(void) {
     static bool is_watched;
     if (is_watched)
         return;
     is_watched = true;
-    atexit(sl_recorder_end_work);
+    on_exit(on_exit_with, NULL);
 }
 
 void sl_recorder_watch_exit(void) {

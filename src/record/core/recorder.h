@@ -60,9 +60,9 @@ void sl_recorder_watch_exit(void);
  * guard. errno stays. */
 void sl_recorder_end_work(void);
 
-/* The process ends by _exit: kept in the log, which stays open. Any thread, also from a signal handler; a child
+/* The process ends with this status, at once by _exit, or by exit: kept in the log, which stays open. Any thread, also from a signal handler; a child
  * of a vfork, which has this memory and is another process, leaves nothing. */
-void sl_recorder_note_exit(int status);
+void sl_recorder_note_exit(int status, bool is_at_once);
 
 /* A new life of the interpreter begins in the same process: its end is marked again. */
 void sl_recorder_resume_work(void);

@@ -10,7 +10,7 @@
 static _Noreturn void leave(sl_hook_id id, int status) {
     void (*original)(int);
     *(void **)&original = atomic_load_explicit(&sl_hooks[id].original, memory_order_acquire);
-    sl_recorder_note_exit(status);
+    sl_recorder_note_exit(status, true);
     if (original)
         original(status);
     for (;;) /* what libc's own does */
