@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
 H200 = sorted((DATA / "h200").glob("*.pickle.gz"))
 COLUMNS = 80
+# With a sanitizer: what cairo's fonts keep until the process ends is no leak.
+FONTS = {"LSAN_OPTIONS": f"suppressions={ROOT}/tests/cli/lsan_fonts.supp:print_suppressions=0"}
 
 
 def stormlog(*arguments, **options):

@@ -7,9 +7,8 @@ import re
 
 import page_data
 import tap
-from cli import DATA, ROOT, good, stormlog
+from cli import DATA, FONTS, good, stormlog
 
-FONTS = {"LSAN_OPTIONS": f"suppressions={ROOT}/tests/cli/lsan_fonts.supp:print_suppressions=0"}
 SHARES = (1.0, 0.5, 0.25)  # of the recorded bytes, by rank
 
 

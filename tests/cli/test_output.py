@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import tap
-from cli import H200, ROOT, STORMLOG, good, stormlog
+from cli import FONTS, H200, ROOT, STORMLOG, good, stormlog
 
 
 def to_full_disk(*arguments):
@@ -30,7 +30,8 @@ def _(folder):
     for command, name in (("export --to folded", "f"), ("export --to events-json", "f"), ("export --to csv", "f"), ("report", "page.html"),
                           ("plot", "p.svg"), ("plot", "p.png"), ("analyze --format json", "a.json"), ("analyze --top 1000 --explain", "a.txt")):
         out = f"{folder}/{name}"
-        done = tap.run(["bash", "-c", f"trap '' XFSZ; ulimit -f 1; exec '{STORMLOG}' {command} '{H200[0]}' -o '{out}'"])
+        done = tap.run(["bash", "-c", f"trap '' XFSZ; ulimit -f 1; exec '{STORMLOG}' {command} '{H200[0]}' -o '{out}'"],
+                       env={**os.environ, **FONTS})
         tap.equal(done.returncode, 4, command)
         tap.equal(done.stderr, f"stormlog: cannot write '{out}': File too large\n", command)
         tap.equal((len(done.stderr.splitlines()), os.listdir(folder)), (1, []), done.stderr)

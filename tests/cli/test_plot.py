@@ -11,13 +11,12 @@ from xml.etree import ElementTree
 import exported
 import numpy
 import tap
-from cli import DATA, H200, ROOT
+from cli import DATA, FONTS, H200
 from cli import stormlog as run_stormlog
 
 LIGHT, DARK = 0xFFFFFF, 0x0D1117
 ALARM = 0xCF222E
 KINDS = ("timeline", "sites", "flame")
-FONTS = {"LSAN_OPTIONS": f"suppressions={ROOT}/tests/cli/lsan_fonts.supp:print_suppressions=0"}
 
 
 def stormlog(*arguments):

@@ -10,11 +10,10 @@ import subprocess
 
 import page_data
 import tap
-from cli import DATA, ROOT, STORMLOG, good, stormlog
+from cli import DATA, FONTS, STORMLOG, good, stormlog
 
 PYTHON = "/usr/bin/python3"
 PACKAGES = os.path.join(os.path.dirname(STORMLOG), "python")
-FONTS = {"LSAN_OPTIONS": f"suppressions={ROOT}/tests/cli/lsan_fonts.supp:print_suppressions=0"}
 LEAK = """
 import torch
 kept = []
