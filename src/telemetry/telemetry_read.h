@@ -31,8 +31,7 @@ sl_status sl_telemetry_load(const char *path, const sl_tm_load_options *options,
 int sl_telemetry_probe(const unsigned char *head, size_t len);
 
 /* An object with arrays of equal length: "timestamps" with "allocated" or "memory_usage"; "rank", "local_rank" and "world_size" may
- * be beside them, or in "metadata" or "distributed_identity". Its records have this collector. */
-#define SL_TM_SERIES_COLLECTOR "stormlog.series"
+ * be beside them, or in "metadata" or "distributed_identity". */
 sl_status sl_telemetry_read_series(sl_byte_stream *in, sl_telemetry *set, sl_error *err);
 
 /* 0 = these bytes do not begin like such a series; otherwise a confidence of 1..100. */

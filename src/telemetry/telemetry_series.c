@@ -86,7 +86,7 @@ static sl_status take_array(sl_json_in *json, series *s, int column, sl_error *e
     }
 }
 
-/* The value of a key that is no column. */
+/* The value of any other key. */
 static sl_status take_identity(sl_json_in *json, series *s, int which, sl_error *err) {
     sl_json_token token;
     SL_TRY(sl_json_next(json, &token, err));
@@ -171,7 +171,7 @@ static sl_tm_record make_record(const series *s, size_t i) {
 static sl_status add_records(const series *s, sl_telemetry *set, sl_error *err) {
     uint32_t sample, collector, host;
     SL_TRY(sl_tm_intern(set, "sample", &sample, err));
-    SL_TRY(sl_tm_intern(set, SL_TM_SERIES_COLLECTOR, &collector, err));
+    SL_TRY(sl_tm_intern(set, "stormlog.series", &collector, err));
     SL_TRY(sl_tm_intern(set, SL_TM_UNKNOWN_HOST, &host, err));
     size_t first = set->records.cnt;
     for (size_t i = 0; i < s->columns[TIMES].cnt; i++) {

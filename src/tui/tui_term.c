@@ -118,8 +118,8 @@ static void begin_input(void) {
     set_escdelay(ESC_MS);
 }
 
-/* A read never waits. ncurses looks for input before it asks for a key, but within the words of a mouse it reads on without
- * looking: a button that was let go would stop the whole screen until the next key. */
+/* A read never waits. ncurses checks for input before it asks for a key, but inside a mouse sequence it reads on
+ * without checking: after a button is released, the whole screen would stop until the next key. */
 static void read_without_waiting(void) {
     struct termios now;
     if (tcgetattr(STDIN_FILENO, &now) != 0)

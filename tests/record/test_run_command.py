@@ -99,8 +99,8 @@ def _(folder):
         return result.returncode, result.stderr
 
     tap.equal(run("sh", "-c", "exit 7"),
-              (7, "stormlog: nothing was recorded: no process wrote memory events; where ssh, a container or 'env -i' starts the program, "
-                  "'stormlog run --' belongs directly before it\n"))
+              (7, "stormlog: nothing was recorded: no process wrote memory events; if ssh, a container or 'env -i' starts the program, "
+                  "put 'stormlog run --' directly before it\n"))
     tap.equal(run("sh", "-c", "kill -SEGV $$")[0], 128 + signal.SIGSEGV)
     tap.equal(run("no-such-command"), (127, "stormlog: cannot run 'no-such-command': there is no such command in PATH\n"))
     tap.equal(run("/etc/passwd"), (126, "stormlog: cannot run '/etc/passwd': it is not executable\n"))
@@ -122,7 +122,7 @@ def _(folder):
     result = tap.run([stormlog, "run", "--", static], env=clean_env(), cwd=folder)
     tap.equal((result.returncode, result.stdout), (3, "hello\n"))
     tap.equal(result.stderr, f"stormlog: nothing was recorded of '{static}': it is statically linked, so no library can be loaded into it; "
-                             "nor did a program that it started have memory events\n")
+                             "no program that it started wrote memory events either\n")
     tap.equal(sorted(os.listdir(folder)), ["s.c", "static"], "files left")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
@@ -184,19 +184,8 @@ def load_distributed_artifacts(paths: Iterable[Union[str, "os.PathLike[str]"]]) 
 # ---- the model ----
 
 
-@dataclass(frozen=True)
-class _Anomaly:
-    rank: int
-    severity: str
-    timestamp_ns: int
-    signal: str
-    details: str
-    confidence: Optional[float] = None
-    reason_codes: Tuple[str, ...] = ()
-
-    def as_indicator(self, kind: str) -> AnomalyIndicator:
-        return AnomalyIndicator(kind, self.rank, self.severity, self.timestamp_ns, self.signal, self.details, self.confidence,
-                                list(self.reason_codes))
+# What an anomaly is before one of them is chosen.
+_CANDIDATE = "candidate"
 
 
 def _gap(event: Any) -> int:
@@ -207,35 +196,35 @@ def _is_breach(event: Any) -> bool:
     return bool(event.device_total_bytes) and abs(_gap(event)) >= _GAP_RATIO * event.device_total_bytes
 
 
-def _event_anomalies(rank: int, events: Sequence[Any]) -> Iterator[_Anomaly]:
+def _event_anomalies(rank: int, events: Sequence[Any]) -> Iterator[AnomalyIndicator]:
     for event in events:
         if event.event_type in _ALERTS:
-            yield _Anomaly(rank, _ALERTS[event.event_type], event.timestamp_ns, f"alert:{event.event_type}", event.context or "")
+            yield AnomalyIndicator(_CANDIDATE, rank, _ALERTS[event.event_type], event.timestamp_ns, f"alert:{event.event_type}", event.context or "")
         if _is_breach(event):
-            yield _Anomaly(rank, "warning", event.timestamp_ns, "gap_ratio_breach",
+            yield AnomalyIndicator(_CANDIDATE, rank, "warning", event.timestamp_ns, "gap_ratio_breach",
                            f"{_gap(event)} of {event.device_total_bytes} bytes are hidden")
 
 
-def _gap_anomalies(rank: int, events: Sequence[Any]) -> Iterator[_Anomaly]:
+def _gap_anomalies(rank: int, events: Sequence[Any]) -> Iterator[AnomalyIndicator]:
     if not any(event.device_total_bytes for event in events):
         return  # a share of the card cannot be told
     start = next((event for event in events if _is_breach(event)), events[0])
     for finding in analyze_hidden_memory_gaps(events):
-        yield _Anomaly(rank, finding.severity, start.timestamp_ns, f"gap:{finding.classification}", finding.description,
+        yield AnomalyIndicator(_CANDIDATE, rank, finding.severity, start.timestamp_ns, f"gap:{finding.classification}", finding.description,
                        finding.confidence)
 
 
-def _collective_anomalies(events: Sequence[Any]) -> Iterator[_Anomaly]:
+def _collective_anomalies(events: Sequence[Any]) -> Iterator[AnomalyIndicator]:
     if not any(event.device_total_bytes for event in events):
         return
     for result in attribute_collective_memory(events, preset="medium"):
         severity = next(name for least, name in _COLLECTIVE if result.confidence >= least)
-        yield _Anomaly(result.rank, severity, result.interval_start_ns, f"collective:{result.classification}",
+        yield AnomalyIndicator(_CANDIDATE, result.rank, severity, result.interval_start_ns, f"collective:{result.classification}",
                        f"{result.evidence.marker_hits} markers, {result.evidence.synchronized_ranks} ranks at once",
-                       result.confidence, tuple(result.reason_codes))
+                       result.confidence, list(result.reason_codes))
 
 
-def _row(rank: int, events: Sequence[Any], anomalies: Sequence[_Anomaly]) -> RankDiagnosticsRow:
+def _row(rank: int, events: Sequence[Any], anomalies: Sequence[AnomalyIndicator]) -> RankDiagnosticsRow:
     if not events:
         return RankDiagnosticsRow(rank, "missing")
     first, last = events[0], events[-1]
@@ -248,12 +237,12 @@ def _row(rank: int, events: Sequence[Any], anomalies: Sequence[_Anomaly]) -> Ran
         found.timestamp_ns if found else None, found.signal if found else None)
 
 
-def _indicators(anomalies: Sequence[_Anomaly]) -> List[AnomalyIndicator]:
+def _indicators(anomalies: Sequence[AnomalyIndicator]) -> List[AnomalyIndicator]:
     if not anomalies:
         return []
     earliest = min(anomalies, key=lambda anomaly: (anomaly.timestamp_ns, -_SEVERITIES.index(anomaly.severity)))
     worst = min(anomalies, key=lambda anomaly: (-_SEVERITIES.index(anomaly.severity), anomaly.timestamp_ns))
-    return [earliest.as_indicator("earliest"), worst.as_indicator("most_severe")]
+    return [replace(earliest, kind="earliest"), replace(worst, kind="most_severe")]
 
 
 def build_distributed_model(events: Sequence[TelemetryEventV2],
@@ -268,7 +257,7 @@ def build_distributed_model(events: Sequence[TelemetryEventV2],
     if selected_ranks is not None:
         expected = [rank for rank in expected if rank in selected_ranks]
     present = [rank for rank in expected if rank in ranks]
-    anomalies: Dict[int, List[_Anomaly]] = defaultdict(list)
+    anomalies: Dict[int, List[AnomalyIndicator]] = defaultdict(list)
     for anomaly in _collective_anomalies(events):
         anomalies[anomaly.rank].append(anomaly)
     for rank in present:

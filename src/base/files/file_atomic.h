@@ -24,8 +24,8 @@ sl_status sl_file_out_open(sl_file_out *out, const char *path, sl_error *err);
  * file is unchanged. */
 sl_status sl_file_out_commit(sl_file_out *out, sl_error *err);
 
-/* Either of the two, by the result of what wrote to the stream. A writer knows only its stream, so a failure
- * of that is told again with the name of the file. */
+/* Either of the two, by the result of what wrote to the stream. A writer knows only its stream, so its
+ * failure is reported again with the name of the file. */
 sl_status sl_file_out_end(sl_file_out *out, sl_status written, sl_error *err);
 
 /* Forgets everything that was written. Fine on an empty `out`. */

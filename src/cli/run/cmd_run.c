@@ -57,13 +57,13 @@ static void say_nothing_recorded(const sl_run_folder *folder, const sl_target *t
     else if (sl_run_folder_try(folder, &err) < 0)
         sl_cli_complain("nothing was recorded: %s", err.text);
     else if (target->fit != SL_TARGET_OK)
-        sl_cli_complain("nothing was recorded of '%s': %s; nor did a program that it started have "
-                        "memory events",
+        sl_cli_complain("nothing was recorded of '%s': %s; no program that it started wrote memory "
+                        "events either",
                         target->binary, sl_target_fit_text(target->fit));
     else
-        sl_cli_complain("nothing was recorded: no process wrote memory events; where ssh, a "
-                        "container or 'env -i' starts the program, 'stormlog run --' belongs "
-                        "directly before it");
+        sl_cli_complain("nothing was recorded: no process wrote memory events; if ssh, a "
+                        "container or 'env -i' starts the program, put 'stormlog run --' directly "
+                        "before it");
 }
 
 /* Quoted for the shell, because the line is meant to be pasted. */

@@ -218,8 +218,9 @@ static void on_exit_with(int status, void *unused) {
 }
 
 /* At the first log of the process: before what was made by then is destroyed. A child of a fork has its parent's
- * handlers. on_exit is told the status, which atexit is not: that of an exception, of which a closed recording shows
- * nothing else. It must outlive this code, which therefore is never unloaded (meson.build). */
+ * handlers. A handler of on_exit receives the exit status, one of atexit does not; a program that an exception ends
+ * closes its recording as usual, so the status is the only sign of it. This code must stay loaded until then: the
+ * library is never unloaded (meson.build). */
 static void watch_end_of_work(void) {
     static bool is_watched;
     if (is_watched)
