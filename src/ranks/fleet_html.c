@@ -11,11 +11,14 @@
 #include "ranks/fleet_impl.h"
 
 /* Cells of the heat map; more ranks or steps share one, which shows the largest. */
-#define MAP_ROWS  256u
-#define MAP_COLS  256u
-#define CELL_W    4u
-#define TABLE_MAX 2048u
-#define CHAIN_MAX 100u
+#define MAP_ROWS   256u
+#define MAP_COLS   256u
+#define CELL_W     4u
+#define TABLE_MAX  2048u
+/* The height of the map: a few ranks do not fill the screen, many do not leave it. */
+#define ROW_PX     16u
+#define MAP_PX_MAX 640u
+#define CHAIN_MAX  100u
 
 static const char head[] =
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -66,8 +69,9 @@ static void put_map(FILE *to, const sl_fleet *fleet) {
         }
     fprintf(to,
             "<h2>Memory by rank and step</h2>\n<svg viewBox=\"0 0 %zu %zu\" role=\"img\" "
+            "preserveAspectRatio=\"none\" style=\"height:%zupx\" "
             "aria-label=\"one row per rank, one column per step\">",
-            cols * CELL_W, rows * CELL_W);
+            cols * CELL_W, rows * CELL_W, sl_min_size(rows * ROW_PX, MAP_PX_MAX));
     for (int shade = 0; shade < 16; shade++) {
         fprintf(to, "<path fill=\"hsl(%d 75%% %d%%)\" d=\"", 210 - 13 * shade, 82 - 3 * shade);
         for (size_t i = 0; i < rows * cols; i++)
